@@ -1,0 +1,17 @@
+#!/usr/bin/env -S node --disable-warning=ExperimentalWarning
+// Plain JavaScript, so that a Node too old for the rest still gets a sentence instead of a syntax error.
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 13)) {
+  console.error(
+    `mcp-aggregator needs Node 22.13 or newer; this is Node ${process.versions.node}. Install a newer one from https://nodejs.org.`,
+  );
+  process.exit(1);
+}
+
+module.enableCompileCache?.();
+const compiled = new URL('../dist/cli/cli.js', import.meta.url);
+const source = new URL('../src/cli/cli.ts', import.meta.url);
+await import(existsSync(source) ? source.href : compiled.href);
