@@ -1,0 +1,48 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { AppError } from '../errors.ts';
+
+const sqliteBusy = 5;
+
+/**
+ * Makes this process the only owner of a data directory. The lock is the operating system's (SQLite holds it on a
+ * file that is otherwise empty), so it ends with the process, however that ends; a pid file alone would outlive it.
+ */
+export function claimDataDirectory(directory: string): { release(): void } {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const lock = new DatabaseSync(join(directory, 'owner.lock'), { timeout: 0 });
+  try {
+    lock.exec('begin exclusive');
+  } catch (cause) {
+    lock.close();
+    if (!isBusy(cause)) throw cause;
+    throw new AppError('DATA_DIRECTORY_IN_USE', `${directory} is in use by another mcp-aggregator${owner(directory)}`, {
+      cause,
+    });
+  }
+  const ownerFile = join(directory, 'owner.json');
+  writeFileSync(`${ownerFile}.new`, JSON.stringify({ pid: process.pid, startedAt: new Date().toISOString() }));
+  renameSync(`${ownerFile}.new`, ownerFile);
+
+  return {
+    release() {
+      rmSync(ownerFile, { force: true });
+      lock.close();
+    },
+  };
+}
+
+function isBusy(thrown: unknown): boolean {
+  return thrown instanceof Error && 'errcode' in thrown && thrown.errcode === sqliteBusy;
+}
+
+/** For the message only: between taking the lock and writing the file an owner has no name. */
+function owner(directory: string): string {
+  try {
+    const { pid, startedAt } = JSON.parse(readFileSync(join(directory, 'owner.json'), 'utf8'));
+    return ` (pid ${pid}, since ${startedAt})`;
+  } catch {
+    return '';
+  }
+}

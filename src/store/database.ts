@@ -1,0 +1,56 @@
+import { Kysely, sql } from 'kysely';
+import { AppError, describe } from '../errors.ts';
+import { migrate } from './migrate.ts';
+import { createPostgresDialect } from './postgres.ts';
+import type { Schema } from './schema.ts';
+import { createSqliteDialect } from './sqlite.ts';
+
+export type Engine = 'sqlite' | 'postgres';
+
+export interface Database {
+  readonly kysely: Kysely<Schema>;
+  readonly engine: Engine;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** PostgreSQL where a URL is given, otherwise the SQLite file; migrated and ready. */
+export async function openDatabase({ url, file }: { url?: string; file?: string }): Promise<Database> {
+  const database = url !== undefined ? await openPostgres(url) : openSqlite(file ?? ':memory:');
+  try {
+    await migrate(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}
+
+function openSqlite(file: string): Database {
+  return toDatabase(new Kysely<Schema>({ dialect: createSqliteDialect(file) }), 'sqlite');
+}
+
+async function openPostgres(url: string): Promise<Database> {
+  const database = toDatabase(
+    new Kysely<Schema>({ dialect: createPostgresDialect(url) }).withSchema('mcp'),
+    'postgres',
+  );
+  try {
+    await database.ping();
+  } catch (cause) {
+    await database.close();
+    throw new AppError('CONFIGURATION_INVALID', `DATABASE_URL: cannot reach PostgreSQL: ${describe(cause)}`, { cause });
+  }
+  return database;
+}
+
+function toDatabase(kysely: Kysely<Schema>, engine: Engine): Database {
+  return {
+    kysely,
+    engine,
+    async ping() {
+      await sql`select 1`.execute(kysely);
+    },
+    close: () => kysely.destroy(),
+  };
+}

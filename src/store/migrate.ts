@@ -1,0 +1,86 @@
+import { sql } from 'kysely';
+import { AppError } from '../errors.ts';
+import type { Database, Engine } from './database.ts';
+import { initial } from './migrations/001-initial.ts';
+import { lockedTransaction } from './transaction.ts';
+
+/** What a column type is called on each engine, so that one text of SQL serves both. */
+export interface ColumnTypes {
+  /** Text that is compared and sorted byte by byte, so that lists have one order everywhere. */
+  key: string;
+  timestamp: string;
+  boolean: string;
+  /** Not `jsonb`, which sorts keys: clients see definitions as the server wrote them. */
+  json: string;
+  serial: string;
+  blob: string;
+  true: string;
+  false: string;
+}
+
+export interface Migration {
+  name: string;
+  statements(types: ColumnTypes): string[];
+}
+
+/** In order, never changed once released: a change to the tables is a new entry. */
+const migrations: readonly Migration[] = [initial];
+
+const columnTypes: Record<Engine, ColumnTypes> = {
+  sqlite: {
+    key: 'text',
+    timestamp: 'text',
+    boolean: 'integer',
+    json: 'text',
+    serial: 'integer primary key autoincrement',
+    blob: 'blob',
+    true: '1',
+    false: '0',
+  },
+  postgres: {
+    key: 'text collate "C"',
+    timestamp: 'timestamptz',
+    boolean: 'boolean',
+    json: 'json',
+    serial: 'bigint generated always as identity primary key',
+    blob: 'bytea',
+    true: 'true',
+    false: 'false',
+  },
+};
+
+/** Brings the tables up to date in one transaction; replicas that start together wait for the first of them. */
+export function migrate(database: Database): Promise<void> {
+  return lockedTransaction(database, 'migrations', async (transaction) => {
+    const types = columnTypes[database.engine];
+    const execute = (statement: string) => sql.raw(statement).execute(transaction);
+
+    if (database.engine === 'postgres') {
+      // Asked first, because "if not exists" needs the right to create schemas even where it exists.
+      const schemas = await sql`select 1 from pg_namespace where nspname = 'mcp'`.execute(transaction);
+      if (schemas.rows.length === 0) await execute('create schema mcp');
+      await execute('set local search_path to mcp');
+      await execute('set local statement_timeout to 0');
+    }
+    await execute(
+      `create table if not exists migrations (name text primary key, applied_at ${types.timestamp} not null)`,
+    );
+
+    const { rows } = await sql<{ name: string }>`select name from migrations`.execute(transaction);
+    const applied = new Set(rows.map((row) => row.name));
+    const unknown = [...applied].find((name) => !migrations.some((migration) => migration.name === name));
+    if (unknown !== undefined) {
+      throw new AppError(
+        'CONFIGURATION_INVALID',
+        `The database was written by a newer version of mcp-aggregator (it has "${unknown}"): update this one`,
+      );
+    }
+
+    for (const migration of migrations) {
+      if (applied.has(migration.name)) continue;
+      for (const statement of migration.statements(types)) await execute(statement);
+      const now = new Date().toISOString();
+      await sql`insert into migrations (name, applied_at) values (${migration.name}, ${now})`.execute(transaction);
+    }
+  });
+}

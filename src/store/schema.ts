@@ -1,0 +1,164 @@
+import type { ColumnType, Generated, Selectable } from 'kysely';
+
+/**
+ * The tables as TypeScript reads them, the same on both engines: timestamps are ISO strings, booleans are booleans,
+ * JSON columns come back parsed and are written as text (see `toColumns`).
+ */
+export interface Schema {
+  external_servers: ServersTable;
+  tools: ToolsTable;
+  server_items: ServerItemsTable;
+  server_connection_history: HistoryTable;
+  tokens: TokensTable;
+  audit: AuditTable;
+  profiles: ProfilesTable;
+  skills: SkillsTable;
+  tool_vectors: ToolVectorsTable;
+  settings: SettingsTable;
+}
+
+export type JsonObject = Record<string, unknown>;
+
+/** Read as a value, written as JSON text. A default in the table makes it optional to insert. */
+type Json<T> = ColumnType<T, string, string>;
+type JsonOrNull<T> = ColumnType<T | null, string | null | undefined, string | null>;
+type JsonWithDefault<T> = ColumnType<T, string | undefined, string>;
+
+export type ServerStatus = 'DISCONNECTED' | 'CONNECTING' | 'CONNECTED' | 'DEGRADED' | 'DISCONNECTING' | 'ERROR';
+export type TransportType = 'STDIO' | 'SSE' | 'HTTP';
+
+interface ServersTable {
+  id: string;
+  name: string;
+  description: string | null;
+  transport_type: TransportType;
+  connection_config: Json<{ sealed: string }>;
+  health_check_url: string | null;
+  status: Generated<ServerStatus>;
+  last_health_check: string | null;
+  tool_count: Generated<number>;
+  error_message: string | null;
+  registered_at: string;
+  connected_at: string | null;
+  updated_at: string;
+  auto_connect: Generated<boolean>;
+  /** What the admin asked for last; `status` is what became of it. */
+  desired: Generated<'connected' | 'disconnected'>;
+  options: JsonWithDefault<JsonObject>;
+  origin: Generated<'api' | 'config' | 'import'>;
+  era: 'modern' | 'legacy' | null;
+  protocol_version: string | null;
+  era_checked_at: string | null;
+  interactive: Generated<boolean>;
+  server_info: JsonOrNull<JsonObject>;
+  capabilities: JsonOrNull<JsonObject>;
+  instructions: string | null;
+  stderr_tail: string | null;
+}
+export type ServerRow = Selectable<ServersTable>;
+
+export type ClassificationState = 'DISCOVERED' | 'CLASSIFYING' | 'CLASSIFIED' | 'UNCLASSIFIED';
+
+interface ToolsTable {
+  id: Generated<number>;
+  name: string;
+  original_name: string;
+  title: string | null;
+  description: string | null;
+  input_schema: Json<JsonObject>;
+  /** The full definition as the server sent it. */
+  definition: Json<JsonObject>;
+  definition_hash: string;
+  source_server_id: string | null;
+  is_external: boolean;
+  is_classified: boolean;
+  skill_ids: Json<string[]>;
+  primary_skill_id: string | null;
+  skill_confidences: Json<Record<string, number>>;
+  classification_state: ClassificationState;
+  /** The place in the server's own list. */
+  position: number;
+  discovered_at: string;
+  updated_at: string;
+}
+export type ToolRow = Selectable<ToolsTable>;
+
+export type ServerItemKind = 'prompt' | 'resource' | 'resource_template';
+
+interface ServerItemsTable {
+  server_id: string;
+  kind: ServerItemKind;
+  key: string;
+  definition: Json<JsonObject>;
+  position: number;
+}
+export type ServerItemRow = Selectable<ServerItemsTable>;
+
+interface HistoryTable {
+  id: Generated<number>;
+  server_id: string;
+  event_type: string;
+  details: JsonOrNull<JsonObject>;
+  timestamp: string;
+}
+export type HistoryRow = Selectable<HistoryTable>;
+
+export type Role = 'admin' | 'caller' | 'viewer';
+
+interface TokensTable {
+  id: string;
+  name: string;
+  hash: string;
+  role: Role;
+  servers: JsonOrNull<string[]>;
+  profile: string | null;
+  created_at: string;
+  last_used_at: string | null;
+  expires_at: string | null;
+  created_by: string;
+}
+export type TokenRow = Selectable<TokensTable>;
+
+interface AuditTable {
+  id: Generated<number>;
+  timestamp: string;
+  event: string;
+  actor: string;
+  ip_address: string | null;
+  server_id: string | null;
+  server_name: string | null;
+  details: JsonOrNull<JsonObject>;
+}
+export type AuditRow = Selectable<AuditTable>;
+
+interface ProfilesTable {
+  name: string;
+  definition: Json<JsonObject>;
+  created_at: string;
+  updated_at: string;
+}
+export type ProfileRow = Selectable<ProfilesTable>;
+
+interface SkillsTable {
+  id: string;
+  name: string;
+  description: string;
+  examples: Json<string[]>;
+  origin: 'builtin' | 'custom';
+  created_at: string;
+  updated_at: string;
+}
+export type SkillRow = Selectable<SkillsTable>;
+
+interface ToolVectorsTable {
+  tool_id: number;
+  model: string;
+  content_hash: string;
+  vector: Uint8Array;
+}
+export type ToolVectorRow = Selectable<ToolVectorsTable>;
+
+interface SettingsTable {
+  key: string;
+  value: Json<unknown>;
+}

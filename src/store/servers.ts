@@ -1,0 +1,78 @@
+import type { Kysely } from 'kysely';
+import { AppError } from '../errors.ts';
+import { toColumns } from './columns.ts';
+import type { Database } from './database.ts';
+import type { Schema, ServerRow, ServerStatus } from './schema.ts';
+import { lockedTransaction } from './transaction.ts';
+
+export type NewServer = Pick<ServerRow, 'id' | 'name' | 'transport_type' | 'connection_config'> & Partial<ServerRow>;
+export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'name' | 'registered_at'>>;
+
+/** Name and limit are decided by the database, together with the insert: replicas and parallel requests can't pass them. */
+export function insertServer(
+  db: Database,
+  server: NewServer,
+  { maxServers }: { maxServers: number },
+): Promise<ServerRow> {
+  const now = new Date().toISOString();
+  return lockedTransaction(db, 'servers', async (transaction) => {
+    const row = await transaction
+      .insertInto('external_servers')
+      .values(toColumns({ registered_at: now, updated_at: now, ...server }))
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .returningAll()
+      .executeTakeFirst();
+    if (row === undefined) throw new AppError('SERVER_ALREADY_EXISTS', `Server already exists: ${server.name}`);
+    // After the insert, so that a name that is taken is reported as such even when the limit is reached too.
+    if ((await countRows(transaction)) > maxServers) {
+      throw new AppError('SERVER_LIMIT_REACHED', `Server limit reached: ${maxServers} servers are registered`, {
+        context: { max_servers: maxServers },
+      });
+    }
+    return row;
+  });
+}
+
+export function findServer({ kysely }: Database, id: string): Promise<ServerRow | undefined> {
+  return kysely.selectFrom('external_servers').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export function findServerByName({ kysely }: Database, name: string): Promise<ServerRow | undefined> {
+  return kysely.selectFrom('external_servers').selectAll().where('name', '=', name).executeTakeFirst();
+}
+
+export async function findServers(
+  { kysely }: Database,
+  { status, limit, offset = 0 }: { status?: ServerStatus; limit?: number; offset?: number } = {},
+): Promise<{ rows: ServerRow[]; total: number }> {
+  let query = kysely.selectFrom('external_servers').selectAll().orderBy('name');
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (limit !== undefined) query = query.limit(limit).offset(offset);
+  const rows = await query.execute();
+  return { rows, total: limit === undefined ? rows.length : await countRows(kysely, status) };
+}
+
+export function updateServer({ kysely }: Database, id: string, patch: ServerPatch): Promise<ServerRow | undefined> {
+  return kysely
+    .updateTable('external_servers')
+    .set(toColumns({ updated_at: new Date().toISOString(), ...patch }))
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Tools, items and history go with it. */
+export async function deleteServer({ kysely }: Database, id: string): Promise<boolean> {
+  const { numDeletedRows } = await kysely.deleteFrom('external_servers').where('id', '=', id).executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+export function countServers({ kysely }: Database): Promise<number> {
+  return countRows(kysely);
+}
+
+async function countRows(kysely: Kysely<Schema>, status?: ServerStatus): Promise<number> {
+  let query = kysely.selectFrom('external_servers').select((eb) => eb.fn.countAll<number>().as('count'));
+  if (status !== undefined) query = query.where('status', '=', status);
+  return (await query.executeTakeFirstOrThrow()).count;
+}

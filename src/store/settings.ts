@@ -1,0 +1,20 @@
+import type { Database } from './database.ts';
+
+export async function findSetting({ kysely }: Database, key: string): Promise<unknown> {
+  const row = await kysely.selectFrom('settings').select('value').where('key', '=', key).executeTakeFirst();
+  return row?.value;
+}
+
+export async function upsertSetting({ kysely }: Database, key: string, value: unknown): Promise<void> {
+  const text = JSON.stringify(value);
+  await kysely
+    .insertInto('settings')
+    .values({ key, value: text })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: text }))
+    .execute();
+}
+
+export async function deleteSetting({ kysely }: Database, key: string): Promise<boolean> {
+  const { numDeletedRows } = await kysely.deleteFrom('settings').where('key', '=', key).executeTakeFirst();
+  return numDeletedRows > 0n;
+}

@@ -1,0 +1,24 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database } from './database.ts';
+import type { Schema } from './schema.ts';
+
+const locks = { migrations: 1, servers: 2, tools: 3, items: 4, audit: 5 } as const;
+/** The first half of every advisory lock of ours, so that another program in the same database can't meet them. */
+const lockSpace = 0x6d6370;
+
+/**
+ * A transaction that no other one with the same lock runs beside: for decisions over many rows (limits, replacing a
+ * server's tools), on PostgreSQL among all replicas. SQLite has one connection and so runs one transaction at a time.
+ */
+export function lockedTransaction<T>(
+  { kysely, engine }: Database,
+  lock: keyof typeof locks,
+  run: (transaction: Transaction<Schema>) => Promise<T>,
+): Promise<T> {
+  return kysely.transaction().execute(async (transaction) => {
+    if (engine === 'postgres') {
+      await sql`select pg_advisory_xact_lock(${lockSpace}::int, ${locks[lock]}::int)`.execute(transaction);
+    }
+    return run(transaction);
+  });
+}

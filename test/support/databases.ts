@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+
+export interface TestDatabase {
+  /** Given on PostgreSQL: pass `url` and `file` on to `openDatabase` as they are. */
+  url?: string;
+  /** Given on SQLite. */
+  file?: string;
+  dataDirectory: string;
+  close(): Promise<void>;
+}
+
+/** An empty database of its own for one test, on PostgreSQL under `test/support/with-postgres.ts`, else on SQLite. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'mcp-aggregator-test-'));
+  const removeDirectory = () => rm(dataDirectory, { recursive: true, force: true });
+  const server = process.env.TEST_DATABASE_URL;
+  if (server === undefined) {
+    return { file: join(dataDirectory, 'aggregator.db'), dataDirectory, close: removeDirectory };
+  }
+
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await execute(server, `create database ${name}`);
+  const url = new URL(server);
+  url.pathname = name;
+  return {
+    url: url.href,
+    dataDirectory,
+    async close() {
+      await execute(server, `drop database ${name} with (force)`);
+      await removeDirectory();
+    },
+  };
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
