@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findAudit, insertAuditBatch } from '../../src/store/audit.ts';
+import { deleteProfile, findProfile, findProfiles, upsertProfile } from '../../src/store/profiles.ts';
+import { deleteSetting, findSetting, upsertSetting } from '../../src/store/settings.ts';
+import { deleteSkill, findSkills, upsertSkill } from '../../src/store/skills.ts';
+import { openTestDatabase } from './store.ts';
+
+test('audit records are found by filter and page, the newest first', async (t) => {
+  const db = await openTestDatabase(t);
+  const entry = (n: number) => ({
+    timestamp: new Date(Date.UTC(2025, 0, 1, 0, n)).toISOString(),
+    event: n % 2 === 0 ? 'tool.called' : 'server.registered',
+    actor: 'ann',
+    ip_address: '127.0.0.1',
+    server_id: null,
+    server_name: `s${n % 3}`,
+    details: { n },
+  });
+  await insertAuditBatch(
+    db,
+    Array.from({ length: 250 }, (_, n) => entry(n)),
+  );
+  await insertAuditBatch(db, []);
+
+  const numbers = async (filter: Parameters<typeof findAudit>[1]) =>
+    (await findAudit(db, filter)).map((row) => row.details?.n);
+  assert.deepEqual(await numbers({ limit: 3 }), [249, 248, 247]);
+  const [, last] = await findAudit(db, { limit: 2 });
+  assert.deepEqual(await numbers({ limit: 2, before: last?.id }), [247, 246]);
+  assert.deepEqual(await numbers({ limit: 2, event: 'tool.called', server_name: 's0' }), [246, 240]);
+  assert.deepEqual(await numbers({ limit: 9, since: entry(3).timestamp, until: entry(5).timestamp }), [4, 3]);
+  assert.deepEqual(await numbers({ limit: 9, actor: 'bob' }), []);
+  const [oldest] = await findAudit(db, { limit: 1, until: entry(1).timestamp });
+  assert.deepEqual(oldest, { id: oldest?.id, ...entry(0) });
+});
+
+test('settings keep any JSON value', async (t) => {
+  const db = await openTestDatabase(t);
+  for (const value of ['text', 5, null, false, [1, { b: 1, a: 2 }], { rules: [] }]) {
+    await upsertSetting(db, 'k', value);
+    assert.deepEqual(await findSetting(db, 'k'), value);
+  }
+  assert.equal(await deleteSetting(db, 'k'), true);
+  assert.equal(await findSetting(db, 'k'), undefined);
+});
+
+test('profiles and skills are created, changed, listed and removed', async (t) => {
+  const db = await openTestDatabase(t);
+  const created = await upsertProfile(db, 'work', { servers: ['a'] });
+  const changed = await upsertProfile(db, 'work', { servers: ['a', 'b'] });
+  assert.equal(changed.created_at, created.created_at);
+  assert.deepEqual(await findProfile(db, 'work'), changed);
+  assert.deepEqual(await findProfiles(db), [changed]);
+  assert.equal(await deleteProfile(db, 'work'), true);
+  assert.equal(await deleteProfile(db, 'work'), false);
+
+  const skill = { id: 'web', name: 'Web', description: 'Pages', examples: ['open a page'], origin: 'custom' as const };
+  await upsertSkill(db, skill);
+  const renamed = await upsertSkill(db, { ...skill, name: 'The web' });
+  assert.deepEqual(await findSkills(db), [renamed]);
+  assert.equal(renamed.name, 'The web');
+  assert.equal(await deleteSkill(db, 'web'), true);
+});
