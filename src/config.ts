@@ -1,1 +1,471 @@
-export {};
+/** Every setting, described once: environment variable, flag, help, check and default all come from this table. */
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { AppError, describe } from './errors.ts';
+
+type Parse<T> = (text: string) => T;
+
+interface Setting<T> {
+  env: string;
+  help: string;
+  example: string;
+  parse: Parse<T>;
+  default: T;
+  /** Shown in help instead of the default's value. */
+  defaultText?: string;
+  /** A wrong value is never repeated in the message. */
+  secret?: true;
+}
+
+const setting = <T>(definition: Setting<T>): Setting<T> => definition;
+
+const minute = 60_000;
+
+export const settings = {
+  enabled: setting({
+    env: 'MCP_AGGREGATOR_ENABLED',
+    help: 'false: no server is connected; everything that is stored stays readable',
+    example: 'true',
+    parse: boolean,
+    default: true,
+  }),
+  host: setting({
+    env: 'MCP_AGGREGATOR_HOST',
+    help: 'address to listen on',
+    example: '127.0.0.1',
+    parse: text,
+    default: '127.0.0.1',
+  }),
+  port: setting({
+    env: 'MCP_AGGREGATOR_PORT',
+    help: 'port to listen on; 0 takes a free one',
+    example: '8081',
+    parse: integer(0, 65_535),
+    default: 8081,
+  }),
+  dataDir: setting({
+    env: 'MCP_AGGREGATOR_DATA_DIR',
+    help: 'directory of the embedded database, the credential key and the admin token',
+    example: '/var/lib/mcp-aggregator',
+    parse: path,
+    default: join(homedir(), '.mcp-aggregator'),
+    defaultText: '~/.mcp-aggregator',
+  }),
+  config: setting({
+    env: 'MCP_AGGREGATOR_CONFIG',
+    help: 'JSON file with "mcpServers" (and "settings"); its servers are kept in step with it',
+    example: 'servers.json',
+    parse: path,
+    default: undefined as string | undefined,
+  }),
+  adminToken: setting({
+    env: 'MCP_AGGREGATOR_ADMIN_TOKEN',
+    help: 'the admin token; generated into the data directory when not set',
+    example: 'at least 16 characters',
+    parse: atLeast(16),
+    default: undefined as string | undefined,
+    secret: true,
+  }),
+  anonymous: setting({
+    env: 'MCP_AGGREGATOR_ANONYMOUS',
+    help: 'what a request without a token may do, on loopback listeners only: caller or viewer',
+    example: 'caller',
+    parse: oneOf('caller', 'viewer'),
+    default: undefined as 'caller' | 'viewer' | undefined,
+  }),
+  credentialKey: setting({
+    env: 'MCP_CREDENTIAL_KEY',
+    help: '32 bytes, base64 or hex, that seal the credentials of servers; required with DATABASE_URL',
+    example: 'the output of: openssl rand -base64 32',
+    parse: key,
+    default: undefined as Buffer | undefined,
+    secret: true,
+  }),
+  credentialKeyPrevious: setting({
+    env: 'MCP_CREDENTIAL_KEY_PREVIOUS',
+    help: 'the key before the current one, while credentials are sealed anew',
+    example: 'the old value of MCP_CREDENTIAL_KEY',
+    parse: key,
+    default: undefined as Buffer | undefined,
+    secret: true,
+  }),
+  databaseUrl: setting({
+    env: 'DATABASE_URL',
+    help: 'PostgreSQL instead of the embedded database; any number of replicas may share it',
+    example: 'postgres://user@localhost:5432/mcp',
+    parse: url('postgres:', 'postgresql:'),
+    default: undefined as string | undefined,
+    secret: true,
+  }),
+  redisUrl: setting({
+    env: 'REDIS_URL',
+    help: 'Redis for events and limits shared between replicas',
+    example: 'redis://localhost:6379',
+    parse: url('redis:', 'rediss:'),
+    default: undefined as string | undefined,
+    secret: true,
+  }),
+  qdrantUrl: setting({
+    env: 'QDRANT_URL',
+    help: 'Qdrant for the vectors instead of the index in this process',
+    example: 'http://localhost:6333',
+    parse: url('http:', 'https:'),
+    default: undefined as string | undefined,
+    secret: true,
+  }),
+  maxServers: setting({
+    env: 'MCP_AGGREGATOR_MAX_SERVERS',
+    help: 'how many servers may be registered',
+    example: '50',
+    parse: integer(1, 100_000),
+    default: 50,
+  }),
+  maxToolsPerServer: setting({
+    env: 'MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER',
+    help: 'how many tools one server may have',
+    example: '1000',
+    parse: integer(1, 1_000_000),
+    default: 1_000,
+  }),
+  maxTools: setting({
+    env: 'MCP_AGGREGATOR_MAX_TOOLS',
+    help: 'how many tools all servers together may have',
+    example: '10000',
+    parse: integer(1, 10_000_000),
+    default: 10_000,
+  }),
+  healthIntervalMs: setting({
+    env: 'MCP_AGGREGATOR_HEALTH_INTERVAL',
+    help: 'seconds between two health checks of a server',
+    example: '30',
+    parse: seconds(0.1, 86_400),
+    default: 30_000,
+  }),
+  connectionTimeoutMs: setting({
+    env: 'MCP_AGGREGATOR_CONNECTION_TIMEOUT',
+    help: 'seconds that one connection attempt may take',
+    example: '30',
+    parse: seconds(0.1, 3_600),
+    default: 30_000,
+  }),
+  requestTimeoutMs: setting({
+    env: 'MCP_AGGREGATOR_REQUEST_TIMEOUT',
+    help: 'seconds that a call may take without an answer or progress',
+    example: '60',
+    parse: seconds(0.1, 86_400),
+    default: minute,
+  }),
+  requestTimeoutCapMs: setting({
+    env: 'MCP_AGGREGATOR_REQUEST_TIMEOUT_CAP',
+    help: 'seconds that a call may take in all, however much progress it reports',
+    example: '3600',
+    parse: seconds(0.1, 7 * 86_400),
+    default: 60 * minute,
+  }),
+  maxConcurrentCalls: setting({
+    env: 'MCP_AGGREGATOR_MAX_CONCURRENT_CALLS',
+    help: 'calls that one server handles at the same time',
+    example: '64',
+    parse: integer(1, 100_000),
+    default: 64,
+  }),
+  maxQueuedCalls: setting({
+    env: 'MCP_AGGREGATOR_MAX_QUEUED_CALLS',
+    help: 'calls that wait for one server; more are refused with 503',
+    example: '256',
+    parse: integer(0, 1_000_000),
+    default: 256,
+  }),
+  drainTimeoutMs: setting({
+    env: 'MCP_AGGREGATOR_DRAIN_TIMEOUT',
+    help: 'seconds that a disconnect waits for pending calls',
+    example: '30',
+    parse: seconds(0, 3_600),
+    default: 30_000,
+  }),
+  shutdownTimeoutMs: setting({
+    env: 'MCP_AGGREGATOR_SHUTDOWN_TIMEOUT',
+    help: 'seconds that SIGTERM waits for pending calls before it ends everything',
+    example: '10',
+    parse: seconds(0, 3_600),
+    default: 10_000,
+  }),
+  exposure: setting({
+    env: 'MCP_AGGREGATOR_EXPOSURE',
+    help: 'what /mcp lists: all tools, only our own (search), or auto: all up to the list limit',
+    example: 'auto',
+    parse: oneOf('auto', 'all', 'search'),
+    default: 'auto' as 'auto' | 'all' | 'search',
+  }),
+  listLimit: setting({
+    env: 'MCP_AGGREGATOR_LIST_LIMIT',
+    help: 'with exposure auto: up to so many tools are listed one by one',
+    example: '60',
+    parse: integer(0, 1_000_000),
+    default: 60,
+  }),
+  listGraceMs: setting({
+    env: 'MCP_AGGREGATOR_LIST_GRACE',
+    help: 'seconds that the tools of a server stay listed after its connection was lost',
+    example: '60',
+    parse: seconds(0, 86_400),
+    default: minute,
+  }),
+  sessionIdleMs: setting({
+    env: 'MCP_AGGREGATOR_SESSION_IDLE',
+    help: 'seconds after which an MCP session that nobody uses is closed',
+    example: '1800',
+    parse: seconds(1, 7 * 86_400),
+    default: 30 * minute,
+  }),
+  maxSessions: setting({
+    env: 'MCP_AGGREGATOR_MAX_SESSIONS',
+    help: 'MCP sessions open at the same time',
+    example: '10000',
+    parse: integer(1, 1_000_000),
+    default: 10_000,
+  }),
+  maxSessionsPerPrincipal: setting({
+    env: 'MCP_AGGREGATOR_MAX_SESSIONS_PER_PRINCIPAL',
+    help: 'MCP sessions that one token may hold; the one idle longest makes room',
+    example: '1000',
+    parse: integer(1, 1_000_000),
+    default: 1_000,
+  }),
+  maxBodyBytes: setting({
+    env: 'MCP_AGGREGATOR_MAX_BODY_BYTES',
+    help: 'largest request body in bytes',
+    example: '4194304',
+    parse: integer(1_024, 1_073_741_824),
+    default: 4_194_304,
+  }),
+  maxMessageBytes: setting({
+    env: 'MCP_AGGREGATOR_MAX_MESSAGE_BYTES',
+    help: 'largest message in bytes that a server may send',
+    example: '67108864',
+    parse: integer(65_536, 1_073_741_824),
+    default: 67_108_864,
+  }),
+  allowedHosts: setting({
+    env: 'MCP_AGGREGATOR_ALLOWED_HOSTS',
+    help: 'host names (comma-separated) that requests may name in Host, beside the address listened on',
+    example: 'mcp.example.com,mcp.internal:8081',
+    parse: list,
+    default: [] as string[],
+  }),
+  allowedOrigins: setting({
+    env: 'MCP_AGGREGATOR_ALLOWED_ORIGINS',
+    help: 'web origins (comma-separated) that may call, beside our own',
+    example: 'https://app.example.com',
+    parse: list,
+    default: [] as string[],
+  }),
+  metricsPublic: setting({
+    env: 'MCP_AGGREGATOR_METRICS_PUBLIC',
+    help: 'true: /metrics needs no token',
+    example: 'true',
+    parse: boolean,
+    default: false,
+  }),
+  embeddingsUrl: setting({
+    env: 'MCP_AGGREGATOR_EMBEDDINGS_URL',
+    help: 'an OpenAI-compatible service for embeddings instead of the embedded table',
+    example: 'http://localhost:11434/v1',
+    parse: url('http:', 'https:'),
+    default: undefined as string | undefined,
+  }),
+  embeddingsModel: setting({
+    env: 'MCP_AGGREGATOR_EMBEDDINGS_MODEL',
+    help: 'the model that the embeddings service is asked for',
+    example: 'text-embedding-3-small',
+    parse: text,
+    default: 'text-embedding-3-small',
+  }),
+  embeddingsApiKey: setting({
+    env: 'MCP_AGGREGATOR_EMBEDDINGS_API_KEY',
+    help: 'the key of the embeddings service',
+    example: 'sk-…',
+    parse: text,
+    default: undefined as string | undefined,
+    secret: true,
+  }),
+  anthropicApiKey: setting({
+    env: 'ANTHROPIC_API_KEY',
+    help: 'lets a model classify tools, rerank and build contexts',
+    example: 'sk-ant-…',
+    parse: text,
+    default: undefined as string | undefined,
+    secret: true,
+  }),
+  anthropicBaseUrl: setting({
+    env: 'ANTHROPIC_BASE_URL',
+    help: 'where the Messages API is',
+    example: 'https://api.anthropic.com',
+    parse: url('http:', 'https:'),
+    default: 'https://api.anthropic.com',
+  }),
+  model: setting({
+    env: 'MCP_AGGREGATOR_MODEL',
+    help: 'the model that is asked',
+    example: 'claude-haiku-4-5',
+    parse: text,
+    default: 'claude-haiku-4-5',
+  }),
+  logLevel: setting({
+    env: 'MCP_AGGREGATOR_LOG_LEVEL',
+    help: 'debug, info, warn, error or silent',
+    example: 'info',
+    parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
+    default: 'info' as 'debug' | 'info' | 'warn' | 'error' | 'silent',
+  }),
+};
+
+type Settings = typeof settings;
+export type SettingName = keyof Settings;
+export type Config = Readonly<{
+  [Name in SettingName]: Settings[Name] extends Setting<infer T> ? T : never;
+}> & { readonly environment: Readonly<NodeJS.ProcessEnv> };
+
+/** Flags win over the environment, the environment over the config file. Everything wrong is reported at once. */
+export function loadConfig(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>> = {}): Config {
+  const problems: string[] = [];
+  const fileName = flags.config ?? environment[settings.config.env];
+  const fromFile = fileName === undefined ? {} : readSettings(fileName, problems);
+  const values: Record<string, unknown> = {};
+
+  for (const [name, definition] of Object.entries(settings) as [SettingName, Setting<unknown>][]) {
+    const source = [
+      { label: `--${flagOf(name)}`, text: flags[name] },
+      { label: definition.env, text: environment[definition.env] },
+      { label: `${fileName}: settings.${name}`, text: fromFile[name] },
+    ].find((candidate) => candidate.text !== undefined && candidate.text !== '');
+    values[name] = definition.default;
+    if (source?.text === undefined) continue;
+    try {
+      values[name] = definition.parse(source.text);
+    } catch (error) {
+      const shown = definition.secret ? 'the value' : JSON.stringify(source.text);
+      problems.push(`${source.label}: ${shown} ${describe(error)}; example: ${definition.example}`);
+    }
+  }
+
+  const config = Object.freeze({ ...values, environment: Object.freeze({ ...environment }) }) as Config;
+  if (problems.length === 0) problems.push(...contradictions(config));
+  if (problems.length > 0) throw new AppError('CONFIGURATION_INVALID', problems.join('\n'));
+  return config;
+}
+
+function contradictions(config: Config): string[] {
+  const problems: string[] = [];
+  if (config.databaseUrl !== undefined && config.credentialKey === undefined) {
+    problems.push(
+      `MCP_CREDENTIAL_KEY: required with DATABASE_URL, because replicas share it; example: ${settings.credentialKey.example}`,
+    );
+  }
+  if (config.anonymous !== undefined && !isLoopback(config.host)) {
+    problems.push(
+      `MCP_AGGREGATOR_ANONYMOUS: only allowed on a loopback address, and MCP_AGGREGATOR_HOST is ${config.host}; example: MCP_AGGREGATOR_HOST=127.0.0.1`,
+    );
+  }
+  return problems;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** `healthIntervalMs` is `--health-interval`: flags, like variables, count in seconds. */
+export function flagOf(name: SettingName): string {
+  return name.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function readSettings(fileName: string, problems: string[]): Record<string, string> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(fileName, 'utf8'));
+  } catch (error) {
+    problems.push(
+      `${settings.config.env}: ${fileName} cannot be read as JSON: ${describe(error)}; example: servers.json`,
+    );
+    return {};
+  }
+  const found = (parsed as { settings?: unknown } | null)?.settings ?? {};
+  const known = Object.entries(found).filter(([name]) => {
+    if (name in settings) return true;
+    problems.push(`${fileName}: settings.${name}: no such setting; example: "port": 8081`);
+    return false;
+  });
+  return Object.fromEntries(
+    known.map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),
+  );
+}
+
+function text(value: string): string {
+  return value;
+}
+
+function path(value: string): string {
+  return resolve(value.replace(/^~(?=\/|$)/, homedir()));
+}
+
+function list(value: string): string[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function boolean(value: string): boolean {
+  if (/^(true|1|yes|on)$/i.test(value)) return true;
+  if (/^(false|0|no|off)$/i.test(value)) return false;
+  throw new Error('is neither true nor false');
+}
+
+function integer(least: number, most: number): Parse<number> {
+  return (value) => {
+    const number = Number(value);
+    if (!Number.isInteger(number) || number < least || number > most) {
+      throw new Error(`is not a whole number from ${least} to ${most}`);
+    }
+    return number;
+  };
+}
+
+function seconds(least: number, most: number): Parse<number> {
+  return (value) => {
+    const number = Number(value);
+    if (!(number >= least && number <= most)) throw new Error(`is not a number of seconds from ${least} to ${most}`);
+    return Math.round(number * 1_000);
+  };
+}
+
+function oneOf<const T extends string>(...choices: T[]): Parse<T> {
+  return (value) => {
+    const choice = choices.find((candidate) => candidate === value);
+    if (choice === undefined) throw new Error(`is not one of ${choices.join(', ')}`);
+    return choice;
+  };
+}
+
+function atLeast(length: number): Parse<string> {
+  return (value) => {
+    if (value.length < length) throw new Error(`is shorter than ${length} characters`);
+    return value;
+  };
+}
+
+function url(...protocols: string[]): Parse<string> {
+  return (value) => {
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+      throw new Error(`is not a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+    }
+    return value;
+  };
+}
+
+function key(value: string): Buffer {
+  const bytes = /^[0-9a-f]{64}$/i.test(value) ? Buffer.from(value, 'hex') : Buffer.from(value, 'base64');
+  if (bytes.length !== 32) throw new Error('is not 32 bytes in base64 or hex');
+  return bytes;
+}

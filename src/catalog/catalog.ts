@@ -1,0 +1,314 @@
+/**
+ * All known tools, prompts, resources and templates as one immutable snapshot. It comes from the store at start, so
+ * that lists answer at once while servers connect behind it, and is replaced whenever a discovery changed something.
+ */
+import type { Config } from '../config.ts';
+import { AppError, describe } from '../errors.ts';
+import type { Events } from '../events.ts';
+import type { JsonObject } from '../json-rpc.ts';
+import type { Logger } from '../log.ts';
+import type { Registry, Server } from '../registry/registry.ts';
+import type { Database } from '../store/database.ts';
+import type { ServerItemKind, ToolRow } from '../store/schema.ts';
+import { findServerItems, replaceServerItems } from '../store/server-items.ts';
+import { type DiscoveredTool, definitionHash, findTools, replaceServerTools, type ToolChanges } from '../store/tools.ts';
+import { allKinds, type Link } from '../upstream/link.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { type Kind, listAll } from './discover.ts';
+import { toCanonical, toWireName } from './tool-name.ts';
+
+export interface CatalogTool {
+  readonly row: ToolRow;
+  readonly server: Server;
+  readonly wireName: string;
+}
+
+export interface CatalogItem {
+  readonly key: string;
+  readonly wireName: string;
+  readonly definition: JsonObject;
+  readonly server: Server;
+}
+
+export interface Snapshot {
+  readonly version: number;
+  readonly tools: readonly CatalogTool[];
+  readonly toolsByWireName: ReadonlyMap<string, CatalogTool>;
+  readonly toolsByCanonicalName: ReadonlyMap<string, CatalogTool>;
+  readonly toolsByOriginalName: ReadonlyMap<string, readonly CatalogTool[]>;
+  readonly toolsByServer: ReadonlyMap<string, readonly CatalogTool[]>;
+  readonly items: Readonly<Record<ServerItemKind, readonly CatalogItem[]>>;
+  readonly promptsByName: ReadonlyMap<string, CatalogItem>;
+}
+
+export interface Catalog {
+  readonly snapshot: Snapshot;
+  readonly lastSync: string | null;
+  /** Its server is connected, or was so recently that lists should not flicker. */
+  isListed(server: Server): boolean;
+  /** Discovers everything of a connected server; one discovery per server at a time. */
+  refresh(serverId: string, which?: readonly Kind[]): Promise<void>;
+  /** The stored tools were changed by somebody else (classification). */
+  replaceTools(tools: readonly ToolRow[]): void;
+  close(): Promise<void>;
+}
+
+export interface CatalogDependencies {
+  db: Database;
+  registry: Registry;
+  pool: Pool;
+  events: Events;
+  log: Logger;
+  config: Config;
+  /** Told of every change, in order: the search index follows. */
+  onToolsChanged?: (server: Server, changes: ToolChanges) => void;
+}
+
+const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
+const itemKinds = ['prompt', 'resource', 'resource_template'] as const;
+const debounceMs = 100;
+
+export async function createCatalog(deps: CatalogDependencies): Promise<Catalog> {
+  const { db, registry, pool, events, log, config } = deps;
+  const tools = new Map<string, ToolRow[]>();
+  const items = new Map<string, Record<ServerItemKind, { key: string; definition: JsonObject }[]>>();
+  const refreshing = new Map<string, { done: Promise<void>; again?: Set<Kind> }>();
+  const debounced = new Map<string, { kinds: Set<Kind>; timer: NodeJS.Timeout }>();
+  const closed = new AbortController();
+  let lastSync: string | null = null;
+  let version = 0;
+
+  for (const row of await findTools(db)) append(tools, row.source_server_id ?? '', row);
+  for (const list of tools.values()) list.sort((a, b) => a.position - b.position);
+  for (const row of await findServerItems(db)) itemsOf(row.server_id)[row.kind].push({ key: row.key, definition: row.definition });
+  let snapshot = build();
+
+  function itemsOf(serverId: string) {
+    const existing = items.get(serverId) ?? { prompt: [], resource: [], resource_template: [] };
+    items.set(serverId, existing);
+    return existing;
+  }
+
+  /** Servers by name, and within a server in the server's own order: the same list every time. */
+  function build(): Snapshot {
+    const next = emptySnapshot(++version);
+    for (const server of registry.list()) {
+      const own: CatalogTool[] = [];
+      for (const row of tools.get(server.id) ?? []) {
+        const tool = { row, server, wireName: freeName(next.toolsByWireName, toWireName(server.name, row.original_name)) };
+        own.push(tool);
+        next.tools.push(tool);
+        next.toolsByWireName.set(tool.wireName, tool);
+        next.toolsByCanonicalName.set(row.name, tool);
+        append(next.toolsByOriginalName, row.original_name, tool);
+      }
+      next.toolsByServer.set(server.id, own);
+      for (const kind of itemKinds) {
+        for (const { key, definition } of itemsOf(server.id)[kind]) {
+          const item = { key, definition, server, wireName: kind === 'prompt' ? toWireName(server.name, key) : key };
+          next.items[kind].push(item);
+          if (kind === 'prompt') next.promptsByName.set(item.wireName, item);
+        }
+      }
+    }
+    return next;
+  }
+
+  async function refresh(serverId: string, which: readonly Kind[] = everyKind): Promise<void> {
+    const running = refreshing.get(serverId);
+    if (running !== undefined) {
+      running.again ??= new Set();
+      for (const kind of which) running.again.add(kind);
+      return await running.done;
+    }
+    const entry: { done: Promise<void>; again?: Set<Kind> } = { done: Promise.resolve() };
+    refreshing.set(serverId, entry);
+    entry.done = (async () => {
+      try {
+        for (let next: readonly Kind[] | undefined = which; next !== undefined; ) {
+          entry.again = undefined;
+          await discover(serverId, next);
+          next = entry.again === undefined ? undefined : [...(entry.again as Set<Kind>)];
+        }
+      } finally {
+        refreshing.delete(serverId);
+      }
+    })();
+    await entry.done;
+  }
+
+  async function discover(serverId: string, which: readonly Kind[]): Promise<void> {
+    const link = pool.link(serverId);
+    const session = link?.shared;
+    if (link === undefined || session === undefined) {
+      throw new AppError('SESSION_NOT_FOUND', `No active session for: ${registry.find(serverId)?.name ?? serverId}`);
+    }
+    const changed = { tools: false, prompts: false, resources: false };
+    for (const kind of which) {
+      const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
+      const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
+      if (listing.skipped > 0) log.warn({ server: link.server.name, kind, skipped: listing.skipped }, 'entries without a name');
+      if (kind === 'tool') {
+        changed.tools = await storeTools(link, listing.items);
+      } else if (await replaceServerItems(db, serverId, kind, listing.items)) {
+        itemsOf(serverId)[kind] = listing.items;
+        if (kind === 'prompt') changed.prompts = true;
+        else changed.resources = true;
+      }
+    }
+    lastSync = new Date().toISOString();
+    if (!changed.tools && !changed.prompts && !changed.resources) return;
+    snapshot = build();
+    events.emit('catalog.changed', changed);
+  }
+
+  async function storeTools(link: Link, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
+    const { server } = link;
+    if (listed.length === 0) log.warn({ server: server.name }, 'the server lists no tools');
+    const found = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
+    const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
+    const changes = await replaceServerTools(db, server.id, found, limits);
+    const rows = [...changes.added, ...changes.changed.map(({ after }) => after), ...changes.unchanged];
+    tools.set(server.id, rows.sort((a, b) => a.position - b.position));
+    registry.noteToolCount(server.id, rows.length);
+    for (const { before, after } of changes.changed) {
+      registry.record(server.id, 'TOOL_CHANGED', { tool: after.name, changes: differences(before.definition, after.definition) });
+    }
+    const summary = {
+      added: changes.added.map((row) => row.name),
+      changed: changes.changed.map(({ after }) => after.name),
+      removed: changes.removed.map((row) => row.name),
+    };
+    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
+    const anything = summary.added.length + summary.changed.length + summary.removed.length > 0;
+    if (anything) {
+      registry.record(server.id, 'DISCOVERED', { tools: rows.length, ...shortened(summary) });
+      deps.onToolsChanged?.(server, changes);
+    }
+    return anything;
+  }
+
+  function refreshSoon(serverId: string, which: readonly Kind[]): void {
+    const waiting = debounced.get(serverId);
+    if (waiting !== undefined) {
+      for (const kind of which) waiting.kinds.add(kind);
+      return;
+    }
+    const kinds = new Set(which);
+    const timer = setTimeout(() => {
+      debounced.delete(serverId);
+      refreshInBackground(serverId, [...kinds]);
+    }, debounceMs);
+    debounced.set(serverId, { kinds, timer });
+  }
+
+  function refreshInBackground(serverId: string, which?: readonly Kind[]): void {
+    refresh(serverId, which).catch((error: unknown) => {
+      if (closed.signal.aborted) return;
+      const server = registry.find(serverId);
+      if (server === undefined) return;
+      log.warn({ server: server.name, err: error }, 'discovery failed');
+      registry.record(serverId, 'DISCOVERY_FAILED', { error: describe(error) });
+    });
+  }
+
+  const unsubscribe = [
+    events.on('server.status', ({ server_id: id, status, previous }) => {
+      if (status === 'CONNECTED' && previous === 'CONNECTING') refreshInBackground(id);
+      const listedNow = status === 'CONNECTED' || status === 'DEGRADED';
+      const listedBefore = previous === 'CONNECTED' || previous === 'DEGRADED';
+      if (listedNow !== listedBefore) events.emit('catalog.changed', allKinds);
+    }),
+    events.on('server.registered', () => {
+      snapshot = build();
+    }),
+    events.on('server.removed', ({ server_id: id }) => {
+      tools.delete(id);
+      items.delete(id);
+      snapshot = build();
+      events.emit('catalog.changed', allKinds);
+    }),
+    events.on('server.lists_changed', ({ server_id: id, kinds }) => refreshSoon(id, kinds as Kind[])),
+  ];
+
+  return {
+    get snapshot() {
+      return snapshot;
+    },
+    get lastSync() {
+      return lastSync;
+    },
+    isListed: (server) => pool.open(server).listed,
+    refresh,
+    replaceTools(rows) {
+      for (const row of rows) {
+        const own = tools.get(row.source_server_id ?? '') ?? [];
+        const place = own.findIndex((tool) => tool.id === row.id);
+        if (place !== -1) own[place] = row;
+      }
+      snapshot = build();
+    },
+    async close() {
+      closed.abort();
+      for (const off of unsubscribe) off();
+      for (const { timer } of debounced.values()) clearTimeout(timer);
+      await Promise.allSettled([...refreshing.values()].map(({ done }) => done));
+    },
+  };
+}
+
+function emptySnapshot(version: number) {
+  return {
+    version,
+    tools: [] as CatalogTool[],
+    toolsByWireName: new Map<string, CatalogTool>(),
+    toolsByCanonicalName: new Map<string, CatalogTool>(),
+    toolsByOriginalName: new Map<string, CatalogTool[]>(),
+    toolsByServer: new Map<string, CatalogTool[]>(),
+    items: { prompt: [], resource: [], resource_template: [] } as Record<ServerItemKind, CatalogItem[]>,
+    promptsByName: new Map<string, CatalogItem>(),
+  };
+}
+
+function append<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
+}
+
+/** Two hashed names are practically never equal; if they are, the later one in the fixed order gets a number. */
+function freeName(taken: ReadonlyMap<string, unknown>, wanted: string): string {
+  let name = wanted;
+  for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
+  return name;
+}
+
+function toDiscovered(server: string, name: string, definition: JsonObject): DiscoveredTool {
+  const annotations = definition.annotations as JsonObject | undefined;
+  const title = definition.title ?? annotations?.title;
+  return {
+    name: toCanonical(server, name),
+    original_name: name,
+    title: typeof title === 'string' ? title : null,
+    description: typeof definition.description === 'string' ? definition.description : null,
+    input_schema: (definition.inputSchema ?? { type: 'object' }) as JsonObject,
+    definition,
+    definition_hash: definitionHash(definition),
+  };
+}
+
+/** What changed in a definition, member by member. */
+export function differences(before: JsonObject, after: JsonObject): { member: string; before: unknown; after: unknown }[] {
+  const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return members
+    .filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]))
+    .map((member) => ({ member, before: before[member] ?? null, after: after[member] ?? null }));
+}
+
+function shortened(summary: Record<string, string[]>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(summary)
+      .filter(([, names]) => names.length > 0)
+      .map(([what, names]) => [what, names.length > 20 ? [...names.slice(0, 20), `… ${names.length - 20} more`] : names]),
+  );
+}

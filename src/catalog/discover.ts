@@ -1,0 +1,52 @@
+/** Asks a server for everything it offers, page by page (BR-003). */
+import { isObject, type JsonObject } from '../json-rpc.ts';
+import type { Session } from '../upstream/session.ts';
+
+/** Tools, prompts, resources and templates differ by a row, not by code. */
+export const kinds = {
+  tool: { method: 'tools/list', member: 'tools', key: 'name', capability: 'tools' },
+  prompt: { method: 'prompts/list', member: 'prompts', key: 'name', capability: 'prompts' },
+  resource: { method: 'resources/list', member: 'resources', key: 'uri', capability: 'resources' },
+  resource_template: {
+    method: 'resources/templates/list',
+    member: 'resourceTemplates',
+    key: 'uriTemplate',
+    capability: 'resources',
+  },
+} as const;
+export type Kind = keyof typeof kinds;
+
+export interface Listing {
+  items: { key: string; definition: JsonObject }[];
+  /** Entries without the one field that identifies them. */
+  skipped: number;
+  ttlMs?: number;
+  cacheScope?: string;
+}
+
+const mostPages = 10_000;
+
+export async function listAll(session: Session, kind: Kind, signal: AbortSignal, most: number): Promise<Listing> {
+  const { method, member, key, capability } = kinds[kind];
+  const listing: Listing = { items: [], skipped: 0 };
+  if (session.capabilities[capability] === undefined) return listing;
+
+  const seenCursors = new Set<string>();
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const result = await session.request(method, cursor === undefined ? {} : { cursor }, { signal });
+    for (const definition of Array.isArray(result[member]) ? result[member] : []) {
+      const name = isObject(definition) ? definition[key] : undefined;
+      if (typeof name === 'string' && name !== '') listing.items.push({ key: name, definition });
+      else listing.skipped += 1;
+    }
+    if (typeof result.ttlMs === 'number') listing.ttlMs = Math.min(listing.ttlMs ?? Number.POSITIVE_INFINITY, result.ttlMs);
+    if (typeof result.cacheScope === 'string') listing.cacheScope = result.cacheScope;
+    // One over the limit is enough to know that it is passed; a cursor that repeats would never end.
+    if (listing.items.length > most) return listing;
+    if (typeof result.nextCursor !== 'string' || seenCursors.has(result.nextCursor)) return listing;
+    cursor = result.nextCursor;
+    seenCursors.add(cursor);
+  }
+  return listing;
+}

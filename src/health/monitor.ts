@@ -1,0 +1,75 @@
+/** Checks every connected server, in parallel, each in its own rhythm (BR-006, EC-010). */
+import type { Logger } from '../log.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Link } from '../upstream/link.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { probeSession, probeUrl } from './probe.ts';
+import { judge, type ProbeOutcome } from './verdict.ts';
+
+export interface HealthMonitor {
+  /** One check, now; what came of it. */
+  check(serverId: string): Promise<ProbeOutcome | undefined>;
+  close(): void;
+}
+
+export interface HealthDependencies {
+  registry: Registry;
+  pool: Pool;
+  log: Logger;
+  intervalMs: number;
+  /** Told of every check: metrics and the dashboard's sparkline. */
+  onChecked?: (server: string, outcome: ProbeOutcome) => void;
+}
+
+export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
+  const { registry, pool, log, intervalMs } = deps;
+  const due = new Map<string, number>();
+  const running = new Set<string>();
+  const timer = setInterval(look, Math.min(1_000, Math.max(20, intervalMs / 4))).unref();
+
+  function look(): void {
+    const now = Date.now();
+    for (const link of pool.links()) {
+      const { id } = link.server;
+      if (link.shared === undefined) {
+        due.delete(id);
+        continue;
+      }
+      // The first check comes somewhere within the interval, so that many servers are not checked in one instant.
+      const at = due.get(id) ?? now + intervalMs * (0.5 + Math.random() / 2);
+      due.set(id, at);
+      if (at > now || running.has(id)) continue;
+      due.set(id, now + intervalMs * (0.9 + Math.random() * 0.2));
+      void check(id);
+    }
+  }
+
+  async function check(id: string): Promise<ProbeOutcome | undefined> {
+    const link = pool.link(id);
+    const session = link?.shared;
+    if (link === undefined || session === undefined) return undefined;
+    running.add(id);
+    const { health_check_url: url } = link.server;
+    const outcome = await (url === null ? probeSession(session) : probeUrl(url));
+    running.delete(id);
+    if (link.shared === session) conclude(link, outcome);
+    return outcome;
+  }
+
+  function conclude(link: Link, outcome: ProbeOutcome): void {
+    const { server, shared } = link;
+    const verdict = judge(outcome);
+    deps.onChecked?.(server.name, outcome);
+    registry.noteHealth(server.id, new Date().toISOString());
+    if (verdict.health === 'passed') return void registry.apply(server.id, 'health_passed');
+    log.warn({ server: server.name, reason: verdict.reason, counted: verdict.health === 'failed' }, 'health check');
+    if (verdict.health === 'misconfigured') return;
+    const next = registry.apply(server.id, 'health_failed', { error: `health check failed: ${verdict.reason}` });
+    if (next?.status === 'ERROR' && shared !== undefined) link.reportLost(shared, new Error(verdict.reason));
+  }
+
+  return {
+    check,
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,38 @@
+import { request } from 'undici';
+import { describe, RpcError } from '../errors.ts';
+import { rpcCodes } from '../json-rpc.ts';
+import type { Session } from '../upstream/session.ts';
+import type { ProbeOutcome } from './verdict.ts';
+
+export const probeTimeoutMs = 5_000;
+
+export async function probeUrl(url: string): Promise<ProbeOutcome> {
+  const started = performance.now();
+  try {
+    const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(probeTimeoutMs) });
+    await body.dump();
+    return { kind: 'status', status: statusCode, ms: performance.now() - started };
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) };
+  }
+}
+
+export async function probeSession(session: Session): Promise<ProbeOutcome> {
+  const started = performance.now();
+  const ask = (method: string) => session.request(method, {}, { signal: AbortSignal.timeout(probeTimeoutMs) });
+  try {
+    await ask(session.era === 'modern' ? 'server/discover' : 'ping').catch((error: unknown) => {
+      if (!(error instanceof RpcError)) throw error;
+      // Any answer shows life, but a server without ping gets one question that it must know.
+      if (error.code === rpcCodes.methodNotFound && session.capabilities.tools !== undefined) return ask('tools/list');
+    });
+    return { kind: 'answered', ms: performance.now() - started };
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof DOMException && error.name === 'TimeoutError') return `no answer within ${probeTimeoutMs / 1_000} s`;
+  return describe(error);
+}

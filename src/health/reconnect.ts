@@ -1,0 +1,54 @@
+/** Brings back servers that failed and that nobody disconnected (CONTRACT.md, disagreement 4; EC-001). */
+import type { Events } from '../events.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Pool } from '../upstream/pool.ts';
+
+const scheduleMs = [1_000, 2_000, 4_000, 8_000, 16_000];
+const steadyMs = 60_000;
+const jitter = 0.2;
+/** A connection that lived so long was a good one: try at once, and from the beginning of the schedule. */
+const goodLifeMs = 10_000;
+
+export function reconnectDelayMs(attempt: number, random: number): number {
+  const base = scheduleMs[attempt] ?? steadyMs;
+  return Math.round(base * (1 - jitter + 2 * jitter * random));
+}
+
+export interface Reconnector {
+  close(): void;
+}
+
+export function createReconnector(deps: { registry: Registry; pool: Pool; events: Events }): Reconnector {
+  const states = new Map<string, { attempt: number; connectedAt?: number; timer?: NodeJS.Timeout }>();
+
+  const offStatus = deps.events.on('server.status', ({ server_id: id, status, previous }) => {
+    const state = states.get(id) ?? { attempt: 0 };
+    states.set(id, state);
+    clearTimeout(state.timer);
+    if (status === 'CONNECTED' && previous === 'CONNECTING') state.connectedAt = Date.now();
+    if (status === 'DISCONNECTED') states.delete(id);
+    if (status !== 'ERROR') return;
+    const wasGood = state.connectedAt !== undefined && Date.now() - state.connectedAt >= goodLifeMs;
+    if (wasGood) state.attempt = 0;
+    const wait = wasGood ? 0 : reconnectDelayMs(state.attempt++, Math.random());
+    state.connectedAt = undefined;
+    state.timer = setTimeout(() => reconnect(id), wait).unref();
+  });
+  const offRemoved = deps.events.on('server.removed', ({ server_id }) => {
+    clearTimeout(states.get(server_id)?.timer);
+    states.delete(server_id);
+  });
+
+  function reconnect(id: string): void {
+    const server = deps.registry.find(id);
+    if (server?.desired === 'connected' && server.lifecycle.status === 'ERROR') deps.pool.open(server).connect(1);
+  }
+
+  return {
+    close() {
+      offStatus();
+      offRemoved();
+      for (const { timer } of states.values()) clearTimeout(timer);
+    },
+  };
+}

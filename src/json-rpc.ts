@@ -1,0 +1,90 @@
+/** JSON-RPC as MCP uses it. Messages are relayed, so only the envelope is typed; everything inside passes unchanged. */
+export type JsonObject = { [key: string]: unknown };
+export type RequestId = string | number;
+
+export interface RpcRequest {
+  jsonrpc: '2.0';
+  id: RequestId;
+  method: string;
+  params?: JsonObject;
+}
+
+export interface RpcNotification {
+  jsonrpc: '2.0';
+  method: string;
+  params?: JsonObject;
+}
+
+export interface RpcSuccess {
+  jsonrpc: '2.0';
+  id: RequestId;
+  result: JsonObject;
+}
+
+export interface RpcFailure {
+  jsonrpc: '2.0';
+  id: RequestId | null;
+  error: { code: number; message: string; data?: unknown };
+}
+
+export type RpcMessage = RpcRequest | RpcNotification | RpcSuccess | RpcFailure;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isId = (value: unknown): value is RequestId =>
+  typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
+
+/** What is wrong with the envelope, or undefined when it is a message. */
+export function envelopeProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return 'a message must be a JSON object';
+  if (value.jsonrpc !== '2.0') return 'jsonrpc must be "2.0"';
+  if (value.method !== undefined) {
+    if (typeof value.method !== 'string') return 'method must be a string';
+    if (value.id !== undefined && !isId(value.id)) return 'id must be a string or a number';
+    if (value.params !== undefined && !isObject(value.params)) return 'params must be an object';
+    return undefined;
+  }
+  if (isObject(value.result)) return isId(value.id) ? undefined : 'id must be a string or a number';
+  if (!isObject(value.error)) return 'a message needs a method, a result or an error';
+  return Number.isInteger(value.error.code) && typeof value.error.message === 'string'
+    ? undefined
+    : 'error needs an integer code and a message';
+}
+
+export const isMessage = (value: unknown): value is RpcMessage => envelopeProblem(value) === undefined;
+export const isRequest = (message: RpcMessage): message is RpcRequest => 'method' in message && 'id' in message;
+export const isNotification = (message: RpcMessage): message is RpcNotification =>
+  'method' in message && !('id' in message);
+export const isResponse = (message: RpcMessage): message is RpcSuccess | RpcFailure => !('method' in message);
+
+/** Revisions with the initialize handshake, newest first, and those without. */
+export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+export const modernVersions = ['2026-07-28'] as const;
+export const newestLegacy = legacyVersions[0];
+export const newestModern = modernVersions[0];
+
+export type Era = 'legacy' | 'modern';
+
+/** The keys of `_meta` that belong to one hop and never travel further. */
+export const hopMeta = {
+  protocolVersion: 'io.modelcontextprotocol/protocolVersion',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+} as const;
+
+export const rpcCodes = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  resourceNotFound: -32002,
+  headerMismatch: -32020,
+  missingClientCapability: -32021,
+  unsupportedVersion: -32022,
+  urlElicitationRequired: -32042,
+} as const;

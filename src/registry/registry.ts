@@ -1,0 +1,314 @@
+/** Every registered server, in memory and in the store. The only place where a server's record changes. */
+import { randomUUID } from 'node:crypto';
+import type { z } from "zod";
+import type { Config } from '../config.ts';
+import { AppError, type Problem, ValidationError } from '../errors.ts';
+import type { Events } from '../events.ts';
+import type { JsonObject } from '../json-rpc.ts';
+import type { Logger } from '../log.ts';
+import { collectSecrets, createMask, maskConfig, substituteVariables, type Vault } from '../security/credentials.ts';
+import type { Database } from '../store/database.ts';
+import { insertHistory } from '../store/history.ts';
+import type { ServerRow } from '../store/schema.ts';
+import { deleteServer, findServers, insertServer, type ServerPatch as RowPatch, updateServer } from '../store/servers.ts';
+import { type Lifecycle, type LifecycleEvent, transition } from './lifecycle.ts';
+import {
+  type Connection,
+  connectionConfigs,
+  type Registration,
+  type ServerOptions,
+  type ServerPatch,
+  urlProblem,
+} from './server.ts';
+
+export interface Server extends Omit<ServerRow, 'options' | 'connection_config'> {
+  options: ServerOptions;
+  lifecycle: Lifecycle;
+  sealed: string;
+}
+
+export interface ResolvedConnection {
+  connection: Connection;
+  /** Hides the connection's secrets in any text. */
+  mask: (text: string) => string;
+}
+
+export interface Registry {
+  list(): Server[];
+  get(id: string): Server;
+  find(id: string): Server | undefined;
+  findByName(name: string): Server | undefined;
+  register(input: Registration, origin?: ServerRow['origin']): Promise<Server>;
+  update(id: string, patch: ServerPatch): Promise<{ server: Server; reconnect: boolean }>;
+  remove(id: string): Promise<void>;
+  setDesired(id: string, desired: Server['desired']): Promise<void>;
+  /** The state machine's only entry; undefined when the event is illegal in the server's state. */
+  apply(id: string, event: LifecycleEvent, note?: TransitionNote): Lifecycle | undefined;
+  resolveConnection(id: string): ResolvedConnection;
+  openConnection(id: string): Connection;
+  maskedConfig(id: string): unknown;
+  noteIdentity(id: string, identity: Identity): void;
+  noteVerdict(id: string, verdict: { era: 'modern' | 'legacy'; checkedAt: string }): void;
+  noteInteractive(id: string): void;
+  noteHealth(id: string, at: string): void;
+  noteToolCount(id: string, count: number): void;
+  record(id: string, eventType: string, details: JsonObject): void;
+  /** Everything noted so far is stored. */
+  settled(): Promise<void>;
+}
+
+interface Identity {
+  era: 'modern' | 'legacy';
+  protocolVersion: string;
+  capabilities: JsonObject;
+  serverInfo: JsonObject;
+  instructions?: string;
+}
+
+export interface TransitionNote {
+  error?: string;
+  stderr?: readonly string[];
+  details?: JsonObject;
+}
+
+export interface RegistryDependencies {
+  db: Database;
+  vault: Vault;
+  events: Events;
+  log: Logger;
+  config: Config;
+}
+
+export async function createRegistry(deps: RegistryDependencies): Promise<Registry> {
+  const { db, vault, events, log, config } = deps;
+  const servers = new Map<string, Server>();
+  let writing: Promise<unknown> = Promise.resolve();
+
+  // Nothing is connected when we start, whatever the rows say.
+  for (const row of (await findServers(db)).rows) servers.set(row.id, { ...toServer(row), status: 'DISCONNECTED' });
+
+  /** In order, and never in the way: what is in memory is what counts, the store follows. */
+  function write(task: () => Promise<unknown>): void {
+    writing = writing.then(task).catch((error: unknown) => log.error({ err: error }, 'a change of a server was not stored'));
+  }
+
+  function change(server: Server, patch: RowPatch): void {
+    Object.assign(server, patch, { updated_at: new Date().toISOString() });
+    write(() => updateServer(db, server.id, patch));
+  }
+
+  function get(id: string): Server {
+    const server = servers.get(id);
+    if (server === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
+    return server;
+  }
+
+  function openConnection(id: string): Connection {
+    const server = get(id);
+    return { transport_type: server.transport_type, connection_config: vault.open(server.sealed, id) } as Connection;
+  }
+
+  function record(id: string, eventType: string, details: JsonObject): void {
+    write(() => insertHistory(db, { server_id: id, event_type: eventType, details }));
+  }
+
+  return {
+    list: () => [...servers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    get,
+    find: (id) => servers.get(id),
+    findByName: (name) => [...servers.values()].find((server) => server.name === name),
+    openConnection,
+    record,
+
+    async register(input, origin = 'api') {
+      const id = randomUUID();
+      const row = await insertServer(
+        db,
+        {
+          id,
+          name: input.name,
+          description: input.description ?? null,
+          transport_type: input.transport_type,
+          connection_config: { sealed: vault.seal(input.connection_config, id) },
+          health_check_url: input.health_check_url ?? null,
+          auto_connect: input.auto_connect ?? true,
+          desired: (input.auto_connect ?? true) ? 'connected' : 'disconnected',
+          options: input.options ?? {},
+          origin,
+        },
+        { maxServers: config.maxServers },
+      );
+      const server = toServer(row);
+      servers.set(id, server);
+      record(id, 'REGISTERED', { transport_type: row.transport_type, origin });
+      events.emit('server.registered', { server_id: id, name: row.name });
+      return server;
+    },
+
+    async update(id, patch) {
+      const server = get(id);
+      const connection = patchedConnection(openConnection(id), patch);
+      const fields: RowPatch = {};
+      if (patch.description !== undefined) fields.description = patch.description;
+      if (patch.health_check_url !== undefined) fields.health_check_url = patch.health_check_url;
+      if (patch.auto_connect !== undefined) fields.auto_connect = patch.auto_connect;
+      if (patch.options !== undefined) fields.options = patch.options;
+      if (connection !== undefined) {
+        fields.transport_type = connection.transport_type;
+        fields.connection_config = { sealed: vault.seal(connection.connection_config, id) };
+        // Another address may be another server: what was learned about the old one is void.
+        Object.assign(fields, { era: null, era_checked_at: null, interactive: false });
+      }
+      const row = await updateServer(db, id, fields);
+      if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
+      const { status: _status, ...stored } = toServer(row);
+      Object.assign(server, stored, { lifecycle: server.lifecycle });
+      record(id, 'UPDATED', { fields: Object.keys(patch) });
+      events.emit('server.updated', { server_id: id, name: server.name });
+      return { server, reconnect: connection !== undefined || patch.options !== undefined };
+    },
+
+    async remove(id) {
+      const server = get(id);
+      await writing;
+      await deleteServer(db, id);
+      servers.delete(id);
+      events.emit('server.removed', { server_id: id, name: server.name });
+    },
+
+    async setDesired(id, desired) {
+      const server = get(id);
+      if (server.desired === desired) return;
+      server.desired = desired;
+      await updateServer(db, id, { desired });
+    },
+
+    apply(id, event, note = {}) {
+      const server = servers.get(id);
+      if (server === undefined) return undefined;
+      const previous = server.lifecycle;
+      const next = transition(previous, event);
+      if (next === undefined) {
+        log.debug({ server: server.name, status: previous.status, event }, 'event is illegal in this state');
+        return undefined;
+      }
+      server.lifecycle = next;
+      if (next.status === previous.status) return next;
+
+      const patch: RowPatch = { status: next.status };
+      if (next.status === 'CONNECTED') Object.assign(patch, { error_message: null });
+      if (event === 'connect_succeeded') patch.connected_at = new Date().toISOString();
+      if (note.error !== undefined) patch.error_message = note.error;
+      if (event === 'disconnected') patch.error_message = null;
+      if (note.stderr !== undefined) patch.stderr_tail = note.stderr.join('\n');
+      change(server, patch);
+      record(id, next.status, {
+        from: previous.status,
+        event,
+        ...note.details,
+        ...(note.error === undefined ? {} : { error: note.error }),
+        ...(note.stderr === undefined || note.stderr.length === 0 ? {} : { stderr: note.stderr.slice(-10) }),
+      });
+      const level = next.status === 'ERROR' || next.status === 'DEGRADED' ? 'warn' : 'info';
+      log[level]({ server: server.name, from: previous.status, status: next.status, error: note.error }, 'server status');
+      events.emit('server.status', {
+        server_id: id,
+        name: server.name,
+        status: next.status,
+        previous: previous.status,
+        error_message: server.error_message,
+      });
+      return next;
+    },
+
+    resolveConnection(id) {
+      const stored = openConnection(id);
+      const { value, missing } = substituteVariables(stored.connection_config, config.environment);
+      if (missing.length > 0) {
+        const names = missing.map((name) => `\${${name}}`).join(', ');
+        throw new AppError(
+          'SERVER_CONNECTION_FAILED',
+          `connection_config refers to ${names}, which is not set in the aggregator's environment`,
+        );
+      }
+      const config_ = value as JsonObject;
+      const url = config_.url ?? config_.base_url;
+      const problem = typeof url === 'string' ? urlProblem(url) : undefined;
+      if (problem !== undefined) throw new AppError('SERVER_CONNECTION_FAILED', `the server's URL ${problem}`);
+      return {
+        connection: { ...stored, connection_config: value } as Connection,
+        mask: createMask(collectSecrets(value)),
+      };
+    },
+
+    maskedConfig: (id) => maskConfig(openConnection(id).connection_config),
+
+    noteIdentity(id, identity) {
+      change(get(id), {
+        protocol_version: identity.protocolVersion,
+        server_info: identity.serverInfo,
+        capabilities: identity.capabilities,
+        instructions: identity.instructions ?? null,
+      });
+    },
+
+    noteVerdict(id, verdict) {
+      const server = servers.get(id);
+      if (server === undefined || (server.era === verdict.era && server.era_checked_at !== null)) return;
+      change(server, { era: verdict.era, era_checked_at: verdict.checkedAt });
+    },
+
+    noteInteractive(id) {
+      const server = servers.get(id);
+      if (server === undefined || server.interactive) return;
+      change(server, { interactive: true });
+      record(id, 'INTERACTIVE', { meaning: 'the server asks its clients questions; each client gets its own session' });
+    },
+
+    noteHealth(id, at) {
+      const server = servers.get(id);
+      if (server !== undefined) change(server, { last_health_check: at });
+    },
+
+    noteToolCount(id, count) {
+      const server = servers.get(id);
+      if (server !== undefined) server.tool_count = count;
+    },
+
+    async settled() {
+      await writing;
+    },
+  };
+}
+
+function toServer({ connection_config, options, ...row }: ServerRow): Server {
+  return {
+    ...row,
+    sealed: connection_config.sealed,
+    options: options as ServerOptions,
+    lifecycle: { status: 'DISCONNECTED', failures: 0 },
+  };
+}
+
+/** The connection after the patch, or undefined when it stays the same. */
+function patchedConnection(current: Connection, patch: ServerPatch): Connection | undefined {
+  if (patch.transport_type === undefined && patch.connection_config === undefined) return undefined;
+  const transport = patch.transport_type ?? current.transport_type;
+  const schema: z.ZodType = connectionConfigs[transport];
+  const parsed = schema.safeParse(patch.connection_config ?? current.connection_config);
+  if (!parsed.success) throw new ValidationError(toProblems(parsed.error, ['body', 'connection_config']));
+  return { transport_type: transport, connection_config: parsed.data } as Connection;
+}
+
+/** Zod's issues as the problems of the 422 answer; unknown fields are named one by one. */
+export function toProblems(error: z.ZodError, prefix: (string | number)[]): Problem[] {
+  return error.issues.flatMap((issue): Problem[] => {
+    const loc = [...prefix, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ loc: [...loc, key], msg: `unknown field: ${key}`, type: 'extra_forbidden' }));
+    }
+    const missing = issue.code === 'invalid_type' && issue.input === undefined && issue.message.startsWith('Invalid input');
+    return [{ loc, msg: missing ? 'Field required' : issue.message, type: missing ? 'missing' : 'value_error' }];
+  });
+}
+

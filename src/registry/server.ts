@@ -1,0 +1,106 @@
+/** What a server is: the one schema for registering, changing, importing and documenting it. */
+import { z } from 'zod';
+
+export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const;
+export type TransportType = (typeof transportTypes)[number];
+
+const requiredText = (transport: TransportType, field: string) => {
+  const message = `${transport} transport requires '${field}' in connection_config`;
+  return z.string({ error: message }).min(1, message).max(8_192);
+};
+
+const stringMap = z.record(z.string().max(256), z.string().max(32_768));
+
+const serverUrl = (transport: TransportType, field: string) =>
+  requiredText(transport, field).superRefine((value, context) => {
+    const problem = urlProblem(value);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: `${field} ${problem}` });
+  });
+
+export const connectionConfigs = {
+  STDIO: z.strictObject({
+    command: requiredText('STDIO', 'command'),
+    args: z.array(z.string().max(32_768)).max(1_000).optional(),
+    env: stringMap.optional(),
+    cwd: z.string().min(1).max(4_096).optional(),
+  }),
+  SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: stringMap.optional() }),
+  HTTP: z.strictObject({ base_url: serverUrl('HTTP', 'base_url'), headers: stringMap.optional() }),
+};
+
+export type StdioConfig = z.infer<typeof connectionConfigs.STDIO>;
+export type SseConfig = z.infer<typeof connectionConfigs.SSE>;
+export type HttpConfig = z.infer<typeof connectionConfigs.HTTP>;
+export type Connection =
+  | { transport_type: 'STDIO'; connection_config: StdioConfig }
+  | { transport_type: 'SSE'; connection_config: SseConfig }
+  | { transport_type: 'HTTP'; connection_config: HttpConfig };
+
+export const serverName = z
+  .string()
+  .max(255, 'name may have at most 255 characters')
+  .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and hold only a-z, 0-9, "-" and "_"');
+
+/** Settings of one server that the seeds do not know. */
+export const serverOptions = z.strictObject({
+  sessions: z
+    .enum(['auto', 'shared', 'per_client'])
+    .optional()
+    .describe('auto: one shared session until the server asks its client something, then one per client'),
+  request_timeout: z.number().min(0.1).max(86_400).optional().describe('seconds'),
+  max_concurrent_calls: z.int().min(1).max(100_000).optional(),
+  max_queued_calls: z.int().min(0).max(1_000_000).optional(),
+  query_tools: z
+    .array(z.strictObject({ tool: z.string().min(1), arguments: z.record(z.string(), z.unknown()).optional() }))
+    .max(20)
+    .optional()
+    .describe('tools that the aggregator query calls on this server, with {{query}} in their arguments'),
+});
+export type ServerOptions = z.infer<typeof serverOptions>;
+
+const common = {
+  description: z.string().max(1_000, 'description may have at most 1000 characters').nullish(),
+  health_check_url: z.url({ protocol: /^https?$/, error: 'health_check_url must be an http or https URL' }).nullish(),
+  auto_connect: z.boolean().optional(),
+  options: serverOptions.optional(),
+};
+
+const registrationOf = <T extends TransportType>(transport: T) =>
+  z.strictObject({
+    name: serverName,
+    transport_type: z.literal(transport),
+    connection_config: connectionConfigs[transport],
+    ...common,
+  });
+
+export const registration = z.discriminatedUnion(
+  'transport_type',
+  [registrationOf('STDIO'), registrationOf('SSE'), registrationOf('HTTP')],
+  { error: (issue) => (issue.code === 'invalid_union' ? 'transport_type must be one of STDIO, SSE, HTTP' : undefined) },
+);
+export type Registration = z.infer<typeof registration>;
+
+/** EC-008: everything but the name may change; a server is renamed by removing and registering it. */
+export const serverPatch = z.strictObject({
+  transport_type: z.enum(transportTypes).optional(),
+  connection_config: z.record(z.string(), z.unknown()).optional(),
+  ...common,
+});
+export type ServerPatch = z.infer<typeof serverPatch>;
+
+/** What is wrong with a server's URL, or undefined. `${VAR}` in the host is checked when connecting. */
+export function urlProblem(value: string): string | undefined {
+  if (/^\$\{[A-Za-z_][A-Za-z0-9_]*\}/.test(value)) return undefined;
+  const plain = value.replace(/\$\{[A-Za-z_][A-Za-z0-9_]*\}/g, 'variable');
+  if (!URL.canParse(plain)) return 'must be a URL, for example https://mcp.example.com/mcp';
+  const url = new URL(plain);
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password; use headers';
+  if (url.protocol === 'https:') return undefined;
+  if (url.protocol !== 'http:') return 'must start with https://';
+  return isLoopbackName(url.hostname)
+    ? undefined
+    : 'must start with https:// (http is allowed for loopback addresses only)';
+}
+
+const isLoopbackName = (host: string) =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);

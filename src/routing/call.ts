@@ -1,0 +1,274 @@
+/**
+ * One request on its way to a server: a place in the server's queue, a session, a deadline that progress extends, and
+ * what became of it told to audit, metrics and events. Every relayed method goes through `relay`; `callTool` adds what
+ * tools need.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
+import type { Config } from '../config.ts';
+import { AppError, describe, RpcError } from '../errors.ts';
+import type { Events } from '../events.ts';
+import { isObject, type JsonObject } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
+import type { Audit } from '../security/audit.ts';
+import type { Principal } from '../security/auth.ts';
+import { HttpProblem } from '../upstream/http.ts';
+import { brief, type Link, type SessionOwner } from '../upstream/link.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
+import { parameterHeaders } from './parameter-headers.ts';
+
+export interface Caller {
+  principal: Principal;
+  address: string | null;
+  client?: ClientIdentity;
+  /** Set for MCP clients that can be asked: they may get a session of their own. */
+  owner?: SessionOwner;
+}
+
+export type RelayExchange = Pick<Exchange, 'signal' | 'onNotification' | 'onRequest' | 'headers'>;
+
+export type Outcome = 'ok' | 'tool_error' | 'rpc_error' | 'unavailable' | 'overloaded' | 'timeout' | 'cancelled' | 'failed';
+
+export interface CallReport {
+  server: string;
+  tool: string;
+  outcome: Outcome;
+  routingMs: number;
+  executionMs: number;
+}
+
+export interface CallResult {
+  result: JsonObject;
+  /** The server is DEGRADED: the call was executed all the same. */
+  warning?: string;
+  routingMs: number;
+  executionMs: number;
+}
+
+export interface Router {
+  relay(server: Server, method: string, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<JsonObject>;
+  callTool(tool: CatalogTool, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<CallResult>;
+  /** Calls in progress, all servers together. */
+  readonly active: number;
+}
+
+export interface RouterDependencies {
+  config: Config;
+  pool: Pool;
+  catalog: Catalog;
+  audit: Audit;
+  events: Events;
+  onCall?: (report: CallReport) => void;
+}
+
+export function createRouter(deps: RouterDependencies): Router {
+  const { config, pool, audit, events } = deps;
+  let active = 0;
+
+  async function relay(
+    server: Server,
+    method: string,
+    params: JsonObject,
+    caller: Caller,
+    exchange: RelayExchange = {},
+    timing?: { acquiredAt: number },
+  ): Promise<JsonObject> {
+    const link = pool.open(server);
+    await link.gate.enter(exchange.signal);
+    active += 1;
+    const deadline = createDeadline(link, config, exchange);
+    try {
+      let session = await link.session(caller.owner, deadline.signal);
+      if (timing !== undefined) timing.acquiredAt = performance.now();
+      const started = new Date().toISOString();
+      try {
+        return await session.request(method, params, { ...deadline.exchange, client: caller.client });
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+        link.reportLost(session, error);
+        if (!mayRepeat(error, method, params, server)) throw lostInMidCall(server, method, params, started, error);
+        session = await link.session(caller.owner, deadline.signal);
+        return await session.request(method, params, { ...deadline.exchange, client: caller.client });
+      }
+    } catch (error) {
+      throw translate(error, server, deadline);
+    } finally {
+      deadline.clear();
+      active -= 1;
+      link.gate.leave();
+    }
+  }
+
+  function mayRepeat(error: ConnectionLost, method: string, params: JsonObject, server: Server): boolean {
+    if (error.executed === 'no') return true;
+    if (method !== 'tools/call') return !method.startsWith('tasks/');
+    const own = deps.catalog.snapshot.toolsByServer.get(server.id);
+    const annotations = own?.find(({ row }) => row.original_name === params.name)?.row.definition.annotations;
+    return isObject(annotations) && (annotations.readOnlyHint === true || annotations.idempotentHint === true);
+  }
+
+  async function callTool(
+    tool: CatalogTool,
+    params: JsonObject,
+    caller: Caller,
+    exchange: RelayExchange = {},
+  ): Promise<CallResult> {
+    const { server, row } = tool;
+    const started = performance.now();
+    const timing = { acquiredAt: started };
+    const call = { call_id: randomUUID(), server_id: server.id, server: server.name, tool: row.name, principal: caller.principal.name };
+    events.emit('call.started', call);
+    let outcome: Outcome = 'failed';
+    try {
+      const headers = server.era === 'modern' ? parameterHeaders(row.input_schema, params.arguments) : undefined;
+      const result = await relay(
+        server,
+        'tools/call',
+        { ...params, name: row.original_name },
+        caller,
+        headers === undefined ? exchange : { ...exchange, headers: { ...exchange.headers, ...headers } },
+        timing,
+      );
+      outcome = result.isError === true ? 'tool_error' : 'ok';
+      return {
+        result,
+        ...(server.lifecycle.status === 'DEGRADED' ? { warning: `Server ${server.name} is DEGRADED: ${server.error_message}` } : {}),
+        routingMs: timing.acquiredAt - started,
+        executionMs: performance.now() - timing.acquiredAt,
+      };
+    } catch (error) {
+      outcome = outcomeOf(error);
+      throw error;
+    } finally {
+      const ended = performance.now();
+      const duration_ms = Math.round((ended - started) * 1_000) / 1_000;
+      audit.record({
+        event: 'tool.called',
+        actor: caller.principal.name,
+        ip_address: caller.address,
+        server_id: server.id,
+        server_name: server.name,
+        details: { tool: row.name, outcome, duration_ms },
+      });
+      events.emit('call.finished', { ...call, outcome, duration_ms });
+      deps.onCall?.({
+        server: server.name,
+        tool: row.name,
+        outcome,
+        routingMs: timing.acquiredAt - started,
+        executionMs: ended - timing.acquiredAt,
+      });
+    }
+  }
+
+  return {
+    relay,
+    callTool,
+    get active() {
+      return active;
+    },
+  };
+}
+
+interface Deadline {
+  signal: AbortSignal;
+  exchange: RelayExchange;
+  timedOut: boolean;
+  clear(): void;
+}
+
+/** The request timeout, begun anew with every sign of progress, up to the cap; and the caller's own cancellation. */
+function createDeadline(link: Link, config: Config, exchange: RelayExchange): Deadline {
+  const controller = new AbortController();
+  const seconds = link.server.options.request_timeout;
+  const timeoutMs = seconds === undefined ? config.requestTimeoutMs : seconds * 1_000;
+  const latest = Date.now() + config.requestTimeoutCapMs;
+  const expire = () => {
+    deadline.timedOut = true;
+    controller.abort(new DOMException('timed out', 'TimeoutError'));
+  };
+  let timer = setTimeout(expire, timeoutMs);
+  const onAbort = () => controller.abort(exchange.signal?.reason);
+  if (exchange.signal?.aborted) onAbort();
+  exchange.signal?.addEventListener('abort', onAbort, { once: true });
+
+  const extend = () => {
+    clearTimeout(timer);
+    timer = setTimeout(expire, Math.max(0, Math.min(timeoutMs, latest - Date.now())));
+  };
+  const deadline: Deadline = {
+    signal: controller.signal,
+    timedOut: false,
+    exchange: {
+      signal: controller.signal,
+      headers: exchange.headers,
+      onNotification(method, params) {
+        if (method === 'notifications/progress') extend();
+        exchange.onNotification?.(method, params);
+      },
+      onRequest:
+        exchange.onRequest === undefined
+          ? undefined
+          : async (method, params, signal) => {
+              // While a person is being asked, the server is not the one who is slow.
+              clearTimeout(timer);
+              try {
+                return (await exchange.onRequest?.(method, params, signal)) ?? {};
+              } finally {
+                extend();
+              }
+            },
+    },
+    clear() {
+      clearTimeout(timer);
+      exchange.signal?.removeEventListener('abort', onAbort);
+    },
+  };
+  return deadline;
+}
+
+/** EC-003: what was in progress when the connection was lost. */
+function lostInMidCall(server: Server, method: string, params: JsonObject, started: string, cause: ConnectionLost): AppError {
+  return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name} was lost during the call: ${cause.message}`, {
+    cause,
+    body: { server: brief(server) },
+    context: { in_progress: { method, name: params.name ?? params.uri ?? null, started_at: started }, executed: 'unknown' },
+  });
+}
+
+function translate(error: unknown, server: Server, deadline: Deadline): unknown {
+  if (deadline.timedOut) {
+    return new AppError('EXECUTION_TIMEOUT', `No answer in time from ${server.name}`, { cause: error, body: { server: brief(server) } });
+  }
+  if (deadline.signal.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
+  if (error instanceof ConnectionLost) {
+    return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${error.message}`, {
+      cause: error,
+      body: { server: brief(server) },
+    });
+  }
+  if (error instanceof HttpProblem || error instanceof AccessDenied) {
+    return new AppError('EXECUTION_FAILED', `${server.name}: ${describe(error)}`, { cause: error });
+  }
+  return error;
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (error instanceof RpcError) return 'rpc_error';
+  if (!(error instanceof AppError)) return 'failed';
+  switch (error.code) {
+    case 'EXECUTION_TIMEOUT':
+      return 'timeout';
+    case 'CALL_CANCELLED':
+      return 'cancelled';
+    case 'SERVER_OVERLOADED':
+      return 'overloaded';
+    case 'SERVER_UNAVAILABLE':
+    case 'SERVER_CONNECTION_FAILED':
+      return 'unavailable';
+    default:
+      return 'failed';
+  }
+}
+

@@ -1,0 +1,346 @@
+/**
+ * Streamable HTTP, both eras. Every request has a stream of its own, so what a server says or asks on it belongs to
+ * that request for certain.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { RpcError } from '../errors.ts';
+import { isObject, isRequest, isResponse, type JsonObject, type RpcMessage, type RpcRequest } from '../json-rpc.ts';
+import {
+  answerTo,
+  ConnectionLost,
+  dress,
+  type Exchange,
+  type ServerIdentity,
+  type Session,
+  type SessionEvents,
+} from './session.ts';
+import { contentType, parseMessages, readEvents, readText, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
+
+/** The server answered with an HTTP status that is no answer to a call. */
+export class HttpProblem extends Error {
+  readonly status: number;
+
+  constructor(status: number, text: string) {
+    super(`the server answered HTTP ${status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`);
+    this.name = 'HttpProblem';
+    this.status = status;
+  }
+}
+
+export interface HttpSessionOptions {
+  wire: Wire;
+  maxMessageBytes: number;
+  identity: ServerIdentity;
+  sessionId?: string;
+  events: SessionEvents;
+  /** Legacy: opens a new session in place of one that the server no longer knows. */
+  reopen?: () => Promise<{ identity: ServerIdentity; sessionId?: string }>;
+}
+
+const defaultRetryMs = 1_000;
+const longestRetryMs = 30_000;
+
+export function createHttpSession(options: HttpSessionOptions): Session {
+  const { wire, events, maxMessageBytes } = options;
+  let { identity, sessionId } = options;
+  const closed = new AbortController();
+  const inFlight = new Set<Exchange>();
+  let reopening: Promise<void> | undefined;
+  let nextId = 2;
+
+  if (identity.era === 'legacy') void listen();
+
+  async function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
+    const usedSession = sessionId;
+    inFlight.add(exchange);
+    try {
+      return await exchangeOne(method, params, exchange);
+    } catch (error) {
+      // 404 for a session means that it expired and that nothing was executed (BR-005, «reconnect once»).
+      if (!(error instanceof HttpProblem) || error.status !== 404 || usedSession === undefined) throw error;
+      await reopen(usedSession);
+      return await exchangeOne(method, params, exchange);
+    } finally {
+      inFlight.delete(exchange);
+    }
+  }
+
+  async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<JsonObject> {
+    const id = nextId++;
+    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: dress(params, identity, exchange.client) };
+    const signal = exchange.signal;
+    try {
+      const answer = await wire.send('POST', {
+        headers: { ...exchange.headers, ...requestHeaders(identity, sessionId, method, params) },
+        body: JSON.stringify(message),
+        signal,
+      });
+      return await readAnswer(answer, id, exchange);
+    } catch (error) {
+      if (signal?.aborted) {
+        if (identity.era === 'legacy') {
+          void notify('notifications/cancelled', { requestId: id, reason: 'cancelled' }).catch(() => undefined);
+        }
+        throw signal.reason;
+      }
+      throw error;
+    }
+  }
+
+  async function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
+    refuseDenied(answer);
+    if (answer.status === 200 && contentType(answer) === 'text/event-stream') {
+      return await readStream(answer, id, exchange);
+    }
+    const text = await readText(answer.body, maxMessageBytes);
+    if (answer.status !== 200) throw toProblem(answer, text);
+    const outcome = settleAll(parseMessages(text), id, exchange);
+    if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
+    return outcome();
+  }
+
+  async function readStream(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
+    let outcome: (() => JsonObject) | undefined;
+    let lastEventId: string | undefined;
+    let retryMs = defaultRetryMs;
+    let current = answer;
+    for (let attempt = 0; ; attempt += 1) {
+      const { body } = current;
+      await readEvents(
+        body,
+        maxMessageBytes,
+        (event) => {
+          if (event.id !== undefined) lastEventId = event.id;
+          if (event.data === '' || outcome !== undefined) return;
+          outcome = settleAll(parseMessages(event.data), id, exchange);
+          if (outcome !== undefined) body.destroy();
+        },
+        (ms) => {
+          retryMs = Math.min(ms, longestRetryMs);
+        },
+      ).catch((error: unknown) => {
+        if (outcome === undefined && (exchange.signal?.aborted || lastEventId === undefined)) throw error;
+      });
+      if (outcome !== undefined) return outcome();
+      if (lastEventId === undefined || attempt === 5) {
+        throw new ConnectionLost('the server ended the stream of a request without an answer', 'maybe');
+      }
+      // Resumable streams of the legacy revisions: the answer continues where the stream was cut.
+      await delay(retryMs, undefined, { signal: exchange.signal });
+      current = await openStream(lastEventId, exchange.signal);
+    }
+  }
+
+  /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
+  function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => JsonObject) | undefined {
+    let outcome: (() => JsonObject) | undefined;
+    for (const message of messages) {
+      if (isResponse(message)) {
+        if (message.id === id || 'error' in message) outcome = () => resultOf(message);
+      } else if (isRequest(message)) {
+        void answer(message, (params, signal) =>
+          exchange.onRequest === undefined
+            ? events.onRequest(message.method, params, [], signal)
+            : exchange.onRequest(message.method, params, signal),
+        );
+      } else if (exchange.onNotification !== undefined && belongsToRequest(message.method)) {
+        exchange.onNotification(message.method, message.params ?? {});
+      } else {
+        events.onNotification(message.method, message.params ?? {});
+      }
+    }
+    return outcome;
+  }
+
+  async function answer(
+    message: RpcRequest,
+    handle: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>,
+  ): Promise<void> {
+    const reply = await answerTo(message, () => handle(message.params ?? {}, closed.signal));
+    if (closed.signal.aborted) return;
+    const sent = await wire
+      .send('POST', {
+        headers: requestHeaders(identity, sessionId),
+        body: JSON.stringify(reply),
+        signal: closed.signal,
+      })
+      .catch(() => undefined); // the request that waits for this answer reports the broken connection
+    await sent?.body.dump();
+  }
+
+  async function notify(method: string, params: JsonObject = {}): Promise<void> {
+    const message = { jsonrpc: '2.0', method, params: dress(params, identity, undefined) };
+    const sent = await wire.send('POST', {
+      headers: requestHeaders(identity, sessionId, method, params),
+      body: JSON.stringify(message),
+      signal: closed.signal,
+    });
+    await sent.body.dump();
+  }
+
+  function openStream(lastEventId: string | undefined, signal: AbortSignal | undefined): Promise<WireAnswer> {
+    return wire.send('GET', {
+      headers: {
+        ...requestHeaders(identity, sessionId),
+        accept: 'text/event-stream',
+        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      },
+      signal,
+    });
+  }
+
+  /** The legacy stream for what belongs to no request. A server may have none (405). */
+  async function listen(): Promise<void> {
+    let lastEventId: string | undefined;
+    let retryMs = defaultRetryMs;
+    while (!closed.signal.aborted) {
+      const session = sessionId;
+      try {
+        const stream = await openStream(lastEventId, closed.signal);
+        if (stream.status !== 200 || contentType(stream) !== 'text/event-stream') {
+          await stream.body.dump();
+          if (stream.status < 500 && session === sessionId) return;
+        } else {
+          retryMs = defaultRetryMs;
+          await readEvents(
+            stream.body,
+            maxMessageBytes,
+            (event) => {
+              if (event.id !== undefined) lastEventId = event.id;
+              if (event.data !== '') parseMessages(event.data).forEach(hear);
+            },
+            (ms) => {
+              retryMs = Math.min(ms, longestRetryMs);
+            },
+          );
+        }
+      } catch {
+        // Calls and health checks tell whether the server is gone; this stream only tries again.
+        lastEventId = session === sessionId ? lastEventId : undefined;
+      }
+      await delay(retryMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined);
+      retryMs = Math.min(retryMs * 2, longestRetryMs);
+    }
+  }
+
+  function hear(message: RpcMessage): void {
+    if (isResponse(message)) return;
+    if (isRequest(message)) {
+      const candidates = [...inFlight];
+      void answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
+    } else {
+      events.onNotification(message.method, message.params ?? {});
+    }
+  }
+
+  async function reopen(expired: string): Promise<void> {
+    if (sessionId !== expired) return; // somebody else's call already did
+    reopening ??= (async () => {
+      if (options.reopen === undefined) throw new ConnectionLost('the server ended the session', 'no');
+      const fresh = await options.reopen();
+      identity = fresh.identity;
+      sessionId = fresh.sessionId;
+    })().finally(() => {
+      reopening = undefined;
+    });
+    await reopening;
+  }
+
+  return {
+    get era() {
+      return identity.era;
+    },
+    get protocolVersion() {
+      return identity.protocolVersion;
+    },
+    get capabilities() {
+      return identity.capabilities;
+    },
+    get serverInfo() {
+      return identity.serverInfo;
+    },
+    get instructions() {
+      return identity.instructions;
+    },
+    request,
+    notify,
+    async close() {
+      if (closed.signal.aborted) return;
+      if (sessionId !== undefined) {
+        const ended = await wire
+          .send('DELETE', { headers: requestHeaders(identity, sessionId), signal: AbortSignal.timeout(1_000) })
+          .catch(() => undefined); // the server forgets the session by itself
+        await ended?.body.dump();
+      }
+      closed.abort();
+      await wire.close();
+    },
+  };
+}
+
+/** Progress and log messages on a request's stream are that request's; anything else concerns the whole server. */
+function belongsToRequest(method: string): boolean {
+  return (
+    method === 'notifications/progress' ||
+    method === 'notifications/message' ||
+    method.startsWith('notifications/tasks')
+  );
+}
+
+function resultOf(message: RpcMessage): JsonObject {
+  if ('error' in message) throw new RpcError(message.error.code, message.error.message, message.error.data);
+  return 'result' in message ? message.result : {};
+}
+
+function toProblem(answer: WireAnswer, text: string): Error {
+  const body = contentType(answer) === 'application/json' ? tryParse(text) : undefined;
+  const error = isObject(body) && isObject(body.error) ? body.error : undefined;
+  const expired = answer.status === 404 && (error === undefined || error.code === -32_001 || error.code === -32_000);
+  if (error === undefined || expired || !Number.isInteger(error.code)) return new HttpProblem(answer.status, text);
+  return new RpcError(Number(error.code), String(error.message), error.data);
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // an HTML error page and the like; shown as text
+  }
+}
+
+export function requestHeaders(
+  identity: Pick<ServerIdentity, 'era' | 'protocolVersion'>,
+  sessionId: string | undefined,
+  method?: string,
+  params?: JsonObject,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': identity.protocolVersion,
+  };
+  if (sessionId !== undefined) headers['mcp-session-id'] = sessionId;
+  if (identity.era === 'modern' && method !== undefined) {
+    headers['mcp-method'] = method;
+    const name = params?.[namedBy[method] ?? ''];
+    if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name);
+  }
+  return headers;
+}
+
+/** The parameter that `Mcp-Name` repeats, per method. */
+export const namedBy: Record<string, string> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+};
+
+/** Header values are visible ASCII; everything else travels as base64 (2026-07-28, Streamable HTTP). */
+export function encodeHeader(value: string): string {
+  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')
+    ? value
+    : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
+}

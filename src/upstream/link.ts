@@ -1,0 +1,393 @@
+/**
+ * Everything we hold towards one server: its shared session, the sessions of single clients, the calls in progress,
+ * and the attempts to connect. The lifecycle itself is a pure function in the registry; this is its effects.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import { AppError, describe, RpcError } from '../errors.ts';
+import type { Events } from '../events.ts';
+import { type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { Logger } from '../log.ts';
+import { behaviour, type Status } from '../registry/lifecycle.ts';
+import type { Registry, Server } from '../registry/registry.ts';
+import type { Verdict } from './era.ts';
+import { createGate, type Gate } from './gate.ts';
+import { AccessDenied, type ClientIdentity, type Exchange, ourInfo, type Session, type SessionEvents } from './session.ts';
+import { openSession } from './transport.ts';
+import type { Warden } from './warden.ts';
+import { createWatch, type Watch } from './watch.ts';
+
+export interface LinkDependencies {
+  config: Config;
+  registry: Registry;
+  events: Events;
+  log: Logger;
+  warden: Warden;
+  childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
+  /** A notification of the shared session, or of a client's own where its owner does not take it. */
+  onNotification: (server: Server, method: string, params: JsonObject) => void;
+}
+
+/** A client that gets a session of its own, because the server asks its clients questions. */
+export interface SessionOwner {
+  key: string;
+  client: ClientIdentity;
+  onNotification: (method: string, params: JsonObject) => void;
+  /** Answers what the server asks while none of the owner's calls is in progress. */
+  onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+}
+
+export interface Link {
+  readonly server: Server;
+  readonly gate: Gate;
+  readonly watch: Watch;
+  readonly shared: Session | undefined;
+  readonly ownedSessions: number;
+  readonly childPids: number[];
+  /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */
+  readonly listed: boolean;
+  connect(attempts?: number): void;
+  session(owner: SessionOwner | undefined, signal?: AbortSignal): Promise<Session>;
+  release(ownerKey: string): Promise<void>;
+  /** A call found the connection broken: passive evidence that counts at once. */
+  reportLost(session: Session, error: Error): void;
+  disconnect(options: { force: boolean }): { pending: number; done: Promise<void> };
+  close(): Promise<void>;
+}
+
+interface Owned {
+  opening: Promise<Session>;
+  session?: Session;
+  idleSince: number;
+}
+
+const everythingAClientCan: JsonObject = {
+  sampling: {},
+  elicitation: { form: {}, url: {} },
+  roots: { listChanged: true },
+};
+const retryDelaysMs = [1_000, 2_000, 4_000];
+const waitForReconnectionMs = 5_000;
+const maxOwnedSessions = 100;
+const ownedIdleMs = 300_000;
+const stderrLines = 40;
+
+export function createLink(server: Server, deps: LinkDependencies): Link {
+  const { config, registry, log } = deps;
+  const gate = createGate(server.name, {
+    concurrent: server.options.max_concurrent_calls ?? config.maxConcurrentCalls,
+    queued: server.options.max_queued_calls ?? config.maxQueuedCalls,
+  });
+  const watch = createWatch();
+  const owned = new Map<string, Owned>();
+  const pids = new Map<Session, number>();
+  const waiting = new Set<() => void>();
+  const output: string[] = [];
+  let shared: Session | undefined;
+  let attempt: { controller: AbortController; done: Promise<void> } | undefined;
+  let draining: { done: Promise<void>; force: () => void } | undefined;
+  let lostAt: number | undefined;
+  // From our start until its first attempts have failed, a server that we know stays listed.
+  let firstAttempts = server.connected_at !== null;
+  let graceTimer: NodeJS.Timeout | undefined;
+  let mask = (text: string) => text;
+
+  function connect(attempts = retryDelaysMs.length): void {
+    if (attempt !== undefined || shared !== undefined) return;
+    if (registry.apply(server.id, 'connect') === undefined) return;
+    const controller = new AbortController();
+    attempt = { controller, done: tryToConnect(attempts, controller.signal) };
+  }
+
+  async function tryToConnect(attempts: number, signal: AbortSignal): Promise<void> {
+    let failure: unknown;
+    for (let number = 0; number < attempts; number += 1) {
+      try {
+        if (number > 0) await delay(retryDelaysMs[number - 1] ?? 0, undefined, { signal });
+        const session = await open({ info: ourInfo, capabilities: everythingAClientCan }, sharedEvents(), signal);
+        attempt = undefined;
+        return becomeConnected(session);
+      } catch (error) {
+        if (signal.aborted) return;
+        failure = error;
+        if (error instanceof AppError) break; // nothing that another attempt would mend
+        log.debug({ server: server.name, attempt: number + 1, err: error }, 'connection attempt failed');
+      }
+    }
+    attempt = undefined;
+    firstAttempts = false;
+    if (failure instanceof AccessDenied) log.warn({ server: server.name, status: failure.status }, 'server refused our credentials');
+    registry.apply(server.id, 'connect_failed', { error: explain(failure), stderr: output });
+    wake();
+  }
+
+  function becomeConnected(session: Session): void {
+    shared = session;
+    lostAt = undefined;
+    firstAttempts = false;
+    registry.noteIdentity(server.id, session);
+    watch.attach(session);
+    registry.apply(server.id, 'connect_succeeded', { details: { protocol_version: session.protocolVersion, era: session.era } });
+    wake();
+  }
+
+  function sharedEvents(): SessionEvents {
+    return {
+      onNotification: (method, params) => deps.onNotification(server, method, params),
+      onRequest: answerOnShared,
+      onClose: (error) => lose(error),
+    };
+  }
+
+  /** On the shared session nobody can tell for whom a server asks, unless just one call is in progress. */
+  async function answerOnShared(
+    method: string,
+    params: JsonObject,
+    inFlight: Exchange[],
+    signal: AbortSignal,
+  ): Promise<JsonObject> {
+    registry.noteInteractive(server.id);
+    const [only, ...others] = inFlight.filter((exchange) => exchange.onRequest !== undefined);
+    if (only?.onRequest !== undefined && others.length === 0) return await only.onRequest(method, params, signal);
+    if (method === 'roots/list') return { roots: [] };
+    throw new RpcError(rpcCodes.internalError, 'No client can be told apart for this request; repeat the call.');
+  }
+
+  function lose(error: Error): void {
+    const session = shared;
+    shared = undefined;
+    if (session === undefined) return;
+    pids.delete(session);
+    watch.detach();
+    void session.close();
+    lostAt = Date.now();
+    graceTimer = setTimeout(() => deps.events.emit('catalog.changed', allKinds), config.listGraceMs).unref();
+    registry.apply(server.id, 'connection_lost', { error: explain(error), stderr: output });
+  }
+
+  async function session(owner: SessionOwner | undefined, signal?: AbortSignal): Promise<Session> {
+    if (draining !== undefined) throw unavailable();
+    if (owner !== undefined && wantsOwnSession(server)) return await ownSession(owner, signal);
+    if (shared !== undefined && behaviour[server.lifecycle.status].executes) return shared;
+    return await awaitSession(signal);
+  }
+
+  async function awaitSession(signal?: AbortSignal): Promise<Session> {
+    if (server.desired !== 'connected' || !(listed() || server.lifecycle.status === 'CONNECTING')) throw unavailable();
+    const deadline = AbortSignal.timeout(waitForReconnectionMs);
+    const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+    while (shared === undefined && !ended.aborted) {
+      connect(1);
+      await new Promise<void>((resolve) => {
+        waiting.add(resolve);
+        ended.addEventListener('abort', () => resolve(), { once: true });
+      });
+      if (shared === undefined && !ended.aborted) await delay(200, undefined, { signal: ended }).catch(() => undefined);
+    }
+    signal?.throwIfAborted();
+    if (shared === undefined) throw unavailable();
+    return shared;
+  }
+
+  async function ownSession(owner: SessionOwner, signal?: AbortSignal): Promise<Session> {
+    const existing = owned.get(owner.key);
+    if (existing !== undefined) {
+      existing.idleSince = Date.now();
+      return await existing.opening;
+    }
+    if (!behaviour[server.lifecycle.status].executes) await awaitSession(signal);
+    await makeRoom();
+    const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
+    const entry: Owned = { opening: open(owner.client, ownedEvents(owner), timeout), idleSince: Date.now() };
+    owned.set(owner.key, entry);
+    try {
+      entry.session = await entry.opening;
+      return entry.session;
+    } catch (error) {
+      owned.delete(owner.key);
+      throw new AppError('SERVER_CONNECTION_FAILED', `Server connection failed: ${server.name}: ${explain(error)}`, {
+        cause: error,
+        body: { server: brief(server) },
+      });
+    }
+  }
+
+  function ownedEvents(owner: SessionOwner): SessionEvents {
+    return {
+      onNotification: owner.onNotification,
+      async onRequest(method, params, inFlight, signal) {
+        const newest = inFlight.findLast((exchange) => exchange.onRequest !== undefined);
+        const handle = newest?.onRequest ?? owner.onRequest;
+        if (handle !== undefined) return await handle(method, params, signal);
+        if (method === 'roots/list') return { roots: [] };
+        throw new RpcError(rpcCodes.internalError, 'The client cannot be asked at the moment.');
+      },
+      onClose: () => {
+        const entry = owned.get(owner.key);
+        owned.delete(owner.key);
+        if (entry?.session !== undefined) pids.delete(entry.session);
+      },
+    };
+  }
+
+  /** Clients that went away without a word must not keep processes for ever. */
+  async function makeRoom(): Promise<void> {
+    const now = Date.now();
+    for (const [key, entry] of owned) if (now - entry.idleSince > ownedIdleMs) await release(key);
+    if (owned.size < maxOwnedSessions) return;
+    throw new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
+      retryAfterSeconds: 5,
+    });
+  }
+
+  async function release(key: string): Promise<void> {
+    const entry = owned.get(key);
+    if (entry === undefined) return;
+    owned.delete(key);
+    const session = await entry.opening.catch(() => undefined); // one that never opened needs no closing
+    if (session === undefined) return;
+    pids.delete(session);
+    await session.close();
+  }
+
+  async function open(client: ClientIdentity, events: SessionEvents, ended: AbortSignal): Promise<Session> {
+    const { connection, mask: maskOf } = registry.resolveConnection(server.id);
+    mask = maskOf;
+    const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
+    const opened = await openSession({
+      connection,
+      client,
+      events,
+      verdict: verdictOf(server),
+      signal: AbortSignal.any([ended, timeout]),
+      connectTimeoutMs: config.connectionTimeoutMs,
+      maxMessageBytes: config.maxMessageBytes,
+      childEnvironment: deps.childEnvironment,
+      warden: deps.warden,
+      onLine: keepLine,
+    });
+    registry.noteVerdict(server.id, opened.verdict);
+    if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
+    return opened.session;
+  }
+
+  function keepLine(line: string): void {
+    output.push(mask(line).slice(0, 500));
+    if (output.length > stderrLines) output.shift();
+  }
+
+  function explain(error: unknown): string {
+    const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
+    const what = timedOut
+      ? `no answer to the MCP handshake within ${config.connectionTimeoutMs / 1_000} s; is it an MCP server?`
+      : mask(describe(error));
+    const last = output.at(-1);
+    return last === undefined || server.transport_type !== 'STDIO' ? what : `${what} (its last output: ${last.slice(0, 200)})`;
+  }
+
+  function wake(): void {
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  }
+
+  function unavailable(): AppError {
+    return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}`, {
+      body: { server: brief(server) },
+      context: server.error_message === null ? undefined : { reason: server.error_message },
+    });
+  }
+
+  function listed(): boolean {
+    if (behaviour[server.lifecycle.status].searchable) return true;
+    if (server.desired !== 'connected') return false;
+    return firstAttempts || (lostAt !== undefined && Date.now() - lostAt < config.listGraceMs);
+  }
+
+  function disconnect({ force }: { force: boolean }): { pending: number; done: Promise<void> } {
+    if (draining !== undefined) {
+      if (force) draining.force();
+      return { pending: force ? 0 : gate.active, done: draining.done };
+    }
+    registry.apply(server.id, 'disconnect');
+    attempt?.controller.abort();
+    attempt = undefined;
+    lostAt = undefined;
+    firstAttempts = false;
+    const pending = force ? 0 : gate.active;
+    const forced = new AbortController();
+    if (force) forced.abort();
+    const done = drain(forced.signal);
+    draining = { done, force: () => forced.abort() };
+    return { pending, done };
+  }
+
+  async function drain(forced: AbortSignal): Promise<void> {
+    if (gate.active > 0 && !forced.aborted) {
+      await Promise.race([
+        gate.idle(),
+        delay(config.drainTimeoutMs, undefined, { signal: forced, ref: false }).catch(() => undefined), // forced
+      ]);
+    }
+    await closeSessions();
+    draining = undefined;
+    registry.apply(server.id, 'disconnected');
+    wake();
+  }
+
+  async function closeSessions(): Promise<void> {
+    const session = shared;
+    shared = undefined;
+    clearTimeout(graceTimer);
+    watch.detach();
+    await Promise.all([session?.close(), ...[...owned.keys()].map(release)]);
+    pids.clear();
+  }
+
+  return {
+    server,
+    gate,
+    watch,
+    get shared() {
+      return shared;
+    },
+    get ownedSessions() {
+      return owned.size;
+    },
+    get childPids() {
+      return [...pids.values()];
+    },
+    get listed() {
+      return listed();
+    },
+    connect,
+    session,
+    release,
+    reportLost(session, error) {
+      if (session === shared) lose(error);
+    },
+    disconnect,
+    async close() {
+      attempt?.controller.abort();
+      await Promise.all([attempt?.done, closeSessions()]);
+      wake();
+    },
+  };
+}
+
+export const allKinds = { tools: true, prompts: true, resources: true };
+
+function wantsOwnSession(server: Server): boolean {
+  const mode = server.options.sessions ?? 'auto';
+  // A server of the new era asks within the call's own answer, so it needs no session to ask in.
+  return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));
+}
+
+function verdictOf(server: Server): Verdict | undefined {
+  return server.era === null || server.era_checked_at === null
+    ? undefined
+    : { era: server.era, checkedAt: server.era_checked_at };
+}
+
+export function brief(server: Server): { id: string; name: string; status: Status } {
+  return { id: server.id, name: server.name, status: server.lifecycle.status };
+}

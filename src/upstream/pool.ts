@@ -1,0 +1,53 @@
+/** One link per registered server. */
+import type { Server } from '../registry/registry.ts';
+import { createLink, type Link, type LinkDependencies } from './link.ts';
+
+export interface Pool {
+  links(): Link[];
+  link(serverId: string): Link | undefined;
+  /** The server's link, made on first use. */
+  open(server: Server): Link;
+  /** A changed server gets a new link; the old one ends with everything it holds. */
+  replace(server: Server): Promise<Link>;
+  drop(serverId: string): Promise<void>;
+  release(ownerKey: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createPool(deps: LinkDependencies): Pool {
+  const links = new Map<string, Link>();
+
+  function open(server: Server): Link {
+    const existing = links.get(server.id);
+    if (existing !== undefined) return existing;
+    const link = createLink(server, deps);
+    links.set(server.id, link);
+    return link;
+  }
+
+  async function drop(serverId: string): Promise<void> {
+    const link = links.get(serverId);
+    links.delete(serverId);
+    await link?.close();
+  }
+
+  return {
+    links: () => [...links.values()],
+    link: (serverId) => links.get(serverId),
+    open,
+    drop,
+    async replace(server) {
+      await links.get(server.id)?.disconnect({ force: true }).done;
+      await drop(server.id);
+      return open(server);
+    },
+    async release(ownerKey) {
+      await Promise.all([...links.values()].map((link) => link.release(ownerKey)));
+    },
+    async close() {
+      await Promise.all([...links.values()].map((link) => link.close()));
+      links.clear();
+      deps.warden.close();
+    },
+  };
+}

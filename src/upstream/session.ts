@@ -1,0 +1,262 @@
+/**
+ * A live MCP connection to one server, at the JSON-RPC level: what goes in comes out unchanged but for what a hop
+ * requires (ids, progress tokens, the per-hop keys of `_meta`).
+ */
+import { RpcError } from '../errors.ts';
+import {
+  type Era,
+  hopMeta,
+  isObject,
+  isRequest,
+  isResponse,
+  type JsonObject,
+  type RpcMessage,
+  type RpcRequest,
+  type RpcSuccess,
+  rpcCodes,
+} from '../json-rpc.ts';
+
+/** Who is behind a request, told to servers that want to know it with every request. */
+export interface ClientIdentity {
+  info?: JsonObject;
+  capabilities: JsonObject;
+  logLevel?: string;
+}
+
+/** One request's side channel: what the server says and asks while it works on it. */
+export interface Exchange {
+  signal?: AbortSignal;
+  client?: ClientIdentity;
+  headers?: Record<string, string>;
+  onNotification?: (method: string, params: JsonObject) => void;
+  onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+}
+
+export interface ServerIdentity {
+  era: Era;
+  protocolVersion: string;
+  capabilities: JsonObject;
+  serverInfo: JsonObject;
+  instructions?: string;
+}
+
+export interface Session extends ServerIdentity {
+  request(method: string, params: JsonObject, exchange?: Exchange): Promise<JsonObject>;
+  notify(method: string, params?: JsonObject): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SessionEvents {
+  /** A notification that belongs to no single request. */
+  onNotification: (method: string, params: JsonObject) => void;
+  /** A request of the server's that its stream does not tie to one of ours; `inFlight` are the candidates. */
+  onRequest: (method: string, params: JsonObject, inFlight: Exchange[], signal: AbortSignal) => Promise<JsonObject>;
+  /** Called once, when the connection ended without our asking. */
+  onClose: (error: ConnectionLost) => void;
+}
+
+/** The connection broke. `executed` tells whether the server may have begun with the request. */
+export class ConnectionLost extends Error {
+  readonly executed: 'no' | 'maybe';
+
+  constructor(message: string, executed: 'no' | 'maybe', cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ConnectionLost';
+    this.executed = executed;
+  }
+}
+
+/** The server wants other credentials than it got. Never evidence of its era. */
+export class AccessDenied extends Error {
+  readonly status: number;
+  readonly challenge: string | undefined;
+
+  constructor(status: number, challenge: string | undefined) {
+    super(`the server refused our credentials (HTTP ${status}); check the headers of its connection_config`);
+    this.name = 'AccessDenied';
+    this.status = status;
+    this.challenge = challenge;
+  }
+}
+
+export interface Channel {
+  send(message: RpcMessage): void | Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ChannelHandlers {
+  onMessage: (message: RpcMessage) => void;
+  onClose: (error: ConnectionLost) => void;
+}
+
+interface Pending {
+  resolve: (result: JsonObject) => void;
+  reject: (error: Error) => void;
+  exchange: Exchange;
+  progressToken: unknown;
+}
+
+const floodLimitPerSecond = 20_000;
+
+/** Requests, answers and everything in between on one two-way channel (STDIO, HTTP+SSE). */
+export function createConversation(open: (handlers: ChannelHandlers) => Channel, events: SessionEvents) {
+  const pending = new Map<number, Pending>();
+  const asked = new Map<string | number, AbortController>();
+  let identity: Pick<ServerIdentity, 'era' | 'protocolVersion'> = { era: 'legacy', protocolVersion: '' };
+  let lost: ConnectionLost | undefined;
+  let closing = false;
+  let nextId = 1;
+  let unasked = { second: 0, count: 0 };
+
+  const channel = open({ onMessage: receive, onClose: fail });
+
+  function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
+    if (lost !== undefined) return Promise.reject(new ConnectionLost(lost.message, 'no', lost));
+    if (exchange.signal?.aborted) return Promise.reject(exchange.signal.reason);
+    const id = nextId++;
+    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+    const dressed = dress(params, identity, exchange.client);
+    // Tokens are unique per channel only if we choose them: two clients may both use 1.
+    const meta = isObject(dressed._meta) ? dressed._meta : undefined;
+    const progressToken = meta?.progressToken;
+    const sent = progressToken === undefined ? dressed : { ...dressed, _meta: { ...meta, progressToken: id } };
+
+    const cancel = () => {
+      if (!pending.delete(id)) return;
+      void Promise.resolve(
+        channel.send({
+          jsonrpc: '2.0',
+          method: 'notifications/cancelled',
+          params: { requestId: id, reason: 'cancelled' },
+        }),
+      ).catch(() => undefined); // the channel reports its own end through onClose
+      reject(exchange.signal?.reason);
+    };
+    pending.set(id, { resolve, reject, exchange, progressToken });
+    exchange.signal?.addEventListener('abort', cancel, { once: true });
+    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: sent };
+    void Promise.resolve(channel.send(message)).catch((error: Error) => {
+      if (pending.delete(id)) reject(error);
+    });
+    return promise.finally(() => exchange.signal?.removeEventListener('abort', cancel));
+  }
+
+  function receive(message: RpcMessage): void {
+    if (isResponse(message)) return settleResponse(message as RpcSuccess);
+    const params = message.params ?? {};
+    if (isRequest(message)) return void answer(message, params);
+    if (message.method === 'notifications/progress') {
+      const owner = pending.get(params.progressToken as number);
+      if (owner === undefined) return countUnasked();
+      return owner.exchange.onNotification?.(message.method, { ...params, progressToken: owner.progressToken });
+    }
+    if (message.method === 'notifications/cancelled') {
+      return asked.get(params.requestId as string | number)?.abort();
+    }
+    countUnasked();
+    events.onNotification(message.method, params);
+  }
+
+  function settleResponse(message: {
+    id: unknown;
+    result?: JsonObject;
+    error?: { code: number; message: string; data?: unknown };
+  }) {
+    const owner = pending.get(message.id as number);
+    if (owner === undefined) return countUnasked();
+    pending.delete(message.id as number);
+    if (message.error !== undefined) {
+      owner.reject(new RpcError(message.error.code, message.error.message, message.error.data));
+    } else {
+      owner.resolve(message.result ?? {});
+    }
+  }
+
+  async function answer(message: RpcRequest, params: JsonObject): Promise<void> {
+    const controller = new AbortController();
+    asked.set(message.id, controller);
+    const inFlight = [...pending.values()].map((owner) => owner.exchange);
+    const reply = await answerTo(message, () => events.onRequest(message.method, params, inFlight, controller.signal));
+    asked.delete(message.id);
+    if (lost === undefined && !controller.signal.aborted)
+      await Promise.resolve(channel.send(reply)).catch(() => undefined);
+  }
+
+  function countUnasked(): void {
+    const second = Math.floor(Date.now() / 1_000);
+    if (unasked.second !== second) unasked = { second, count: 0 };
+    unasked.count += 1;
+    if (unasked.count !== floodLimitPerSecond) return;
+    fail(new ConnectionLost(`the server sent more than ${floodLimitPerSecond} unasked messages in a second`, 'maybe'));
+    void channel.close();
+  }
+
+  function fail(error: ConnectionLost): void {
+    if (lost !== undefined) return;
+    lost = error;
+    for (const owner of pending.values()) owner.reject(error);
+    pending.clear();
+    for (const controller of asked.values()) controller.abort();
+    if (!closing) events.onClose(error);
+  }
+
+  return {
+    request,
+    async notify(method: string, params: JsonObject = {}): Promise<void> {
+      await channel.send({ jsonrpc: '2.0', method, params: dress(params, identity, undefined) });
+    },
+    settle(settled: Pick<ServerIdentity, 'era' | 'protocolVersion'>): void {
+      identity = settled;
+    },
+    async close(): Promise<void> {
+      closing = true;
+      fail(new ConnectionLost('the connection was closed', 'maybe'));
+      await channel.close();
+    },
+  };
+}
+
+/** The answer to a server's request, whatever becomes of it. */
+export async function answerTo(message: RpcRequest, handle: () => Promise<JsonObject>): Promise<RpcMessage> {
+  if (message.method === 'ping') return { jsonrpc: '2.0', id: message.id, result: {} };
+  try {
+    return { jsonrpc: '2.0', id: message.id, result: await handle() };
+  } catch (error) {
+    const failure =
+      error instanceof RpcError
+        ? { code: error.code, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) }
+        : { code: rpcCodes.internalError, message: 'the client could not answer' };
+    return { jsonrpc: '2.0', id: message.id, error: failure };
+  }
+}
+
+const hopKeys = new Set<string>(Object.values(hopMeta));
+
+/** Params as a server of this era expects them: without the hop keys, or with ours. */
+export function dress(
+  params: JsonObject,
+  server: Pick<ServerIdentity, 'era' | 'protocolVersion'>,
+  client: ClientIdentity | undefined,
+): JsonObject {
+  const meta = isObject(params._meta) ? params._meta : undefined;
+  if (server.era === 'legacy') {
+    if (meta === undefined || !Object.keys(meta).some((key) => hopKeys.has(key))) return params;
+    const kept = Object.fromEntries(Object.entries(meta).filter(([key]) => !hopKeys.has(key)));
+    if (Object.keys(kept).length > 0) return { ...params, _meta: kept };
+    const { _meta: _dropped, ...rest } = params;
+    return rest;
+  }
+  const { [hopMeta.logLevel]: _level, ...kept } = meta ?? {};
+  return {
+    ...params,
+    _meta: {
+      ...kept,
+      [hopMeta.protocolVersion]: server.protocolVersion,
+      [hopMeta.clientInfo]: client?.info ?? ourInfo,
+      [hopMeta.clientCapabilities]: client?.capabilities ?? {},
+      ...(client?.logLevel === undefined ? {} : { [hopMeta.logLevel]: client.logLevel }),
+    },
+  };
+}
+
+export const ourInfo = { name: 'mcp-aggregator', version: '0.1.0' };

@@ -1,0 +1,67 @@
+/** The HTTP+SSE transport of 2024-11-05: one event stream in, a POST for every message out. */
+import { isMessage } from '../json-rpc.ts';
+import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
+import { contentType, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
+
+export interface SseOptions {
+  wire: Wire;
+  maxMessageBytes: number;
+  signal: AbortSignal;
+}
+
+/** Resolves when the server has named the address for messages. */
+export async function openSse(options: SseOptions): Promise<(handlers: ChannelHandlers) => Channel> {
+  const { wire } = options;
+  const ended = new AbortController();
+  const opening = AbortSignal.any([options.signal, ended.signal]);
+  const answer = await wire.send('GET', { headers: { accept: 'text/event-stream' }, signal: opening });
+  refuseDenied(answer);
+  if (answer.status !== 200 || contentType(answer) !== 'text/event-stream') {
+    void answer.body.dump();
+    throw new ConnectionLost(`${wire.url.host} answered HTTP ${answer.status} instead of an event stream`, 'no');
+  }
+
+  const endpoint = Promise.withResolvers<string>();
+  let handlers: ChannelHandlers | undefined;
+  const finished = readEvents(answer.body, options.maxMessageBytes, (event) => {
+    if (event.event === 'endpoint') return endpoint.resolve(event.data);
+    const message: unknown = JSON.parse(event.data);
+    if (isMessage(message)) handlers?.onMessage(message);
+  }).then(
+    () => new ConnectionLost('the server ended its event stream', 'maybe'),
+    (error: unknown) => (error instanceof ConnectionLost ? error : toConnectionLost(error, wire.url)),
+  );
+  void finished.then((error) => {
+    endpoint.reject(error);
+    handlers?.onClose(error);
+  });
+
+  const path = sameOriginPath(await endpoint.promise, wire.url);
+
+  return (given) => {
+    handlers = given;
+    return {
+      async send(message) {
+        const body = JSON.stringify(message);
+        const posted = await wire.send('POST', { path, body, headers: { 'content-type': 'application/json' } });
+        await posted.body.dump();
+        refuseDenied(posted);
+        if (posted.status >= 300)
+          throw new ConnectionLost(`the server refused a message with HTTP ${posted.status}`, 'no');
+      },
+      async close() {
+        ended.abort();
+        await wire.close();
+      },
+    };
+  };
+}
+
+/** The server names the address itself; another origin would receive our credentials. */
+function sameOriginPath(endpoint: string, base: URL): string {
+  const target = new URL(endpoint, base);
+  if (target.origin !== base.origin) {
+    throw new ConnectionLost(`the server names an address for messages on another host: ${target.host}`, 'no');
+  }
+  return `${target.pathname}${target.search}`;
+}

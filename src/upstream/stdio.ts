@@ -1,0 +1,199 @@
+/** A server that is our child: one line of JSON per message on its stdin and stdout. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isMessage } from '../json-rpc.ts';
+import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
+import type { Warden } from './warden.ts';
+
+export interface ChildOptions {
+  command: string;
+  args: string[];
+  env: NodeJS.ProcessEnv;
+  cwd?: string;
+  maxMessageBytes: number;
+  warden: Warden;
+  /** A line of stderr, or of stdout that is no message. */
+  onLine: (line: string) => void;
+}
+
+export interface Child extends Channel {
+  readonly pid: number | undefined;
+}
+
+const graceAfterStdinMs = 500;
+const graceAfterTermMs = 1_500;
+const strayOutputLimitBytes = 1_048_576;
+const unreadInputLimitBytes = 67_108_864;
+
+export function startChild(options: ChildOptions, handlers: ChannelHandlers): Child {
+  // Its own process group, so that its whole tree can be ended with it.
+  const child = spawn(options.command, options.args, {
+    env: options.env,
+    cwd: options.cwd,
+    detached: process.platform !== 'win32',
+    shell: process.platform === 'win32',
+    windowsHide: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit').catch(() => undefined); // `error` instead of `exit`: it never started
+  let strayBytes = 0;
+  let ending: Promise<void> | undefined;
+  let heard = false;
+
+  if (child.pid !== undefined) options.warden.guard(child.pid);
+  child.on('error', (error) => fail(startProblem(options.command, error)));
+  child.on('exit', (code, signal) => {
+    // `exit` may come before the last output was read: what it printed explains the exit.
+    setTimeout(() => fail(new ConnectionLost(exitProblem(code, signal, heard), 'maybe')), 20);
+    void endGroup();
+  });
+  child.stdin.on('error', () => undefined); // a closed pipe shows as an exit
+  child.stdout.on('data', lines(options.maxMessageBytes, receive, overflow));
+  child.stderr.on(
+    'data',
+    lines(
+      65_536,
+      (line) => options.onLine(line),
+      () => undefined,
+    ),
+  );
+
+  function receive(line: string): void {
+    const message = line.startsWith('{') || line.startsWith('[') ? parse(line) : undefined;
+    for (const one of Array.isArray(message) ? message : [message]) {
+      if (!isMessage(one)) {
+        if (line.trim() === '') return;
+        options.onLine(`stdout: ${line.slice(0, 500)}`);
+        strayBytes += line.length;
+        if (strayBytes > strayOutputLimitBytes) stop('it printed too much text on stdout that is not MCP');
+        return;
+      }
+      heard = true;
+      handlers.onMessage(one);
+    }
+  }
+
+  function overflow(): void {
+    stop(`it sent a message of more than ${options.maxMessageBytes} bytes`);
+  }
+
+  function stop(reason: string): void {
+    fail(new ConnectionLost(reason, 'maybe'));
+    void close();
+  }
+
+  function fail(error: ConnectionLost): void {
+    handlers.onClose(error);
+  }
+
+  async function endGroup(): Promise<void> {
+    const { pid } = child;
+    if (pid === undefined) return;
+    if (signalGroup(pid, 'SIGTERM')) {
+      await delay(graceAfterTermMs);
+      signalGroup(pid, 'SIGKILL');
+    }
+    options.warden.release(pid);
+  }
+
+  async function close(): Promise<void> {
+    ending ??= (async () => {
+      child.stdin.end();
+      if (!(await within(exited, graceAfterStdinMs)) && child.pid !== undefined) {
+        signalGroup(child.pid, 'SIGTERM');
+        if (!(await within(exited, graceAfterTermMs))) signalGroup(child.pid, 'SIGKILL');
+        await within(exited, graceAfterTermMs);
+      }
+      if (child.pid !== undefined) {
+        signalGroup(child.pid, 'SIGKILL');
+        options.warden.release(child.pid);
+      }
+      destroyPipes(child);
+    })();
+    await ending;
+  }
+
+  return {
+    pid: child.pid,
+    send(message) {
+      if (child.stdin.writableLength > unreadInputLimitBytes) {
+        throw new ConnectionLost('the server does not read its input', 'no');
+      }
+      child.stdin.write(`${JSON.stringify(message)}\n`);
+    },
+    close,
+  };
+}
+
+function startProblem(command: string, error: NodeJS.ErrnoException): ConnectionLost {
+  const reasons: Record<string, string> = {
+    ENOENT: `the command "${command}" was not found; check its spelling and PATH`,
+    EACCES: `the command "${command}" may not be executed; check its permissions`,
+  };
+  return new ConnectionLost(reasons[error.code ?? ''] ?? `the command "${command}" could not be started`, 'no', error);
+}
+
+function exitProblem(code: number | null, signal: NodeJS.Signals | null, heard: boolean): string {
+  const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+  return heard ? `the server's process ${how}` : `the server's process ${how} before it answered`;
+}
+
+/** False when nobody is left in the group. */
+function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(process.platform === 'win32' ? pid : -pid, signal);
+  } catch {
+    return false; // ESRCH: the group is gone, which is what was wanted
+  }
+}
+
+function destroyPipes(child: ChildProcess): void {
+  child.stdin?.destroy();
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+}
+
+async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const timer = new AbortController();
+  const inTime = await Promise.race([
+    promise.then(() => true),
+    delay(ms, false, { signal: timer.signal }).catch(() => false), // aborted: the promise was first
+  ]);
+  timer.abort();
+  return inTime;
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined; // not a message; the caller keeps it as stray output
+  }
+}
+
+/** Splits a byte stream into lines without copying a long line once per chunk. */
+function lines(limit: number, onLine: (line: string) => void, onOverflow: () => void) {
+  let parts: Buffer[] = [];
+  let length = 0;
+  let over = false;
+  return (chunk: Buffer) => {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      const tail = chunk.subarray(start, end);
+      const line = parts.length === 0 ? tail : Buffer.concat([...parts, tail]);
+      parts = [];
+      length = 0;
+      start = end + 1;
+      if (over) over = false;
+      else onLine(line.toString('utf8').replace(/\r$/, ''));
+    }
+    if (start === chunk.length || over) return;
+    parts.push(chunk.subarray(start));
+    length += chunk.length - start;
+    if (length <= limit) return;
+    over = true;
+    parts = [];
+    onOverflow();
+  };
+}

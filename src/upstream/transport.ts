@@ -1,0 +1,128 @@
+/** From a server's connection config to a live session: the one place that knows the transports. */
+import type { Connection } from '../registry/server.ts';
+import { type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp, type Verdict } from './era.ts';
+import type { Session } from './session.ts';
+import { openSse } from './sse.ts';
+import { type Child, startChild } from './stdio.ts';
+import type { Warden } from './warden.ts';
+import { createWire } from './wire.ts';
+
+export interface OpenOptions extends HandshakeOptions {
+  /** With `${VAR}` already resolved. */
+  connection: Connection;
+  childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
+  connectTimeoutMs: number;
+  maxMessageBytes: number;
+  warden: Warden;
+  onLine: (line: string) => void;
+}
+
+export interface OpenedSession {
+  session: Session;
+  verdict: Verdict;
+  pid?: number;
+}
+
+export async function openSession(options: OpenOptions): Promise<OpenedSession> {
+  const { connection } = options;
+  switch (connection.transport_type) {
+    case 'STDIO':
+      return await openChild(connection.connection_config, options);
+    case 'SSE':
+      return judged(
+        await openSseSession(connection.connection_config.url, connection.connection_config.headers, options),
+      );
+    case 'HTTP':
+      return judged(
+        await openHttp(connection.connection_config.base_url, connection.connection_config.headers, options),
+      );
+  }
+}
+
+const judged = (session: Session): OpenedSession => ({
+  session,
+  verdict: { era: session.era, checkedAt: new Date().toISOString() },
+});
+
+async function openChild(
+  config: Extract<Connection, { transport_type: 'STDIO' }>['connection_config'],
+  options: OpenOptions,
+): Promise<OpenedSession> {
+  let child: Child | undefined;
+  const connect = (mayProbe: boolean) =>
+    shakeHandsOnChannel(
+      (handlers) => {
+        child = startChild(
+          {
+            command: config.command,
+            args: config.args ?? [],
+            env: options.childEnvironment(config.env ?? {}),
+            cwd: config.cwd,
+            maxMessageBytes: options.maxMessageBytes,
+            warden: options.warden,
+            onLine: options.onLine,
+          },
+          handlers,
+        );
+        return child;
+      },
+      { ...options, events: quietUntilOpen.events, mayProbe },
+    );
+
+  // A child that leaves during the handshake is not a lost connection yet.
+  const quietUntilOpen = gateClose(options);
+  const session = await connect(true).catch((error: unknown) => {
+    if (!(error instanceof LeftOnProbe)) throw error;
+    return connect(false);
+  });
+  quietUntilOpen.open();
+  return { ...judged(session), pid: child?.pid };
+}
+
+function gateClose({ events }: OpenOptions) {
+  let opened = false;
+  return {
+    events: {
+      ...events,
+      onClose: (error: Parameters<typeof events.onClose>[0]) => {
+        if (opened) events.onClose(error);
+      },
+    },
+    open: () => {
+      opened = true;
+    },
+  };
+}
+
+async function openSseSession(url: string, headers: Record<string, string> | undefined, options: OpenOptions) {
+  const wire = wireTo(url, headers, options);
+  try {
+    const open = await openSse({ wire, maxMessageBytes: options.maxMessageBytes, signal: options.signal });
+    return await shakeHandsOnChannel(open, { ...options, mayProbe: false });
+  } catch (error) {
+    await wire.close();
+    throw error;
+  }
+}
+
+async function openHttp(url: string, headers: Record<string, string> | undefined, options: OpenOptions) {
+  const wire = wireTo(url, headers, options);
+  try {
+    const session = await shakeHandsOnHttp(wire, options);
+    if (session !== 'try-sse') return session;
+  } catch (error) {
+    await wire.close();
+    throw error;
+  }
+  await wire.close();
+  return await openSseSession(url, headers, options);
+}
+
+function wireTo(url: string, headers: Record<string, string> | undefined, options: OpenOptions) {
+  return createWire({
+    url,
+    headers: headers ?? {},
+    connectTimeoutMs: options.connectTimeoutMs,
+    maxMessageBytes: options.maxMessageBytes,
+  });
+}
