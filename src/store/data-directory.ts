@@ -11,7 +11,7 @@ const sqliteBusy = 5;
  */
 export function claimDataDirectory(directory: string): { release(): void } {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const lock = new DatabaseSync(join(directory, 'owner.lock'), { timeout: 0 });
+  const lock = new DatabaseSync(join(directory, 'owner.lock'));
   try {
     lock.exec('begin exclusive');
   } catch (cause) {

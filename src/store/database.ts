@@ -31,6 +31,13 @@ function openSqlite(file: string): Database {
 }
 
 async function openPostgres(url: string): Promise<Database> {
+  // The driver's own error for this would carry the URL, password and all.
+  if (!URL.canParse(url)) {
+    throw new AppError(
+      'CONFIGURATION_INVALID',
+      'DATABASE_URL is not a URL like postgresql://user:password@host/database',
+    );
+  }
   const database = toDatabase(
     new Kysely<Schema>({ dialect: createPostgresDialect(url) }).withSchema('mcp'),
     'postgres',
@@ -39,7 +46,8 @@ async function openPostgres(url: string): Promise<Database> {
     await database.ping();
   } catch (cause) {
     await database.close();
-    throw new AppError('CONFIGURATION_INVALID', `DATABASE_URL: cannot reach PostgreSQL: ${describe(cause)}`, { cause });
+    const reason = cause instanceof AggregateError ? cause.errors.map(describe).join(', ') : describe(cause);
+    throw new AppError('CONFIGURATION_INVALID', `DATABASE_URL: cannot use PostgreSQL: ${reason}`, { cause });
   }
   return database;
 }

@@ -2,15 +2,21 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { SqliteDialect, type SqliteStatement } from 'kysely';
 import { fromSqlite } from './columns.ts';
 
+/** FULL: what was acknowledged survives a power cut, not only a killed process. */
+const pragmas = `
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma foreign_keys = on;
+  pragma busy_timeout = 5000;
+`;
 const cachedStatements = 200;
 /** Multi-row inserts are long, differ in length each time and would push the short, hot statements out. */
 const cachedSqlLength = 4_000;
 
 /** Kysely's SQLite dialect on the database that is built into Node. */
 export function createSqliteDialect(file: string): SqliteDialect {
-  const database = new DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 5_000 });
-  // FULL: what was acknowledged survives a power cut, not only a killed process.
-  database.exec('pragma journal_mode = wal; pragma synchronous = full;');
+  const database = new DatabaseSync(file);
+  database.exec(pragmas);
   const statements = new Map<string, SqliteStatement>();
 
   return new SqliteDialect({

@@ -9,8 +9,9 @@ import { test } from 'node:test';
 import { claimDataDirectory } from '../../src/store/data-directory.ts';
 
 test('a data directory has one owner until it is released', async (t) => {
-  const directory = join(await mkdtemp(join(tmpdir(), 'owner-')), 'deep', 'data');
-  t.after(() => rm(directory, { recursive: true, force: true }));
+  const parent = await mkdtemp(join(tmpdir(), 'owner-'));
+  t.after(() => rm(parent, { recursive: true, force: true }));
+  const directory = join(parent, 'deep', 'data');
   const first = claimDataDirectory(directory);
   assert.throws(() => claimDataDirectory(directory), {
     code: 'DATA_DIRECTORY_IN_USE',

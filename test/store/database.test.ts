@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/store/database.ts';
@@ -53,11 +55,54 @@ test('a transaction that fails leaves nothing behind', async (t) => {
   assert.deepEqual(await db.kysely.selectFrom('settings').selectAll().execute(), []);
 });
 
-test('an unreachable PostgreSQL is named without its password', async () => {
-  const opening = openDatabase({ url: 'postgresql://someone:hidden@127.0.0.1:1/x' });
-  await assert.rejects(opening, (error: Error) => {
-    assert.match(error.message, /DATABASE_URL: cannot reach PostgreSQL: .*ECONNREFUSED/);
-    assert.doesNotMatch(error.message, /hidden/);
-    return true;
+test('an unreachable PostgreSQL is explained without its password', async () => {
+  for (const host of ['127.0.0.1', 'localhost']) {
+    await assert.rejects(openDatabase({ url: `postgresql://someone:hidden@${host}:1/x` }), (error: Error) => {
+      assert.match(error.message, /^DATABASE_URL: cannot use PostgreSQL: .*ECONNREFUSED/);
+      assert.doesNotMatch(error.message, /hidden/);
+      return true;
+    });
+  }
+  await assert.rejects(openDatabase({ url: 'hidden' }), {
+    code: 'CONFIGURATION_INVALID',
+    message: /^DATABASE_URL is not/,
   });
+});
+
+test('connections that PostgreSQL closes are replaced', async (t) => {
+  const db = await openTestDatabase(t);
+  if (db.engine !== 'postgres') return t.skip('SQLite has no connections to lose');
+  const end = sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()`;
+  await assert.rejects(end.execute(db.kysely));
+  // The pool may hand out the lost connection once more before it hears of the loss.
+  await Promise.allSettled([db.ping()]);
+  await db.ping();
+});
+
+test('kill -9 loses nothing that was acknowledged', async (t) => {
+  const { url, file, close } = await createTestDatabase();
+  t.after(close);
+  const source = (path: string) => new URL(`../../src/store/${path}.ts`, import.meta.url).href;
+  const script = `
+    const { openDatabase } = await import('${source('database')}');
+    const { upsertSetting } = await import('${source('settings')}');
+    const db = await openDatabase(${JSON.stringify({ url, file })});
+    for (let n = 0; ; n++) {
+      await upsertSetting(db, String(n), n);
+      process.stdout.write(n + '\\n');
+    }`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let acknowledged = -1;
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged = Number(line);
+    if (acknowledged === 50) child.kill('SIGKILL');
+  }
+  assert.ok(acknowledged >= 50);
+
+  const db = await openDatabase({ url, file });
+  const { length } = await db.kysely.selectFrom('settings').selectAll().execute();
+  await db.close();
+  assert.ok(length > acknowledged, `${length} rows for ${acknowledged + 1} acknowledged`);
 });

@@ -1,0 +1,171 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { AppError } from '../errors.ts';
+import type { Database } from '../store/database.ts';
+import type { Role, TokenRow } from '../store/schema.ts';
+import { deleteToken, findTokens, insertToken, updateTokensUsed } from '../store/tokens.ts';
+
+/** Who calls. `servers` null means all of them. */
+export interface Principal {
+  id: string;
+  name: string;
+  role: Role;
+  servers: ReadonlySet<string> | null;
+  profile: string | null;
+}
+
+export type Token = Omit<TokenRow, 'hash'>;
+
+export interface NewToken {
+  name: string;
+  role: Role;
+  servers?: string[] | null;
+  profile?: string | null;
+  expiresAt?: string | null;
+}
+
+export interface Authenticator {
+  /** Decides from memory. `loopbackListener`: whether the request came in on a listener of this machine only. */
+  authenticate(request: { authorization?: string; loopbackListener: boolean }): Principal;
+  /** The token itself is shown this once; the database has its hash. */
+  createToken(token: NewToken, createdBy: string): Promise<{ token: string; row: Token }>;
+  listTokens(): Token[];
+  revokeToken(id: string): Promise<boolean>;
+  /** Reads the tokens again, after another replica changed them. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface AuthenticatorOptions {
+  db: Database;
+  adminToken: string;
+  /** What a request without a token may do, on loopback listeners only. */
+  anonymous?: 'caller' | 'viewer';
+  flushEveryMs?: number;
+  /** Told when noting the last use failed; it is tried again. */
+  onError?: (error: unknown) => void;
+}
+
+interface Entry {
+  row: Token;
+  digest: Buffer;
+  expiresAtMs: number;
+  principal: Principal;
+}
+
+export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
+  const { db, adminToken, anonymous, flushEveryMs = 10_000, onError = () => {} } = options;
+  const adminDigest = digest(adminToken);
+  const used = new Map<string, string>();
+  let entries = await load();
+
+  async function load(): Promise<Map<string, Entry>> {
+    return new Map((await findTokens(db)).map((row) => [row.id, toEntry(row)]));
+  }
+
+  async function flush(): Promise<void> {
+    if (used.size === 0) return;
+    const batch = new Map(used);
+    await updateTokensUsed(db, batch);
+    for (const [id, time] of batch) if (used.get(id) === time) used.delete(id);
+  }
+  const timer = setInterval(() => flush().catch(onError), flushEveryMs).unref();
+
+  return {
+    authenticate({ authorization, loopbackListener }) {
+      if (authorization === undefined) {
+        if (anonymous !== undefined && loopbackListener) return anonymousPrincipal(anonymous);
+        throw unauthenticated('a token is required: send "Authorization: Bearer <token>"');
+      }
+      const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+      if (token === undefined) throw unauthenticated('the Authorization header must be "Bearer <token>"');
+      const presented = digest(token);
+      if (timingSafeEqual(presented, adminDigest)) return adminPrincipal;
+
+      const entry = entries.get(tokenId(token));
+      if (entry === undefined || !timingSafeEqual(presented, entry.digest))
+        throw unauthenticated('the token is not valid');
+      const now = Date.now();
+      if (now >= entry.expiresAtMs) throw unauthenticated('the token has expired');
+      const usedAt = new Date(now).toISOString();
+      entry.row.last_used_at = usedAt;
+      used.set(entry.row.id, usedAt);
+      return entry.principal;
+    },
+
+    async createToken({ name, role, servers = null, profile = null, expiresAt = null }, createdBy) {
+      const id = randomBytes(8).toString('hex');
+      const token = `${prefix}_${id}_${randomBytes(32).toString('base64url')}`;
+      const saved = await insertToken(db, {
+        id,
+        name,
+        hash: digest(token).toString('hex'),
+        role,
+        servers,
+        profile,
+        created_at: new Date().toISOString(),
+        last_used_at: null,
+        expires_at: expiresAt,
+        created_by: createdBy,
+      });
+      const entry = toEntry(saved);
+      entries.set(id, entry);
+      return { token, row: { ...entry.row } };
+    },
+
+    listTokens: () => [...entries.values()].map((entry) => ({ ...entry.row })),
+
+    async revokeToken(id) {
+      const existed = await deleteToken(db, id);
+      entries.delete(id);
+      used.delete(id);
+      return existed;
+    },
+
+    async reload() {
+      entries = await load();
+    },
+
+    async close() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
+
+const prefix = 'mcpa';
+
+/** `mcpa_<id>_<secret>`: the id finds the row, so that the secret is compared with one hash only. */
+function tokenId(token: string): string {
+  const [start, id] = token.split('_', 2);
+  return start === prefix && id !== undefined ? id : '';
+}
+
+/** The secrets are random and long, so a plain hash can't be searched; digests have one length, as the comparison needs. */
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+function toEntry({ hash, ...row }: TokenRow): Entry {
+  return {
+    row,
+    digest: Buffer.from(hash, 'hex'),
+    expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
+    principal: {
+      id: row.id,
+      name: row.name,
+      role: row.role,
+      servers: row.servers === null ? null : new Set(row.servers),
+      profile: row.profile,
+    },
+  };
+}
+
+const adminPrincipal: Principal = { id: 'admin', name: 'admin', role: 'admin', servers: null, profile: null };
+
+function anonymousPrincipal(role: 'caller' | 'viewer'): Principal {
+  return { id: 'anonymous', name: 'anonymous', role, servers: null, profile: null };
+}
+
+function unauthenticated(reason: string): AppError {
+  return new AppError('UNAUTHENTICATED', `Not authenticated: ${reason}`);
+}

@@ -1,0 +1,89 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { AppError } from '../errors.ts';
+
+export interface Vault {
+  /** `context` names what the value belongs to (a server's id): a sealed value moved elsewhere does not open. */
+  seal(value: unknown, context: string): string;
+  open(sealed: string, context: string): unknown;
+  /** True where the value was sealed with the previous key and should be sealed again. */
+  needsReseal(sealed: string): boolean;
+}
+
+interface Key {
+  id: string;
+  secret: Buffer;
+}
+
+const version = 'v1';
+const ivBytes = 12;
+const tagBytes = 16;
+const keyBytes = 32;
+
+/** Seals values with AES-256-GCM under the current key; opens what the current or the previous key sealed. */
+export function createVault({ current, previous }: { current: Buffer; previous?: Buffer }): Vault {
+  const sealing = toKey(current);
+  const keys = previous === undefined ? [sealing] : [sealing, toKey(previous)];
+
+  return {
+    seal(value, context) {
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv('aes-256-gcm', sealing.secret, iv).setAAD(Buffer.from(context));
+      const body = [cipher.update(JSON.stringify(value), 'utf8'), cipher.final(), cipher.getAuthTag()];
+      return [version, sealing.id, iv.toString('base64url'), Buffer.concat(body).toString('base64url')].join('.');
+    },
+
+    open(sealed, context) {
+      const { keyId, iv, body } = parseSealed(sealed);
+      const key = keys.find((candidate) => candidate.id === keyId);
+      if (key === undefined) {
+        throw unreadable(
+          `it was sealed with key ${keyId}, the configured keys are ${keys.map((known) => known.id).join(' and ')}; ` +
+            'give the old key as MCP_CREDENTIAL_KEY_PREVIOUS',
+        );
+      }
+      const decipher = createDecipheriv('aes-256-gcm', key.secret, iv)
+        .setAAD(Buffer.from(context))
+        .setAuthTag(body.subarray(-tagBytes));
+      try {
+        const text = Buffer.concat([decipher.update(body.subarray(0, -tagBytes)), decipher.final()]);
+        return JSON.parse(text.toString('utf8'));
+      } catch (cause) {
+        throw unreadable('it was changed or belongs to something else', cause);
+      }
+    },
+
+    needsReseal: (sealed) => parseSealed(sealed).keyId !== sealing.id,
+  };
+}
+
+/** A key as people write it: 32 bytes in hex or base64. */
+export function parseKey(text: string): Buffer {
+  const trimmed = text.trim();
+  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
+  if (key.length !== keyBytes || !/^[0-9A-Za-z+/_-]+={0,2}$/.test(trimmed)) {
+    throw new AppError(
+      'CONFIGURATION_INVALID',
+      'A credential key is 32 bytes in base64 or hex, for example the output of: openssl rand -base64 32',
+    );
+  }
+  return key;
+}
+
+/** An id tells keys apart in stored values and messages without telling anything about the key. */
+function toKey(secret: Buffer): Key {
+  return { id: createHash('sha256').update('key id').update(secret).digest('hex').slice(0, 8), secret };
+}
+
+function parseSealed(sealed: string): { keyId: string; iv: Buffer; body: Buffer } {
+  const [format, keyId, iv, body] = sealed.split('.');
+  if (format !== version || keyId === undefined || iv === undefined || body === undefined) {
+    throw unreadable('it is not a sealed value');
+  }
+  const parts = { keyId, iv: Buffer.from(iv, 'base64url'), body: Buffer.from(body, 'base64url') };
+  if (parts.iv.length !== ivBytes || parts.body.length < tagBytes) throw unreadable('it is not a sealed value');
+  return parts;
+}
+
+function unreadable(reason: string, cause?: unknown): AppError {
+  return new AppError('CREDENTIAL_UNREADABLE', `The stored connection config cannot be read: ${reason}`, { cause });
+}

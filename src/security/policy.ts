@@ -1,0 +1,115 @@
+import { BlockList, isIP } from 'node:net';
+import { AppError } from '../errors.ts';
+import type { Role } from '../store/schema.ts';
+import type { Principal } from './auth.ts';
+
+const rank: Record<Role, number> = { viewer: 0, caller: 1, admin: 2 };
+
+export function requireRole(principal: Principal, role: Role): void {
+  if (rank[principal.role] >= rank[role]) return;
+  throw new AppError('FORBIDDEN', `This needs the role ${role}; ${principal.name} is ${principal.role}`);
+}
+
+export function maySee(principal: Principal, serverName: string): boolean {
+  return principal.servers === null || principal.servers.has(serverName);
+}
+
+export interface Listener {
+  boundHost: string;
+  boundPort: number;
+  /** `example.com` for any port, `example.com:8443` for one, `*` for every host. */
+  allowedHosts: readonly string[];
+}
+
+/**
+ * A web page whose name was made to point at 127.0.0.1 (DNS rebinding) still sends its own name: a loopback listener
+ * answers to loopback names only. Elsewhere the name is checked where a list is configured.
+ */
+export function checkHost(hostHeader: string | undefined, { boundHost, boundPort, allowedHosts }: Listener): void {
+  const host = parseHost(hostHeader);
+  const names = host === undefined ? [] : [host.hostname, host.host];
+  if (allowedHosts.some((allowed) => allowed === '*' || names.includes(allowed.toLowerCase()))) return;
+  if (host !== undefined && isLoopback(host.hostname)) return;
+  if (host !== undefined && !isLoopback(boundHost) && allowedHosts.length === 0) return;
+  throw new AppError(
+    'HOST_NOT_ALLOWED',
+    `Host not allowed: ${hostHeader ?? '(none)'}; use ${boundHost}:${boundPort} or add the name to the allowed hosts`,
+  );
+}
+
+/** Programs send no Origin. A browser's must be our own, on this machine like us, or listed. */
+export function checkOrigin(
+  originHeader: string | undefined,
+  hostHeader: string | undefined,
+  allowedOrigins: readonly string[],
+): void {
+  if (originHeader === undefined) return;
+  if (allowedOrigins.includes('*') || allowedOrigins.includes(originHeader)) return;
+  if (URL.canParse(originHeader)) {
+    const origin = new URL(originHeader);
+    const host = parseHost(hostHeader, origin.protocol);
+    if (
+      host !== undefined &&
+      (origin.host === host.host || (isLoopback(origin.hostname) && isLoopback(host.hostname)))
+    ) {
+      return;
+    }
+  }
+  throw new AppError('ORIGIN_NOT_ALLOWED', `Origin not allowed: ${originHeader}; add it to the allowed origins`);
+}
+
+/** SSE and HTTP servers get secrets in their headers, so they are spoken to over TLS, or on this machine. */
+export function isHttpsOrLoopback(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+export function requireHttps(url: string): void {
+  if (isHttpsOrLoopback(url)) return;
+  throw new AppError('VALIDATION_ERROR', 'The URL must use https (http is allowed for loopback addresses only)');
+}
+
+const loopbackAddresses = new BlockList();
+loopbackAddresses.addSubnet('127.0.0.0', 8, 'ipv4');
+loopbackAddresses.addAddress('::1', 'ipv6');
+
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  const family = isIP(name);
+  if (family === 0) return name === 'localhost' || name.endsWith('.localhost');
+  return loopbackAddresses.check(name, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** A Host header and nothing else: `a@b` or `a/b` would parse as a URL whose host is not what was sent. */
+function parseHost(header: string | undefined, protocol = 'http:'): URL | undefined {
+  if (header === undefined || !/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d+)?$/i.test(header)) return undefined;
+  const url = `${protocol}//${header}`;
+  return URL.canParse(url) ? new URL(url) : undefined;
+}
+
+/** What a program needs to run and to find its way; everything else in our environment may be a secret of ours. */
+const inherited = new Set([
+  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'TERM', 'TMPDIR', 'TZ', 'DISPLAY'],
+  ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE'],
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'],
+  ...['APPDATA', 'COMSPEC', 'HOMEDRIVE', 'HOMEPATH', 'LOCALAPPDATA', 'NUMBER_OF_PROCESSORS', 'OS', 'PATHEXT'],
+  ...['PROCESSOR_ARCHITECTURE', 'PROGRAMDATA', 'PROGRAMFILES', 'PROGRAMFILES(X86)', 'SYSTEMDRIVE', 'SYSTEMROOT'],
+  ...['TEMP', 'TMP', 'USERNAME', 'USERPROFILE', 'WINDIR'],
+]);
+
+/** The environment of a STDIO server: an allow-list of ours plus what its own config sets. */
+export function childEnvironment(
+  processEnv: Readonly<Record<string, string | undefined>>,
+  own: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const [name, value] of Object.entries(processEnv)) {
+    // Windows writes "Path", proxies are often lower case.
+    const upper = name.toUpperCase();
+    if (value === undefined || !(inherited.has(upper) || upper.startsWith('LC_') || upper.startsWith('XDG_'))) continue;
+    // An exported shell function would be run by a child that is a shell.
+    if (!value.startsWith('()')) environment[name] = value;
+  }
+  return { ...environment, ...own };
+}

@@ -1,0 +1,34 @@
+/** `${NAME}`, or `${NAME:-value}` with a value for when it is not set, as client config files write it. */
+const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+export interface Substitution<T> {
+  value: T;
+  /** Variables that are named and not set, each once, in the order of their first mention. */
+  missing: string[];
+}
+
+/** Fills in `${VAR}` in every string of a config, however deep. Keys stay as they are. */
+export function substituteVariables<T>(config: T, env: Readonly<Record<string, string | undefined>>): Substitution<T> {
+  const missing = new Set<string>();
+  const value = mapStrings(config, (text) =>
+    text.replace(reference, (whole, name: string, fallback: string | undefined) => {
+      const set = env[name] ?? fallback;
+      if (set === undefined) missing.add(name);
+      return set ?? whole;
+    }),
+  );
+  return { value, missing: [...missing] };
+}
+
+function mapStrings<T>(value: T, map: (text: string) => string): T {
+  const mapped = (part: unknown): unknown => {
+    if (typeof part === 'string') return map(part);
+    if (Array.isArray(part)) return part.map(mapped);
+    if (typeof part === 'object' && part !== null) {
+      return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, mapped(inner)]));
+    }
+    return part;
+  };
+  // Strings become strings and everything keeps its place, so the type is the same.
+  return mapped(value) as T;
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createAudit } from '../../src/security/audit.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createTestDatabase } from '../support/databases.ts';
+
+async function openTestDatabase(t: TestContext): Promise<Database> {
+  const { url, file, close } = await createTestDatabase();
+  const db = await openDatabase({ url, file });
+  t.after(async () => {
+    await db.close();
+    await close();
+  });
+  return db;
+}
+
+test('an audit record has the fields of the contract', async (t) => {
+  const audit = createAudit(await openTestDatabase(t));
+  t.after(() => audit.close());
+  const entry = {
+    event: 'server.registered',
+    server_id: 'uuid',
+    server_name: 'github-mcp',
+    actor: 'user@example.com',
+    timestamp: '2025-01-08T10:00:00.000Z',
+    ip_address: '192.168.1.1',
+  };
+  await audit.recordNow(entry);
+  const [row] = await audit.find({ limit: 10 });
+  assert.deepEqual(row, { id: row?.id, ...entry, details: null });
+});
+
+test('records keep their order, calls and admin acts alike, and closing writes the rest', async (t) => {
+  const db = await openTestDatabase(t);
+  const audit = createAudit(db, { flushEveryMs: 60_000 });
+  for (let n = 0; n < 300; n++) audit.record({ event: 'tool.called', actor: 'a', details: { n } });
+  await audit.recordNow({ event: 'server.removed', actor: 'a' });
+  audit.record({ event: 'last', actor: 'a' });
+  await audit.close();
+  const reader = createAudit(db);
+  t.after(() => reader.close());
+  const rows = await reader.find({ limit: 1_000 });
+  assert.deepEqual(
+    rows.slice(0, 2).map((row) => row.event),
+    ['last', 'server.removed'],
+  );
+  assert.deepEqual(
+    rows.slice(2).map((row) => row.details?.n),
+    Array.from({ length: 300 }, (_, n) => 299 - n),
+  );
+});
+
+test('records beyond the capacity are counted and the loss is itself recorded', async (t) => {
+  const audit = createAudit(await openTestDatabase(t), { capacity: 2, flushEveryMs: 60_000 });
+  t.after(() => audit.close());
+  for (let n = 0; n < 5; n++) audit.record({ event: 'tool.called', actor: 'a' });
+  const rows = await audit.find({ limit: 10 });
+  assert.deepEqual(
+    rows.map((row) => [row.event, row.details]),
+    [
+      ['audit.overflow', { lost: 3 }],
+      ['tool.called', null],
+      ['tool.called', null],
+    ],
+  );
+});
+
+test('a database that fails is reported, recording goes on, and an admin act says so', async (t) => {
+  const { promise: reported, resolve } = Promise.withResolvers<unknown>();
+  const db = await openTestDatabase(t);
+  const audit = createAudit(db, { flushEveryMs: 5, onError: resolve });
+  await db.kysely.schema.dropTable('audit').execute();
+  audit.record({ event: 'tool.called', actor: 'a' });
+  assert.ok((await reported) instanceof Error);
+  await assert.rejects(audit.recordNow({ event: 'server.removed', actor: 'a' }));
+  await assert.rejects(audit.close());
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type AuthenticatorOptions, createAuthenticator } from '../../src/security/auth.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { findTokens } from '../../src/store/tokens.ts';
+import { createTestDatabase } from '../support/databases.ts';
+
+async function setUp(t: TestContext, options: Partial<AuthenticatorOptions> = {}) {
+  const { url, file, close } = await createTestDatabase();
+  const db = await openDatabase({ url, file });
+  const auth = await createAuthenticator({ db, adminToken: 'the-admin-token', ...options });
+  t.after(async () => {
+    await auth.close();
+    await db.close();
+    await close();
+  });
+  const as = (token?: string, loopbackListener = true) =>
+    auth.authenticate({ authorization: token && `Bearer ${token}`, loopbackListener });
+  return { db, auth, as };
+}
+
+test('the admin token is admin; no, wrong or malformed tokens are refused', async (t) => {
+  const { auth, as } = await setUp(t);
+  assert.equal(as('the-admin-token').role, 'admin');
+  for (const token of [undefined, 'the-admin-tokem', 'mcpa_', 'mcpa_x_y', '__proto__']) {
+    assert.throws(() => as(token), { code: 'UNAUTHENTICATED' });
+  }
+  for (const authorization of ['', 'the-admin-token', 'Basic dGhlLWFkbWluLXRva2Vu', 'Bearer']) {
+    assert.throws(() => auth.authenticate({ authorization, loopbackListener: true }), { code: 'UNAUTHENTICATED' });
+  }
+});
+
+test('a request without a token is anonymous on loopback listeners only, a wrong token never', async (t) => {
+  const { as } = await setUp(t, { anonymous: 'caller' });
+  assert.equal(as(undefined).role, 'caller');
+  assert.throws(() => as(undefined, false), { code: 'UNAUTHENTICATED' });
+  assert.throws(() => as('wrong'), { code: 'UNAUTHENTICATED' });
+});
+
+test('a created token carries its role, servers and profile, and is stored as a hash only', async (t) => {
+  const { db, auth, as } = await setUp(t);
+  const { token, row } = await auth.createToken(
+    { name: 'ci', role: 'caller', servers: ['github'], profile: 'p' },
+    'admin',
+  );
+  assert.match(token, /^mcpa_[0-9a-f]{16}_[\w-]{43}$/);
+  const principal = as(token);
+  assert.deepEqual(principal, { id: row.id, name: 'ci', role: 'caller', servers: new Set(['github']), profile: 'p' });
+
+  const [stored] = await findTokens(db);
+  assert.match(stored?.hash ?? '', /^[0-9a-f]{64}$/);
+  assert.equal(JSON.stringify(stored).includes(token.slice(-43)), false);
+  assert.equal(JSON.stringify([auth.listTokens(), row]).includes(stored?.hash ?? ''), false);
+  const secret = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
+  assert.throws(() => as(secret), { code: 'UNAUTHENTICATED' });
+});
+
+test('an expired or revoked token is refused', async (t) => {
+  const { auth, as } = await setUp(t);
+  const expired = await auth.createToken(
+    { name: 'old', role: 'viewer', expiresAt: '2020-01-01T00:00:00.000Z' },
+    'admin',
+  );
+  assert.throws(() => as(expired.token), { code: 'UNAUTHENTICATED', message: /expired/ });
+  const { token, row } = await auth.createToken(
+    { name: 'new', role: 'viewer', expiresAt: '2999-01-01T00:00:00.000Z' },
+    'admin',
+  );
+  assert.equal(as(token).role, 'viewer');
+  assert.equal(await auth.revokeToken(row.id), true);
+  assert.equal(await auth.revokeToken(row.id), false);
+  assert.throws(() => as(token), { code: 'UNAUTHENTICATED' });
+});
+
+test('tokens of another replica are known after a reload; the last use is written on close', async (t) => {
+  const { db, auth, as } = await setUp(t);
+  const other = await createAuthenticator({ db, adminToken: 'x' });
+  const { token, row } = await other.createToken({ name: 'n', role: 'viewer' }, 'admin');
+  assert.throws(() => as(token), { code: 'UNAUTHENTICATED' });
+  await auth.reload();
+  as(token);
+  await auth.close();
+  const [stored] = await findTokens(db);
+  assert.ok(stored?.last_used_at && stored.last_used_at >= row.created_at);
+  await other.revokeToken(row.id);
+  await auth.reload();
+  assert.throws(() => as(token), { code: 'UNAUTHENTICATED' });
+  await other.close();
+});

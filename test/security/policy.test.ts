@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Principal } from '../../src/security/auth.ts';
+import {
+  checkHost,
+  checkOrigin,
+  childEnvironment,
+  maySee,
+  requireHttps,
+  requireRole,
+} from '../../src/security/policy.ts';
+
+const principal = (role: Principal['role'], servers: string[] | null = null): Principal => ({
+  id: role,
+  name: role,
+  role,
+  servers: servers && new Set(servers),
+  profile: null,
+});
+
+test('a role includes the lower ones', () => {
+  const roles = ['viewer', 'caller', 'admin'] as const;
+  for (const [has, own] of roles.entries()) {
+    for (const [needs, required] of roles.entries()) {
+      const check = () => requireRole(principal(own), required);
+      if (has >= needs) check();
+      else assert.throws(check, { code: 'FORBIDDEN', message: `This needs the role ${required}; ${own} is ${own}` });
+    }
+  }
+});
+
+test('a token with a list of servers sees no other', () => {
+  assert.equal(maySee(principal('caller'), 'any'), true);
+  assert.equal(maySee(principal('caller', ['a']), 'a'), true);
+  assert.equal(maySee(principal('caller', ['a']), 'b'), false);
+  assert.equal(maySee(principal('caller', []), 'a'), false);
+});
+
+test('a loopback listener answers to loopback names only', () => {
+  const listener = { boundHost: '127.0.0.1', boundPort: 8081, allowedHosts: [] };
+  for (const host of ['localhost:8081', '127.0.0.1:8081', 'LOCALHOST', '[::1]:8081', 'app.localhost:1', '127.0.0.2']) {
+    checkHost(host, listener);
+  }
+  const evil = ['evil.example:8081', 'localhost.evil.example', '127.0.0.1.evil.example', '10.0.0.1', 'localhost@evil'];
+  for (const host of [...evil, 'evil/localhost', '', undefined]) {
+    assert.throws(() => checkHost(host, listener), { code: 'HOST_NOT_ALLOWED' }, `${host}`);
+  }
+  checkHost('tools.example:8081', { ...listener, allowedHosts: ['tools.example'] });
+  checkHost('tools.example:8081', { ...listener, allowedHosts: ['tools.example:8081'] });
+  assert.throws(() => checkHost('tools.example:81', { ...listener, allowedHosts: ['tools.example:8081'] }));
+});
+
+test('other listeners answer to every name unless some are listed', () => {
+  const listener = { boundHost: '0.0.0.0', boundPort: 8081, allowedHosts: [] };
+  checkHost('gateway.example', listener);
+  checkHost('10.0.0.1:8081', listener);
+  assert.throws(() => checkHost('other.example', { ...listener, allowedHosts: ['gateway.example'] }));
+  checkHost('localhost:8081', { ...listener, allowedHosts: ['gateway.example'] });
+  assert.throws(() => checkHost('a b', listener), { code: 'HOST_NOT_ALLOWED' });
+});
+
+test('an Origin is absent, our own, on this machine, or listed', () => {
+  checkOrigin(undefined, 'localhost:8081', []);
+  checkOrigin('http://localhost:8081', 'localhost:8081', []);
+  checkOrigin('http://127.0.0.1:6274', 'localhost:8081', []);
+  checkOrigin('https://gateway.example', 'gateway.example:443', []);
+  checkOrigin('https://app.example', 'gateway.example', ['https://app.example']);
+  for (const origin of [
+    'https://evil.example',
+    'null',
+    '',
+    'http://localhost.evil.example',
+    'https://app.example:444',
+  ]) {
+    assert.throws(() => checkOrigin(origin, 'localhost:8081', ['https://app.example']), { code: 'ORIGIN_NOT_ALLOWED' });
+  }
+  assert.throws(() => checkOrigin('http://localhost:3000', 'gateway.example', []), { code: 'ORIGIN_NOT_ALLOWED' });
+});
+
+test('servers are spoken to over https, or on this machine', () => {
+  for (const url of ['https://example.com/mcp', 'http://localhost:1', 'http://127.0.0.1/x', 'http://[::1]:5/']) {
+    requireHttps(url);
+  }
+  for (const url of ['http://example.com', 'http://10.0.0.1', 'ftp://localhost', 'ws://localhost', 'nonsense']) {
+    assert.throws(() => requireHttps(url), { code: 'VALIDATION_ERROR' });
+  }
+});
+
+test('a child gets an allow-list of our environment and its own variables', () => {
+  const ours = {
+    Path: '/bin',
+    HOME: '/home/ann',
+    LC_ALL: 'C',
+    XDG_CACHE_HOME: '/c',
+    https_proxy: 'http://p',
+    LC_HACK: '() { :; }; echo',
+    MCP_CREDENTIAL_KEY: 'secret',
+    ANTHROPIC_API_KEY: 'secret',
+    DATABASE_URL: 'secret',
+    NODE_OPTIONS: '--inspect',
+  };
+  assert.deepEqual(childEnvironment(ours, { HOME: '/elsewhere', TOKEN: 't' }), {
+    Path: '/bin',
+    HOME: '/elsewhere',
+    LC_ALL: 'C',
+    XDG_CACHE_HOME: '/c',
+    https_proxy: 'http://p',
+    TOKEN: 't',
+  });
+});

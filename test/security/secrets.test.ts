@@ -1,0 +1,60 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references as they stand in configs
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { collectSecrets, createMask, maskConfig } from '../../src/security/mask.ts';
+import { loadOrCreateSecretFile } from '../../src/security/secret-file.ts';
+import { substituteVariables } from '../../src/security/variables.ts';
+
+test('a secret file is made once, readable by its owner only, and loose permissions are tightened', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'secret-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const path = join(directory, 'admin-token');
+  assert.deepEqual(
+    loadOrCreateSecretFile(path, () => 'first'),
+    { value: 'first', created: true },
+  );
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  chmodSync(path, 0o644);
+  assert.deepEqual(
+    loadOrCreateSecretFile(path, () => 'second'),
+    { value: 'first', created: false },
+  );
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.deepEqual(readdirSync(directory), ['admin-token']);
+});
+
+test('variables are filled in at any depth and missing ones are named', () => {
+  const config = {
+    args: ['--token=${TOKEN}', '$HOME', 5],
+    env: { A: '${TOKEN}-${REGION:-eu}', B: '${NONE} ${NONE} ${OTHER}', C: '${EMPTY}' },
+  };
+  const { value, missing } = substituteVariables(config, { TOKEN: 'a$&b', EMPTY: '' });
+  assert.deepEqual(value, {
+    args: ['--token=a$&b', '$HOME', 5],
+    env: { A: 'a$&b-eu', B: '${NONE} ${NONE} ${OTHER}', C: '' },
+  });
+  assert.deepEqual(missing, ['NONE', 'OTHER']);
+});
+
+test('a config is shown with the names of its headers and variables only', () => {
+  const config = { url: 'https://x', headers: { Authorization: 'Bearer ${TOKEN}' }, env: { KEY: 'abc', N: '' } };
+  const masked = maskConfig(config);
+  assert.deepEqual(masked, { url: 'https://x', headers: { Authorization: '***' }, env: { KEY: '***', N: '***' } });
+  assert.equal(config.env.KEY, 'abc');
+  assert.deepEqual(maskConfig({ command: 'node', env: {} }), { command: 'node', env: {} });
+});
+
+test('secrets are replaced in free text, in whole, without their scheme, quoted or encoded', () => {
+  const secrets = collectSecrets({
+    headers: { Authorization: 'Bearer s3cr3t+x' },
+    env: { A: 's3cr3t', B: 'q"uote', C: '1' },
+  });
+  const mask = createMask(secrets);
+  assert.equal(mask('refused Bearer s3cr3t+x'), 'refused ***');
+  assert.equal(mask('token s3cr3t+x, s3cr3t%2Bx and s3cr3t in 1 text'), 'token ***, *** and *** in 1 text');
+  assert.equal(mask(JSON.stringify({ b: 'q"uote' })), '{"b":"***"}');
+  assert.equal(createMask(['1', 'abc'])('1 abc'), '1 abc');
+});
