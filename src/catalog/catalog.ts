@@ -11,7 +11,13 @@ import type { Registry, Server } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
 import type { ServerItemKind, ToolRow } from '../store/schema.ts';
 import { findServerItems, replaceServerItems } from '../store/server-items.ts';
-import { type DiscoveredTool, definitionHash, findTools, replaceServerTools, type ToolChanges } from '../store/tools.ts';
+import {
+  type DiscoveredTool,
+  definitionHash,
+  findTools,
+  replaceServerTools,
+  type ToolChanges,
+} from '../store/tools.ts';
 import { allKinds, type Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { type Kind, listAll } from './discover.ts';
@@ -48,6 +54,8 @@ export interface Catalog {
   isListed(server: Server): boolean;
   /** Discovers everything of a connected server; one discovery per server at a time. */
   refresh(serverId: string, which?: readonly Kind[]): Promise<void>;
+  /** The same with nobody waiting: a failure goes into the server's history. */
+  refreshInBackground(serverId: string, which?: readonly Kind[]): void;
   /** The stored tools were changed by somebody else (classification). */
   replaceTools(tools: readonly ToolRow[]): void;
   close(): Promise<void>;
@@ -80,7 +88,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
 
   for (const row of await findTools(db)) append(tools, row.source_server_id ?? '', row);
   for (const list of tools.values()) list.sort((a, b) => a.position - b.position);
-  for (const row of await findServerItems(db)) itemsOf(row.server_id)[row.kind].push({ key: row.key, definition: row.definition });
+  for (const row of await findServerItems(db))
+    itemsOf(row.server_id)[row.kind].push({ key: row.key, definition: row.definition });
   let snapshot = build();
 
   function itemsOf(serverId: string) {
@@ -95,7 +104,11 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     for (const server of registry.list()) {
       const own: CatalogTool[] = [];
       for (const row of tools.get(server.id) ?? []) {
-        const tool = { row, server, wireName: freeName(next.toolsByWireName, toWireName(server.name, row.original_name)) };
+        const tool = {
+          row,
+          server,
+          wireName: freeName(next.toolsByWireName, toWireName(server.name, row.original_name)),
+        };
         own.push(tool);
         next.tools.push(tool);
         next.toolsByWireName.set(tool.wireName, tool);
@@ -147,7 +160,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     for (const kind of which) {
       const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
       const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
-      if (listing.skipped > 0) log.warn({ server: link.server.name, kind, skipped: listing.skipped }, 'entries without a name');
+      if (listing.skipped > 0)
+        log.warn({ server: link.server.name, kind, skipped: listing.skipped }, 'entries without a name');
       if (kind === 'tool') {
         changed.tools = await storeTools(link, listing.items);
       } else if (await replaceServerItems(db, serverId, kind, listing.items)) {
@@ -169,10 +183,16 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
     const changes = await replaceServerTools(db, server.id, found, limits);
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after), ...changes.unchanged];
-    tools.set(server.id, rows.sort((a, b) => a.position - b.position));
+    tools.set(
+      server.id,
+      rows.sort((a, b) => a.position - b.position),
+    );
     registry.noteToolCount(server.id, rows.length);
     for (const { before, after } of changes.changed) {
-      registry.record(server.id, 'TOOL_CHANGED', { tool: after.name, changes: differences(before.definition, after.definition) });
+      registry.record(server.id, 'TOOL_CHANGED', {
+        tool: after.name,
+        changes: differences(before.definition, after.definition),
+      });
     }
     const summary = {
       added: changes.added.map((row) => row.name),
@@ -240,6 +260,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     },
     isListed: (server) => pool.open(server).listed,
     refresh,
+    refreshInBackground,
     replaceTools(rows) {
       for (const row of rows) {
         const own = tools.get(row.source_server_id ?? '') ?? [];
@@ -298,7 +319,10 @@ function toDiscovered(server: string, name: string, definition: JsonObject): Dis
 }
 
 /** What changed in a definition, member by member. */
-export function differences(before: JsonObject, after: JsonObject): { member: string; before: unknown; after: unknown }[] {
+export function differences(
+  before: JsonObject,
+  after: JsonObject,
+): { member: string; before: unknown; after: unknown }[] {
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return members
     .filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]))
@@ -309,6 +333,9 @@ function shortened(summary: Record<string, string[]>): JsonObject {
   return Object.fromEntries(
     Object.entries(summary)
       .filter(([, names]) => names.length > 0)
-      .map(([what, names]) => [what, names.length > 20 ? [...names.slice(0, 20), `… ${names.length - 20} more`] : names]),
+      .map(([what, names]) => [
+        what,
+        names.length > 20 ? [...names.slice(0, 20), `… ${names.length - 20} more`] : names,
+      ]),
   );
 }

@@ -40,7 +40,8 @@ export async function listAll(session: Session, kind: Kind, signal: AbortSignal,
       if (typeof name === 'string' && name !== '') listing.items.push({ key: name, definition });
       else listing.skipped += 1;
     }
-    if (typeof result.ttlMs === 'number') listing.ttlMs = Math.min(listing.ttlMs ?? Number.POSITIVE_INFINITY, result.ttlMs);
+    if (typeof result.ttlMs === 'number')
+      listing.ttlMs = Math.min(listing.ttlMs ?? Number.POSITIVE_INFINITY, result.ttlMs);
     if (typeof result.cacheScope === 'string') listing.cacheScope = result.cacheScope;
     // One over the limit is enough to know that it is passed; a cursor that repeats would never end.
     if (listing.items.length > most) return listing;

@@ -33,6 +33,7 @@ export async function probeSession(session: Session): Promise<ProbeOutcome> {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof DOMException && error.name === 'TimeoutError') return `no answer within ${probeTimeoutMs / 1_000} s`;
+  if (error instanceof DOMException && error.name === 'TimeoutError')
+    return `no answer within ${probeTimeoutMs / 1_000} s`;
   return describe(error);
 }

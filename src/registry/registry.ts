@@ -1,16 +1,24 @@
 /** Every registered server, in memory and in the store. The only place where a server's record changes. */
 import { randomUUID } from 'node:crypto';
-import type { z } from "zod";
+import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import { AppError, type Problem, ValidationError } from '../errors.ts';
 import type { Events } from '../events.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
-import { collectSecrets, createMask, maskConfig, substituteVariables, type Vault } from '../security/credentials.ts';
+import type { Vault } from '../security/credentials.ts';
+import { collectSecrets, createMask, maskConfig } from '../security/mask.ts';
+import { substituteVariables } from '../security/variables.ts';
 import type { Database } from '../store/database.ts';
 import { insertHistory } from '../store/history.ts';
 import type { ServerRow } from '../store/schema.ts';
-import { deleteServer, findServers, insertServer, type ServerPatch as RowPatch, updateServer } from '../store/servers.ts';
+import {
+  deleteServer,
+  findServers,
+  insertServer,
+  type ServerPatch as RowPatch,
+  updateServer,
+} from '../store/servers.ts';
 import { type Lifecycle, type LifecycleEvent, transition } from './lifecycle.ts';
 import {
   type Connection,
@@ -89,7 +97,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
   /** In order, and never in the way: what is in memory is what counts, the store follows. */
   function write(task: () => Promise<unknown>): void {
-    writing = writing.then(task).catch((error: unknown) => log.error({ err: error }, 'a change of a server was not stored'));
+    writing = writing
+      .then(task)
+      .catch((error: unknown) => log.error({ err: error }, 'a change of a server was not stored'));
   }
 
   function change(server: Server, patch: RowPatch): void {
@@ -210,7 +220,10 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         ...(note.stderr === undefined || note.stderr.length === 0 ? {} : { stderr: note.stderr.slice(-10) }),
       });
       const level = next.status === 'ERROR' || next.status === 'DEGRADED' ? 'warn' : 'info';
-      log[level]({ server: server.name, from: previous.status, status: next.status, error: note.error }, 'server status');
+      log[level](
+        { server: server.name, from: previous.status, status: next.status, error: note.error },
+        'server status',
+      );
       events.emit('server.status', {
         server_id: id,
         name: server.name,
@@ -223,7 +236,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
     resolveConnection(id) {
       const stored = openConnection(id);
-      const { value, missing } = substituteVariables(stored.connection_config, config.environment);
+      const { value, missing } = substituteVariables<JsonObject>(stored.connection_config, config.environment);
       if (missing.length > 0) {
         const names = missing.map((name) => `\${${name}}`).join(', ');
         throw new AppError(
@@ -231,8 +244,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
           `connection_config refers to ${names}, which is not set in the aggregator's environment`,
         );
       }
-      const config_ = value as JsonObject;
-      const url = config_.url ?? config_.base_url;
+      const url = value.url ?? value.base_url;
       const problem = typeof url === 'string' ? urlProblem(url) : undefined;
       if (problem !== undefined) throw new AppError('SERVER_CONNECTION_FAILED', `the server's URL ${problem}`);
       return {
@@ -307,8 +319,8 @@ export function toProblems(error: z.ZodError, prefix: (string | number)[]): Prob
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ loc: [...loc, key], msg: `unknown field: ${key}`, type: 'extra_forbidden' }));
     }
-    const missing = issue.code === 'invalid_type' && issue.input === undefined && issue.message.startsWith('Invalid input');
+    const missing =
+      issue.code === 'invalid_type' && issue.input === undefined && issue.message.startsWith('Invalid input');
     return [{ loc, msg: missing ? 'Field required' : issue.message, type: missing ? 'missing' : 'value_error' }];
   });
 }
-

@@ -1,5 +1,6 @@
 /** What a server is: the one schema for registering, changing, importing and documenting it. */
 import { z } from 'zod';
+import { isHttpsOrLoopback } from '../security/policy.ts';
 
 export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const;
 export type TransportType = (typeof transportTypes)[number];
@@ -88,19 +89,16 @@ export const serverPatch = z.strictObject({
 });
 export type ServerPatch = z.infer<typeof serverPatch>;
 
-/** What is wrong with a server's URL, or undefined. `${VAR}` in the host is checked when connecting. */
+const variable = /\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/g;
+
+/** What is wrong with a server's URL, or undefined. One that begins with `${VAR}` is checked when connecting. */
 export function urlProblem(value: string): string | undefined {
-  if (/^\$\{[A-Za-z_][A-Za-z0-9_]*\}/.test(value)) return undefined;
-  const plain = value.replace(/\$\{[A-Za-z_][A-Za-z0-9_]*\}/g, 'variable');
+  if (value.search(variable) === 0) return undefined;
+  const plain = value.replace(variable, 'variable');
   if (!URL.canParse(plain)) return 'must be a URL, for example https://mcp.example.com/mcp';
   const url = new URL(plain);
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or password; use headers';
-  if (url.protocol === 'https:') return undefined;
-  if (url.protocol !== 'http:') return 'must start with https://';
-  return isLoopbackName(url.hostname)
+  return isHttpsOrLoopback(plain)
     ? undefined
     : 'must start with https:// (http is allowed for loopback addresses only)';
 }
-
-const isLoopbackName = (host: string) =>
-  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);

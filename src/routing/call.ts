@@ -28,7 +28,15 @@ export interface Caller {
 
 export type RelayExchange = Pick<Exchange, 'signal' | 'onNotification' | 'onRequest' | 'headers'>;
 
-export type Outcome = 'ok' | 'tool_error' | 'rpc_error' | 'unavailable' | 'overloaded' | 'timeout' | 'cancelled' | 'failed';
+export type Outcome =
+  | 'ok'
+  | 'tool_error'
+  | 'rpc_error'
+  | 'unavailable'
+  | 'overloaded'
+  | 'timeout'
+  | 'cancelled'
+  | 'failed';
 
 export interface CallReport {
   server: string;
@@ -47,7 +55,13 @@ export interface CallResult {
 }
 
 export interface Router {
-  relay(server: Server, method: string, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<JsonObject>;
+  relay(
+    server: Server,
+    method: string,
+    params: JsonObject,
+    caller: Caller,
+    exchange?: RelayExchange,
+  ): Promise<JsonObject>;
   callTool(tool: CatalogTool, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<CallResult>;
   /** Calls in progress, all servers together. */
   readonly active: number;
@@ -117,7 +131,13 @@ export function createRouter(deps: RouterDependencies): Router {
     const { server, row } = tool;
     const started = performance.now();
     const timing = { acquiredAt: started };
-    const call = { call_id: randomUUID(), server_id: server.id, server: server.name, tool: row.name, principal: caller.principal.name };
+    const call = {
+      call_id: randomUUID(),
+      server_id: server.id,
+      server: server.name,
+      tool: row.name,
+      principal: caller.principal.name,
+    };
     events.emit('call.started', call);
     let outcome: Outcome = 'failed';
     try {
@@ -133,7 +153,9 @@ export function createRouter(deps: RouterDependencies): Router {
       outcome = result.isError === true ? 'tool_error' : 'ok';
       return {
         result,
-        ...(server.lifecycle.status === 'DEGRADED' ? { warning: `Server ${server.name} is DEGRADED: ${server.error_message}` } : {}),
+        ...(server.lifecycle.status === 'DEGRADED'
+          ? { warning: `Server ${server.name} is DEGRADED: ${server.error_message}` }
+          : {}),
         routingMs: timing.acquiredAt - started,
         executionMs: performance.now() - timing.acquiredAt,
       };
@@ -229,17 +251,33 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
 }
 
 /** EC-003: what was in progress when the connection was lost. */
-function lostInMidCall(server: Server, method: string, params: JsonObject, started: string, cause: ConnectionLost): AppError {
-  return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name} was lost during the call: ${cause.message}`, {
-    cause,
-    body: { server: brief(server) },
-    context: { in_progress: { method, name: params.name ?? params.uri ?? null, started_at: started }, executed: 'unknown' },
-  });
+function lostInMidCall(
+  server: Server,
+  method: string,
+  params: JsonObject,
+  started: string,
+  cause: ConnectionLost,
+): AppError {
+  return new AppError(
+    'SERVER_UNAVAILABLE',
+    `Server unavailable: ${server.name} was lost during the call: ${cause.message}`,
+    {
+      cause,
+      body: { server: brief(server) },
+      context: {
+        in_progress: { method, name: params.name ?? params.uri ?? null, started_at: started },
+        executed: 'unknown',
+      },
+    },
+  );
 }
 
 function translate(error: unknown, server: Server, deadline: Deadline): unknown {
   if (deadline.timedOut) {
-    return new AppError('EXECUTION_TIMEOUT', `No answer in time from ${server.name}`, { cause: error, body: { server: brief(server) } });
+    return new AppError('EXECUTION_TIMEOUT', `No answer in time from ${server.name}`, {
+      cause: error,
+      body: { server: brief(server) },
+    });
   }
   if (deadline.signal.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
   if (error instanceof ConnectionLost) {
@@ -271,4 +309,3 @@ function outcomeOf(error: unknown): Outcome {
       return 'failed';
   }
 }
-

@@ -38,7 +38,8 @@ export function parameterHeaders(schema: JsonObject, args: unknown): Record<stri
   for (const { header, path } of marked) {
     const value = path.reduce<unknown>((current, key) => (isObject(current) ? current[key] : undefined), args);
     if (typeof value === 'string') headers[`mcp-param-${header.toLowerCase()}`] = encodeHeader(value);
-    else if (typeof value === 'number' || typeof value === 'boolean') headers[`mcp-param-${header.toLowerCase()}`] = String(value);
+    else if (typeof value === 'number' || typeof value === 'boolean')
+      headers[`mcp-param-${header.toLowerCase()}`] = String(value);
   }
   return headers;
 }

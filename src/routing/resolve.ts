@@ -30,7 +30,8 @@ export function resolveTool(snapshot: Snapshot, { name, server, visible }: Route
   if (byWire !== undefined && visible(byWire.server)) return { tool: byWire, strategy: 'wire_name' };
 
   const byCanonical = snapshot.toolsByCanonicalName.get(name);
-  if (byCanonical !== undefined && visible(byCanonical.server)) return { tool: byCanonical, strategy: 'namespace_resolved' };
+  if (byCanonical !== undefined && visible(byCanonical.server))
+    return { tool: byCanonical, strategy: 'namespace_resolved' };
 
   const candidates = (snapshot.toolsByOriginalName.get(name) ?? []).filter((tool) => visible(tool.server));
   const [only, ...others] = candidates;

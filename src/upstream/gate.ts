@@ -33,10 +33,14 @@ export function createGate(name: string, limits: { concurrent: number; queued: n
         return;
       }
       if (queue.length >= limits.queued) {
-        throw new AppError('SERVER_OVERLOADED', `Server overloaded: ${name} has ${active} calls running and ${queue.length} waiting`, {
-          retryAfterSeconds: 1,
-          context: { active, queued: queue.length },
-        });
+        throw new AppError(
+          'SERVER_OVERLOADED',
+          `Server overloaded: ${name} has ${active} calls running and ${queue.length} waiting`,
+          {
+            retryAfterSeconds: 1,
+            context: { active, queued: queue.length },
+          },
+        );
       }
       await new Promise<void>((admit, refuse) => {
         const waiting = { admit, refuse };

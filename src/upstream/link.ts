@@ -12,7 +12,14 @@ import { behaviour, type Status } from '../registry/lifecycle.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Verdict } from './era.ts';
 import { createGate, type Gate } from './gate.ts';
-import { AccessDenied, type ClientIdentity, type Exchange, ourInfo, type Session, type SessionEvents } from './session.ts';
+import {
+  AccessDenied,
+  type ClientIdentity,
+  type Exchange,
+  ourInfo,
+  type Session,
+  type SessionEvents,
+} from './session.ts';
 import { openSession } from './transport.ts';
 import type { Warden } from './warden.ts';
 import { createWatch, type Watch } from './watch.ts';
@@ -44,6 +51,8 @@ export interface Link {
   readonly shared: Session | undefined;
   readonly ownedSessions: number;
   readonly childPids: number[];
+  /** The last lines a child wrote to stderr, masked. */
+  readonly output: string | undefined;
   /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */
   readonly listed: boolean;
   connect(attempts?: number): void;
@@ -116,7 +125,8 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     }
     attempt = undefined;
     firstAttempts = false;
-    if (failure instanceof AccessDenied) log.warn({ server: server.name, status: failure.status }, 'server refused our credentials');
+    if (failure instanceof AccessDenied)
+      log.warn({ server: server.name, status: failure.status }, 'server refused our credentials');
     registry.apply(server.id, 'connect_failed', { error: explain(failure), stderr: output });
     wake();
   }
@@ -127,7 +137,9 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     firstAttempts = false;
     registry.noteIdentity(server.id, session);
     watch.attach(session);
-    registry.apply(server.id, 'connect_succeeded', { details: { protocol_version: session.protocolVersion, era: session.era } });
+    registry.apply(server.id, 'connect_succeeded', {
+      details: { protocol_version: session.protocolVersion, era: session.era },
+    });
     wake();
   }
 
@@ -282,7 +294,9 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       ? `no answer to the MCP handshake within ${config.connectionTimeoutMs / 1_000} s; is it an MCP server?`
       : mask(describe(error));
     const last = output.at(-1);
-    return last === undefined || server.transport_type !== 'STDIO' ? what : `${what} (its last output: ${last.slice(0, 200)})`;
+    return last === undefined || server.transport_type !== 'STDIO'
+      ? what
+      : `${what} (its last output: ${last.slice(0, 200)})`;
   }
 
   function wake(): void {
@@ -355,6 +369,9 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     },
     get childPids() {
       return [...pids.values()];
+    },
+    get output() {
+      return output.length === 0 ? undefined : output.join('\n');
     },
     get listed() {
       return listed();

@@ -15,6 +15,7 @@ import {
   type RpcSuccess,
   rpcCodes,
 } from '../json-rpc.ts';
+import { version } from '../version.ts';
 
 /** Who is behind a request, told to servers that want to know it with every request. */
 export interface ClientIdentity {
@@ -259,4 +260,4 @@ export function dress(
   };
 }
 
-export const ourInfo = { name: 'mcp-aggregator', version: '0.1.0' };
+export const ourInfo = { name: 'mcp-aggregator', version };

@@ -1,0 +1,152 @@
+/** Builds the rooms from the bottom up and closes them from the top down. The only file that sees all of them. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createCatalog } from './catalog/catalog.ts';
+import type { Config } from './config.ts';
+import { createEvents } from './events.ts';
+import { createHealthMonitor } from './health/monitor.ts';
+import { createReconnector } from './health/reconnect.ts';
+import { accessRoutes } from './http/routes/access.ts';
+import { serverRoutes } from './http/routes/servers.ts';
+import { stateRoutes } from './http/routes/state.ts';
+import { toolRoutes } from './http/routes/tools.ts';
+import { createHttpServer } from './http/server.ts';
+import { createLog, type Logger } from './log.ts';
+import { createRegistry } from './registry/registry.ts';
+import { createRouter } from './routing/call.ts';
+import { createAudit } from './security/audit.ts';
+import { createAuthenticator } from './security/auth.ts';
+import { createVault, parseKey } from './security/credentials.ts';
+import { childEnvironment } from './security/policy.ts';
+import { loadOrCreateSecretFile } from './security/secret-file.ts';
+import { claimDataDirectory } from './store/data-directory.ts';
+import { openDatabase } from './store/database.ts';
+import { createFleet } from './upstream/fleet.ts';
+import { createPool } from './upstream/pool.ts';
+import { createWarden } from './upstream/warden.ts';
+import { version } from './version.ts';
+
+export interface App {
+  readonly url: string;
+  readonly dataDir: string;
+  /** Where the admin token is, unless it came from the environment. */
+  readonly adminTokenFile: string | undefined;
+  close(): Promise<void>;
+}
+
+export async function createApp(config: Config, log: Logger = createLog(config.logLevel)): Promise<App> {
+  const closers: (() => unknown)[] = [];
+  try {
+    return await build(config, log, closers);
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+}
+
+async function build(config: Config, log: Logger, closers: (() => unknown)[]): Promise<App> {
+  const startedAt = Date.now();
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const directory = claimDataDirectory(config.dataDir);
+  closers.push(() => directory.release());
+
+  const db = await openDatabase({ url: config.databaseUrl, file: join(config.dataDir, 'aggregator.db') });
+  closers.push(() => db.close());
+
+  const { vault, adminToken, adminTokenFile } = loadSecrets(config);
+  const onError = (error: unknown) => log.error({ err: error }, 'a record could not be stored yet');
+  const authenticator = await createAuthenticator({ db, adminToken, anonymous: config.anonymous, onError });
+  closers.push(() => authenticator.close());
+  const audit = createAudit(db, { onError });
+  closers.push(() => audit.close());
+
+  const events = createEvents();
+  const registry = await createRegistry({ db, vault, events, log, config });
+  closers.push(() => registry.settled());
+
+  const pool = createPool({
+    config,
+    registry,
+    events,
+    log,
+    warden: createWarden(),
+    childEnvironment: (own) => childEnvironment(config.environment, own),
+    onNotification: (server, method, params) => hear(server, method, params),
+  });
+  closers.push(() => pool.close());
+  const fleet = createFleet({ registry, pool, enabled: config.enabled });
+
+  const catalog = await createCatalog({ db, registry, pool, events, log, config });
+  closers.push(() => catalog.close());
+  const reconnector = createReconnector({ registry, pool, events });
+  closers.push(() => reconnector.close());
+  const monitor = createHealthMonitor({ registry, pool, log, intervalMs: config.healthIntervalMs });
+  closers.push(() => monitor.close());
+
+  const router = createRouter({ config, pool, catalog, audit, events });
+
+  const http = createHttpServer({
+    config,
+    log,
+    authenticator,
+    version,
+    routes: [
+      ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
+      ...toolRoutes({ registry, catalog, router }),
+      ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
+      ...accessRoutes({ authenticator, audit }),
+    ],
+  });
+  const { host, port } = await http.listen();
+  closers.push(() => http.close());
+  fleet.start();
+
+  function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
+    const kinds = listsBehind[method];
+    if (kinds !== undefined) events.emit('server.lists_changed', { server_id: server.id, kinds });
+    if (method === 'notifications/resources/updated' && typeof params.uri === 'string') {
+      events.emit('resource.updated', { server_id: server.id, name: server.name, uri: params.uri });
+    }
+  }
+
+  let closing: Promise<void> | undefined;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    dataDir: config.dataDir,
+    adminTokenFile,
+    close() {
+      closing ??= closeAll(closers);
+      return closing;
+    },
+  };
+}
+
+const listsBehind: Record<string, string[]> = {
+  'notifications/tools/list_changed': ['tool'],
+  'notifications/prompts/list_changed': ['prompt'],
+  'notifications/resources/list_changed': ['resource', 'resource_template'],
+};
+
+function loadSecrets(config: Config) {
+  const file = (name: string, create: () => string) => loadOrCreateSecretFile(join(config.dataDir, name), create).value;
+  const current = config.credentialKey ?? parseKey(file('credential-key', () => randomBytes(32).toString('base64')));
+  const vault = createVault({ current, previous: config.credentialKeyPrevious });
+  const adminTokenFile = config.adminToken === undefined ? join(config.dataDir, 'admin-token') : undefined;
+  const adminToken =
+    config.adminToken ?? file('admin-token', () => `mcpa_admin_${randomBytes(32).toString('base64url')}`);
+  return { vault, adminToken, adminTokenFile };
+}
+
+/** In reverse order of opening, all of them, keeping the first error. */
+async function closeAll(closers: (() => unknown)[]): Promise<void> {
+  let failure: { error: unknown } | undefined;
+  for (const close of closers.splice(0).reverse()) {
+    try {
+      await close();
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
+  if (failure !== undefined) throw failure.error;
+}

@@ -1,0 +1,59 @@
+/** A REST route as data: what validates a request also documents it. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { ValidationError } from '../errors.ts';
+import { toProblems } from '../registry/registry.ts';
+import type { Principal } from '../security/auth.ts';
+import type { Role } from '../store/schema.ts';
+
+export interface RouteContext<Params, Query, Body> {
+  params: Params;
+  query: Query;
+  body: Body;
+  principal: Principal;
+  address: string;
+  /** Aborts when the client goes away before it has its answer. */
+  signal: AbortSignal;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+export interface Route<
+  Params extends z.ZodType | undefined = z.ZodType | undefined,
+  Query extends z.ZodType | undefined = z.ZodType | undefined,
+  Body extends z.ZodType | undefined = z.ZodType | undefined,
+> {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With `{name}` for parameters, as OpenAPI writes it. */
+  path: string;
+  summary: string;
+  tag: string;
+  /** The least role that may call it, or nobody needs to be known. */
+  role: Role | 'public';
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  /** Status → what it answers, for the documentation. */
+  answers: Record<number, { description: string; schema?: z.ZodType; contentType?: string }>;
+  handle(context: RouteContext<Parsed<Params>, Parsed<Query>, Parsed<Body>>): unknown;
+}
+
+// The table of routes holds routes of every shape; each was checked against its own schemas when it was defined.
+export type AnyRoute = Omit<Route, 'handle'> & { handle(context: RouteContext<never, never, never>): unknown };
+
+export function route<
+  Params extends z.ZodType | undefined = undefined,
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(definition: Route<Params, Query, Body>): AnyRoute {
+  return definition as unknown as AnyRoute;
+}
+
+export function parse(schema: z.ZodType | undefined, value: unknown, place: 'path' | 'query' | 'body'): unknown {
+  if (schema === undefined) return undefined;
+  const parsed = schema.safeParse(value, { reportInput: true });
+  if (!parsed.success) throw new ValidationError(toProblems(parsed.error, [place]));
+  return parsed.data;
+}

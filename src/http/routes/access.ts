@@ -1,0 +1,120 @@
+/** Tokens and the audit. */
+import { z } from 'zod';
+import { AppError } from '../../errors.ts';
+import type { Audit } from '../../security/audit.ts';
+import type { Authenticator } from '../../security/auth.ts';
+import { type AnyRoute, route } from '../route.ts';
+
+const tokenView = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(['admin', 'caller', 'viewer']),
+  servers: z.array(z.string()).nullable(),
+  profile: z.string().nullable(),
+  created_at: z.string(),
+  last_used_at: z.string().nullable(),
+  expires_at: z.string().nullable(),
+  created_by: z.string(),
+});
+
+const auditView = z.object({
+  id: z.int(),
+  event: z.string(),
+  actor: z.string(),
+  timestamp: z.string(),
+  ip_address: z.string().nullable(),
+  server_id: z.string().nullable(),
+  server_name: z.string().nullable(),
+  details: z.record(z.string(), z.unknown()).nullable(),
+});
+
+export function accessRoutes({ authenticator, audit }: { authenticator: Authenticator; audit: Audit }): AnyRoute[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/tokens',
+      tag: 'access',
+      summary: 'Create a token; it is shown this once',
+      role: 'admin',
+      body: z.strictObject({
+        name: z.string().min(1).max(255),
+        role: z.enum(['admin', 'caller', 'viewer']).default('caller'),
+        servers: z.array(z.string().min(1)).min(1).max(1_000).nullish().describe('only these servers, by name'),
+        profile: z.string().min(1).nullish().describe('only this profile'),
+        expires_at: z.iso.datetime({ offset: true }).nullish(),
+      }),
+      answers: { 201: { description: 'The token', schema: tokenView.extend({ token: z.string() }) } },
+      async handle({ body, principal, address, reply }) {
+        const { name, role, servers, profile, expires_at: expiresAt } = body;
+        const { token, row } = await authenticator.createToken(
+          { name, role, servers, profile, expiresAt },
+          principal.name,
+        );
+        await audit.recordNow({
+          event: 'token.created',
+          actor: principal.name,
+          ip_address: address,
+          details: { token_id: row.id, name, role, servers: servers ?? null, profile: profile ?? null },
+        });
+        reply.status(201);
+        return { ...row, token };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/tokens',
+      tag: 'access',
+      summary: 'List tokens, without their secrets',
+      role: 'admin',
+      answers: { 200: { description: 'The tokens', schema: z.object({ tokens: z.array(tokenView), total: z.int() }) } },
+      handle() {
+        const tokens = authenticator.listTokens().sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
+        return { tokens, total: tokens.length };
+      },
+    }),
+
+    route({
+      method: 'DELETE',
+      path: '/api/v1/tokens/{id}',
+      tag: 'access',
+      summary: 'Revoke a token, at once',
+      role: 'admin',
+      params: z.object({ id: z.string().min(1) }),
+      answers: { 204: { description: 'Revoked' }, 404: { description: 'There is no such token' } },
+      async handle({ params, principal, address, reply }) {
+        if (!(await authenticator.revokeToken(params.id)))
+          throw new AppError('NOT_FOUND', `Token not found: ${params.id}`);
+        await audit.recordNow({
+          event: 'token.revoked',
+          actor: principal.name,
+          ip_address: address,
+          details: { token_id: params.id },
+        });
+        reply.status(204);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/audit',
+      tag: 'access',
+      summary: 'Who did what, the newest first',
+      role: 'admin',
+      query: z.strictObject({
+        event: z.string().optional(),
+        actor: z.string().optional(),
+        server_name: z.string().optional(),
+        server_id: z.string().optional(),
+        since: z.iso.datetime({ offset: true }).optional(),
+        until: z.iso.datetime({ offset: true }).optional(),
+        limit: z.coerce.number().int().min(1).max(1_000).default(100),
+        before: z.coerce.number().int().min(1).optional().describe('the id of the last record of the page before'),
+      }),
+      answers: { 200: { description: 'The records', schema: z.object({ audit: z.array(auditView) }) } },
+      async handle({ query }) {
+        return { audit: await audit.find(query) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,285 @@
+/** `/api/v1/aggregator/servers`: registering, connecting and removing servers, and what they offer. */
+import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { AppError } from '../../errors.ts';
+import { statuses } from '../../registry/lifecycle.ts';
+import type { Registry, Server } from '../../registry/registry.ts';
+import { registration, serverPatch } from '../../registry/server.ts';
+import type { Audit } from '../../security/audit.ts';
+import type { Principal } from '../../security/auth.ts';
+import { maySee } from '../../security/policy.ts';
+import type { Database } from '../../store/database.ts';
+import { findHistory } from '../../store/history.ts';
+import type { Fleet } from '../../upstream/fleet.ts';
+import type { Pool } from '../../upstream/pool.ts';
+import { type AnyRoute, route } from '../route.ts';
+import { detailView, serverView, toDetailView, toolListView, toServerView, toToolView } from '../views.ts';
+
+export interface ServerRouteDependencies {
+  db: Database;
+  registry: Registry;
+  fleet: Fleet;
+  pool: Pool;
+  catalog: Catalog;
+  audit: Audit;
+}
+
+const base = '/api/v1/aggregator/servers';
+const tag = 'servers';
+const byId = z.object({ id: z.string().min(1).describe("the server's id or name") });
+const notFound = { description: 'There is no such server' };
+const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] });
+
+export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
+  const { registry, fleet, catalog, audit } = deps;
+
+  function lookUp(idOrName: string, principal: Principal): Server {
+    const server = registry.find(idOrName) ?? registry.findByName(idOrName);
+    if (server === undefined || !maySee(principal, server.name)) {
+      throw new AppError('SERVER_NOT_FOUND', `Server not found: ${idOrName}`);
+    }
+    return server;
+  }
+
+  function note(
+    event: string,
+    server: Server,
+    who: { principal: Principal; address: string },
+    details?: Record<string, unknown>,
+  ) {
+    return audit.recordNow({
+      event,
+      actor: who.principal.name,
+      ip_address: who.address,
+      server_id: server.id,
+      server_name: server.name,
+      details,
+    });
+  }
+
+  const toolsOf = (server: Server) => (catalog.snapshot.toolsByServer.get(server.id) ?? []).map(toToolView);
+
+  return [
+    route({
+      method: 'POST',
+      path: base,
+      tag,
+      summary: 'Register a server',
+      role: 'admin',
+      body: registration,
+      answers: {
+        201: { description: 'Registered; the connection is made in the background', schema: serverView },
+        409: { description: 'A server of that name exists, or the limit is reached' },
+      },
+      async handle(context) {
+        const server = await fleet.register(context.body);
+        await note('server.registered', server, context, { transport_type: server.transport_type });
+        context.reply.status(201);
+        return toServerView(server);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: base,
+      tag,
+      summary: 'List servers',
+      role: 'viewer',
+      query: z.strictObject({
+        status: z.enum(statuses, `status must be one of ${statuses.join(', ')}`).optional(),
+        include_tools: flag.default(false),
+        limit: z.coerce.number().int().min(1).max(1_000).default(100),
+        offset: z.coerce.number().int().min(0).default(0),
+      }),
+      answers: {
+        200: {
+          description: 'The servers, by name',
+          schema: z.object({ servers: z.array(serverView), total: z.int(), limit: z.int(), offset: z.int() }),
+        },
+      },
+      handle({ query: { status, include_tools, limit, offset }, principal }) {
+        const all = registry
+          .list()
+          .filter(
+            (server) => maySee(principal, server.name) && (status === undefined || server.lifecycle.status === status),
+          );
+        const servers = all
+          .slice(offset, offset + limit)
+          .map((server) => ({ ...toServerView(server), ...(include_tools ? { tools: toolsOf(server) } : {}) }));
+        return { servers, total: all.length, limit, offset };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: `${base}/{id}`,
+      tag,
+      summary: 'One server in detail',
+      role: 'viewer',
+      params: byId,
+      answers: { 200: { description: 'The server; credentials are masked', schema: detailView }, 404: notFound },
+      handle({ params, principal }) {
+        const server = lookUp(params.id, principal);
+        return toDetailView(server, registry.maskedConfig(server.id), deps.pool.link(server.id));
+      },
+    }),
+
+    route({
+      method: 'PATCH',
+      path: `${base}/{id}`,
+      tag,
+      summary: 'Change a server; it reconnects when its connection changed',
+      role: 'admin',
+      params: byId,
+      body: serverPatch,
+      answers: { 200: { description: 'The changed server', schema: detailView }, 404: notFound },
+      async handle(context) {
+        const { id } = lookUp(context.params.id, context.principal);
+        const server = await fleet.update(id, context.body);
+        await note('server.updated', server, context, { fields: Object.keys(context.body) });
+        return toDetailView(server, registry.maskedConfig(id), deps.pool.link(id));
+      },
+    }),
+
+    route({
+      method: 'DELETE',
+      path: `${base}/{id}`,
+      tag,
+      summary: 'Remove a server with its tools and history',
+      role: 'admin',
+      params: byId,
+      answers: { 204: { description: 'Removed' }, 404: notFound },
+      async handle(context) {
+        const server = lookUp(context.params.id, context.principal);
+        await fleet.remove(server.id);
+        await note('server.removed', server, context);
+        context.reply.status(204);
+      },
+    }),
+
+    route({
+      method: 'POST',
+      path: `${base}/{id}/connect`,
+      tag,
+      summary: 'Connect a server',
+      role: 'admin',
+      params: byId,
+      answers: {
+        200: {
+          description: 'The connection is being made, or is there already',
+          schema: z.object({ server_id: z.string(), status: z.enum(statuses), message: z.string() }),
+        },
+        404: notFound,
+        409: { description: 'The server is disconnecting' },
+      },
+      async handle(context) {
+        const server = lookUp(context.params.id, context.principal);
+        const { status, message } = await fleet.connect(server.id);
+        await note('server.connect', server, context);
+        return { server_id: server.id, status, message };
+      },
+    }),
+
+    route({
+      method: 'POST',
+      path: `${base}/{id}/disconnect`,
+      tag,
+      summary: 'Disconnect a server, after its pending calls or at once',
+      role: 'admin',
+      params: byId,
+      body: z.strictObject({ force: z.boolean().default(false) }).default({ force: false }),
+      answers: {
+        200: {
+          description: 'Disconnected, or waiting for pending calls',
+          schema: z.object({
+            server_id: z.string(),
+            status: z.enum(statuses),
+            pending_requests: z.int(),
+            message: z.string(),
+          }),
+        },
+        404: notFound,
+      },
+      async handle(context) {
+        const server = lookUp(context.params.id, context.principal);
+        const { status, pending, message } = await fleet.disconnect(server.id, context.body);
+        await note('server.disconnect', server, context, { force: context.body.force });
+        return { server_id: server.id, status, pending_requests: pending, message };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: `${base}/{id}/tools`,
+      tag,
+      summary: 'The tools of a server',
+      role: 'viewer',
+      params: byId,
+      answers: { 200: { description: "In the server's own order", schema: toolListView }, 404: notFound },
+      handle({ params, principal }) {
+        const tools = toolsOf(lookUp(params.id, principal));
+        const classified = tools.filter((tool) => tool.is_classified).length;
+        return { tools, total: tools.length, classified, unclassified: tools.length - classified };
+      },
+    }),
+
+    route({
+      method: 'POST',
+      path: `${base}/{id}/tools/refresh`,
+      tag,
+      summary: 'Discover the tools of a server again',
+      role: 'admin',
+      params: byId,
+      answers: {
+        202: {
+          description: 'Discovery has begun',
+          schema: z.object({ server_id: z.string(), status: z.literal('REFRESHING'), message: z.string() }),
+        },
+        404: notFound,
+        503: { description: 'The server is not connected' },
+      },
+      async handle(context) {
+        const server = lookUp(context.params.id, context.principal);
+        if (deps.pool.link(server.id)?.shared === undefined) {
+          throw new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}`, {
+            body: { server: { id: server.id, name: server.name, status: server.lifecycle.status } },
+          });
+        }
+        catalog.refreshInBackground(server.id);
+        await note('server.refresh', server, context);
+        context.reply.status(202);
+        return { server_id: server.id, status: 'REFRESHING', message: 'Tool discovery initiated' };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: `${base}/{id}/history`,
+      tag,
+      summary: 'What happened to a server, the newest first',
+      role: 'viewer',
+      params: byId,
+      query: z.strictObject({
+        limit: z.coerce.number().int().min(1).max(1_000).default(100),
+        before: z.coerce.number().int().min(1).optional().describe('the id of the last entry of the page before'),
+      }),
+      answers: {
+        200: {
+          description: 'Status changes, discoveries, changed tools, errors',
+          schema: z.object({
+            history: z.array(
+              z.object({ id: z.int(), event_type: z.string(), details: z.unknown(), timestamp: z.string() }),
+            ),
+          }),
+        },
+        404: notFound,
+      },
+      async handle({ params, query, principal }) {
+        const server = lookUp(params.id, principal);
+        await registry.settled();
+        const rows = await findHistory(deps.db, server.id, query);
+        return { history: rows.map(({ server_id: _server, ...entry }) => entry) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,174 @@
+/** How the aggregator is: `/state`, `/health` and the live events. */
+import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Config } from '../../config.ts';
+import type { AppEvents, EventName, Events } from '../../events.ts';
+import type { Status } from '../../registry/lifecycle.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Principal } from '../../security/auth.ts';
+import { maySee } from '../../security/policy.ts';
+import type { Database } from '../../store/database.ts';
+import { type AnyRoute, route } from '../route.ts';
+
+export interface StateRouteDependencies {
+  config: Config;
+  db: Database;
+  registry: Registry;
+  catalog: Catalog;
+  events: Events;
+  startedAt: number;
+  /** Undefined where Qdrant is not configured. */
+  pingVectors?: () => Promise<void>;
+}
+
+/** Seed 001, «Alerting Thresholds»: fewer connected servers than this are worth a warning. */
+const connectedShareWanted = 0.8;
+const pingTimeoutMs = 2_000;
+const keepAliveMs = 15_000;
+const unreadLimitBytes = 1_048_576;
+
+export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
+  const { config, registry, catalog } = deps;
+
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/state',
+      tag: 'state',
+      summary: 'Servers and tools in numbers',
+      role: 'viewer',
+      answers: { 200: { description: 'The numbers', schema: stateView } },
+      handle({ principal }) {
+        const visible = registry.list().filter((server) => maySee(principal, server.name));
+        const count = countStatuses(visible.map((server) => server.lifecycle.status));
+        const tools = visible.flatMap((server) => catalog.snapshot.toolsByServer.get(server.id) ?? []);
+        const classified = tools.filter(({ row }) => row.is_classified).length;
+        return {
+          total_servers: visible.length,
+          connected_servers: count.CONNECTED + count.DEGRADED,
+          degraded_servers: count.DEGRADED,
+          disconnected_servers: count.DISCONNECTED + count.DISCONNECTING,
+          error_servers: count.ERROR,
+          connecting_servers: count.CONNECTING,
+          total_tools: tools.length,
+          classified_tools: classified,
+          unclassified_tools: tools.length - classified,
+          last_sync: catalog.lastSync,
+          health_check_interval_seconds: config.healthIntervalMs / 1_000,
+          uptime_seconds: Math.floor((Date.now() - deps.startedAt) / 1_000),
+        };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/health',
+      tag: 'state',
+      summary: 'Is the aggregator healthy? For probes: counts only, no token',
+      role: 'public',
+      answers: {
+        200: { description: 'healthy or degraded', schema: healthView },
+        503: { description: 'unhealthy: the database does not answer', schema: healthView },
+      },
+      async handle({ reply }) {
+        const [database, qdrant] = await Promise.all([
+          check(() => deps.db.ping()),
+          deps.pingVectors === undefined ? 'not configured' : check(deps.pingVectors),
+        ]);
+        const wanted = registry.list().filter((server) => server.desired === 'connected');
+        const count = countStatuses(wanted.map((server) => server.lifecycle.status));
+        const connected = count.CONNECTED + count.DEGRADED;
+        const settled = wanted.length - count.CONNECTING;
+        const sessions = connected < connectedShareWanted * settled ? 'degraded' : 'ok';
+        const issues = [
+          ...(database === 'ok' ? [] : ['the database does not answer']),
+          ...(qdrant === 'failed' ? ['Qdrant does not answer; the index in this process is used'] : []),
+          ...(count.ERROR === 0 ? [] : [`${count.ERROR} ${count.ERROR === 1 ? 'server' : 'servers'} in error state`]),
+        ];
+        const degraded = sessions === 'degraded' || qdrant === 'failed';
+        const status = database === 'failed' ? 'unhealthy' : degraded ? 'degraded' : 'healthy';
+        if (status === 'unhealthy') reply.status(503);
+        return {
+          status,
+          checks: { database, qdrant, sessions },
+          servers: { total: registry.list().length, connected, error: count.ERROR },
+          ...(issues.length === 0 ? {} : { issues }),
+        };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/events',
+      tag: 'state',
+      summary: 'What happens, as it happens (server-sent events)',
+      role: 'viewer',
+      answers: { 200: { description: 'A stream of events', schema: z.string(), contentType: 'text/event-stream' } },
+      handle({ principal, reply, signal }) {
+        reply.hijack();
+        const { raw } = reply;
+        raw.writeHead(200, {
+          'content-type': 'text/event-stream',
+          'cache-control': 'no-store',
+          'x-accel-buffering': 'no',
+        });
+        raw.write(': connected\n\n');
+        let id = 0;
+        const off = deps.events.onAny((name, payload) => {
+          if (!mayHear(principal, name, payload)) return;
+          id += 1;
+          raw.write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
+          // Somebody who does not read must not fill our memory.
+          if (raw.writableLength > unreadLimitBytes) raw.destroy();
+        });
+        const timer = setInterval(() => raw.write(': keep-alive\n\n'), keepAliveMs).unref();
+        signal.addEventListener('abort', () => {
+          off();
+          clearInterval(timer);
+        });
+      },
+    }),
+  ];
+}
+
+function mayHear(principal: Principal, name: EventName, payload: AppEvents[EventName]): boolean {
+  if (name === 'server.lists_changed') return false;
+  const server = 'server' in payload ? payload.server : 'name' in payload ? payload.name : undefined;
+  return server === undefined || maySee(principal, server);
+}
+
+async function check(ping: () => Promise<void>): Promise<'ok' | 'failed'> {
+  const late = new Promise<never>((_resolve, reject) => setTimeout(reject, pingTimeoutMs, new Error('late')).unref());
+  return await Promise.race([ping(), late]).then(
+    () => 'ok' as const,
+    () => 'failed' as const,
+  );
+}
+
+function countStatuses(all: readonly Status[]): Record<Status, number> {
+  const count = { DISCONNECTED: 0, CONNECTING: 0, CONNECTED: 0, DEGRADED: 0, ERROR: 0, DISCONNECTING: 0 };
+  for (const status of all) count[status] += 1;
+  return count;
+}
+
+const stateView = z.object({
+  total_servers: z.int(),
+  connected_servers: z.int().describe('CONNECTED and DEGRADED'),
+  degraded_servers: z.int(),
+  disconnected_servers: z.int(),
+  error_servers: z.int(),
+  connecting_servers: z.int(),
+  total_tools: z.int(),
+  classified_tools: z.int(),
+  unclassified_tools: z.int(),
+  last_sync: z.string().nullable(),
+  health_check_interval_seconds: z.number(),
+  uptime_seconds: z.int(),
+});
+
+const healthView = z.object({
+  status: z.enum(['healthy', 'degraded', 'unhealthy']),
+  checks: z.object({ database: z.string(), qdrant: z.string(), sessions: z.string() }),
+  servers: z.object({ total: z.int(), connected: z.int(), error: z.int() }),
+  issues: z.array(z.string()).optional(),
+});

@@ -1,0 +1,88 @@
+/** `POST /api/v1/tools/call`: a tool call without an MCP client. */
+import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { AppError } from '../../errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Router } from '../../routing/call.ts';
+import { resolveTool } from '../../routing/resolve.ts';
+import { maySee } from '../../security/policy.ts';
+import { type AnyRoute, route } from '../route.ts';
+
+export interface ToolRouteDependencies {
+  registry: Registry;
+  catalog: Catalog;
+  router: Router;
+}
+
+const milliseconds = (value: number) => Math.round(value * 1_000) / 1_000;
+
+export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies): AnyRoute[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/tools/call',
+      tag: 'tools',
+      summary: 'Call a tool',
+      role: 'caller',
+      body: z.strictObject({
+        name: z.string().min(1).describe('canonical (server.tool), as MCP clients see it, or unambiguous'),
+        arguments: z.record(z.string(), z.unknown()).default({}),
+        server_id: z.string().optional().describe('the id or name of the server that has the tool'),
+      }),
+      answers: {
+        200: {
+          description: "The server's result, and how it came about",
+          schema: z.looseObject({
+            content: z.array(z.unknown()),
+            isError: z.boolean(),
+            metadata: z.looseObject({
+              routed_to: z.string(),
+              server_id: z.string(),
+              routing_time_ms: z.number(),
+              execution_time_ms: z.number(),
+              total_time_ms: z.number(),
+              warning: z.string().optional(),
+            }),
+          }),
+        },
+        400: { description: 'Several servers have a tool of that name' },
+        404: { description: 'There is no such tool' },
+        502: { description: 'The server answered with an error' },
+        503: { description: 'The server is not available, or has too much to do' },
+        504: { description: 'The server did not answer in time' },
+      },
+      async handle({ body, principal, address, signal }) {
+        const started = performance.now();
+        const visible = (server: { name: string }) => maySee(principal, server.name);
+        const { server_id: id } = body;
+        const server = id === undefined ? undefined : (registry.find(id) ?? registry.findByName(id));
+        if (id !== undefined && (server === undefined || !visible(server))) {
+          throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
+        }
+        const { tool, strategy } = resolveTool(catalog.snapshot, { name: body.name, server, visible });
+        const params = { name: body.name, arguments: body.arguments };
+        const { result, warning, routingMs, executionMs } = await router.callTool(
+          tool,
+          params,
+          { principal, address },
+          { signal },
+        );
+        return {
+          ...result,
+          content: result.content ?? [],
+          isError: result.isError === true,
+          metadata: {
+            routed_to: tool.server.name,
+            server_id: tool.server.id,
+            tool: tool.row.name,
+            strategy,
+            routing_time_ms: milliseconds(routingMs),
+            execution_time_ms: milliseconds(executionMs),
+            total_time_ms: milliseconds(performance.now() - started),
+            ...(warning === undefined ? {} : { warning }),
+          },
+        };
+      },
+    }),
+  ];
+}

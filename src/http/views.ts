@@ -1,0 +1,118 @@
+/** Servers and tools as the REST API shows them. */
+import { z } from 'zod';
+import type { CatalogTool } from '../catalog/catalog.ts';
+import { statuses } from '../registry/lifecycle.ts';
+import type { Server } from '../registry/registry.ts';
+import { transportTypes } from '../registry/server.ts';
+import type { Link } from '../upstream/link.ts';
+
+const time = z.string().describe('ISO 8601');
+
+export const toolView = z.object({
+  id: z.string(),
+  name: z.string().describe('canonical: server.tool'),
+  original_name: z.string(),
+  title: z.string().nullable(),
+  description: z.string(),
+  skill_ids: z.array(z.string()),
+  primary_skill_id: z.string().nullable(),
+  is_classified: z.boolean(),
+  classification_state: z.string(),
+  input_schema: z.record(z.string(), z.unknown()),
+  wire_name: z.string().describe('the name that MCP clients see'),
+  discovered_at: time,
+});
+
+export const toolListView = z.object({
+  tools: z.array(toolView),
+  total: z.int(),
+  classified: z.int(),
+  unclassified: z.int(),
+});
+
+export const serverView = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  transport_type: z.enum(transportTypes),
+  status: z.enum(statuses),
+  health_check_url: z.string().nullable(),
+  tool_count: z.int(),
+  error_message: z.string().nullable(),
+  last_health_check: time.nullable(),
+  registered_at: time,
+  connected_at: time.nullable(),
+  tools: z.array(toolView).optional(),
+});
+
+export const detailView = serverView.extend({
+  connection_config: z.record(z.string(), z.unknown()).describe('values of headers and env are masked'),
+  options: z.record(z.string(), z.unknown()),
+  auto_connect: z.boolean(),
+  origin: z.string(),
+  protocol_version: z.string().nullable(),
+  era: z.enum(['modern', 'legacy']).nullable(),
+  interactive: z.boolean(),
+  server_info: z.record(z.string(), z.unknown()).nullable(),
+  instructions: z.string().nullable(),
+  stderr_tail: z.string().nullable(),
+  consecutive_failures: z.int(),
+  active_calls: z.int(),
+  queued_calls: z.int(),
+  client_sessions: z.int(),
+  updated_at: time,
+});
+
+export function toToolView({ row, wireName }: CatalogTool): z.infer<typeof toolView> {
+  return {
+    id: String(row.id),
+    name: row.name,
+    original_name: row.original_name,
+    title: row.title,
+    description: row.description ?? '',
+    skill_ids: row.skill_ids,
+    primary_skill_id: row.primary_skill_id,
+    is_classified: row.is_classified,
+    classification_state: row.classification_state,
+    input_schema: row.input_schema,
+    wire_name: wireName,
+    discovered_at: row.discovered_at,
+  };
+}
+
+export function toServerView(server: Server): z.infer<typeof serverView> {
+  return {
+    id: server.id,
+    name: server.name,
+    description: server.description,
+    transport_type: server.transport_type,
+    status: server.lifecycle.status,
+    health_check_url: server.health_check_url,
+    tool_count: server.tool_count,
+    error_message: server.error_message,
+    last_health_check: server.last_health_check,
+    registered_at: server.registered_at,
+    connected_at: server.connected_at,
+  };
+}
+
+export function toDetailView(server: Server, config: unknown, link: Link | undefined): z.infer<typeof detailView> {
+  return {
+    ...toServerView(server),
+    connection_config: config as Record<string, unknown>,
+    options: server.options,
+    auto_connect: server.auto_connect,
+    origin: server.origin,
+    protocol_version: server.protocol_version,
+    era: server.era,
+    interactive: server.interactive,
+    server_info: server.server_info,
+    instructions: server.instructions,
+    stderr_tail: link?.output ?? server.stderr_tail,
+    consecutive_failures: server.lifecycle.failures,
+    active_calls: link?.gate.active ?? 0,
+    queued_calls: link?.gate.queued ?? 0,
+    client_sessions: link?.ownedSessions ?? 0,
+    updated_at: server.updated_at,
+  };
+}

@@ -1,0 +1,26 @@
+/** config → createApp → run until a signal → close. */
+import { createApp } from './app.ts';
+import { loadConfig } from './config.ts';
+import { createLog } from './log.ts';
+
+export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
+  const config = loadConfig(environment, flags);
+  const log = createLog(config.logLevel);
+  const app = await createApp(config, log);
+  log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
+  if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
+
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'closing');
+      app.close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error({ err: error }, 'closing failed');
+          process.exit(1);
+        },
+      );
+    });
+  }
+}

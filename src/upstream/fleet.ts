@@ -1,0 +1,84 @@
+/** What an admin does with servers: the registry's record and the live connection, changed together. */
+import { AppError } from '../errors.ts';
+import type { Registry, Server } from '../registry/registry.ts';
+import type { Registration, ServerPatch } from '../registry/server.ts';
+import type { Pool } from './pool.ts';
+
+export interface Fleet {
+  register(input: Registration, origin?: Server['origin']): Promise<Server>;
+  update(id: string, patch: ServerPatch): Promise<Server>;
+  remove(id: string): Promise<void>;
+  connect(id: string): Promise<{ status: Server['status']; message: string }>;
+  disconnect(
+    id: string,
+    options: { force: boolean },
+  ): Promise<{ status: Server['status']; pending: number; message: string }>;
+  /** At our start: everything that should be connected begins to connect. */
+  start(): void;
+}
+
+export function createFleet({ registry, pool, enabled }: { registry: Registry; pool: Pool; enabled: boolean }): Fleet {
+  return {
+    async register(input, origin) {
+      const server = await registry.register(input, origin);
+      const link = pool.open(server);
+      if (server.desired === 'connected' && enabled) link.connect();
+      return server;
+    },
+
+    async update(id, patch) {
+      const { server, reconnect } = await registry.update(id, patch);
+      if (!reconnect) return server;
+      const link = await pool.replace(server);
+      if (server.desired === 'connected' && enabled) link.connect();
+      return server;
+    },
+
+    // BR-008: disconnect first, then everything that belongs to it goes with the record.
+    async remove(id) {
+      const server = registry.get(id);
+      await pool.open(server).disconnect({ force: true }).done;
+      await registry.remove(id);
+      await pool.drop(id);
+    },
+
+    async connect(id) {
+      const server = registry.get(id);
+      if (!enabled)
+        throw new AppError('SERVER_STATE_CONFLICT', 'Connecting is switched off by MCP_AGGREGATOR_ENABLED=false');
+      if (server.lifecycle.status === 'DISCONNECTING') {
+        throw new AppError(
+          'SERVER_STATE_CONFLICT',
+          `Server is disconnecting: ${server.name}; try again when it is done`,
+        );
+      }
+      const link = pool.open(server);
+      await registry.setDesired(id, 'connected');
+      if (link.shared !== undefined) return { status: server.lifecycle.status, message: 'Server already connected' };
+      link.connect();
+      return { status: server.lifecycle.status, message: 'Connection initiated' };
+    },
+
+    async disconnect(id, options) {
+      const server = registry.get(id);
+      await registry.setDesired(id, 'disconnected');
+      if (server.lifecycle.status === 'DISCONNECTED') {
+        return { status: 'DISCONNECTED', pending: 0, message: 'Server already disconnected' };
+      }
+      const { pending, done } = pool.open(server).disconnect(options);
+      if (pending > 0) {
+        const requests = pending === 1 ? 'request' : 'requests';
+        return { status: 'DISCONNECTING', pending, message: `Waiting for ${pending} pending ${requests} to complete` };
+      }
+      await done;
+      return { status: server.lifecycle.status, pending: 0, message: 'Server disconnected successfully' };
+    },
+
+    start() {
+      for (const server of registry.list()) {
+        const link = pool.open(server);
+        if (server.desired === 'connected' && enabled) link.connect();
+      }
+    },
+  };
+}
