@@ -36,6 +36,7 @@ try {
   throw new Error(`PostgreSQL did not start:\n${output.join('')}`, { cause });
 }
 
+let exitCode = 1;
 try {
   const child = spawn(command, args, {
     stdio: 'inherit',
@@ -43,10 +44,12 @@ try {
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
   const [code] = await once(child, 'exit');
-  process.exitCode = code ?? 1;
+  if (typeof code === 'number') exitCode = code;
 } finally {
   await postgres.stop();
 }
+// Said outright: the package's own exit hook would turn a code that is only set into 0.
+process.exit(exitCode);
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
