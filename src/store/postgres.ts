@@ -14,9 +14,10 @@ export function createPostgresDialect(url: string): PostgresDialect {
     application_name: 'mcp-aggregator',
     types: { getTypeParser },
   });
-  // An idle connection that the server closes is taken out of the pool, and the next query opens another one.
-  // Without a listener the event would end the process.
+  // A connection that the server closes fails the query it runs, if any, and is replaced by the pool. The events say
+  // nothing more, but without a listener, on idle connections and on those in use, they would end the process.
   pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
   return new PostgresDialect({ pool });
 }
 

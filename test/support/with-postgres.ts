@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,14 +14,13 @@ const [command, ...args] = process.argv.slice(2);
 if (command === undefined) throw new Error('Usage: with-postgres.ts <command…>');
 
 const directory = await mkdtemp(join(tmpdir(), 'mcp-aggregator-postgres-'));
-// PostgreSQL refuses to run as root and then runs as a user that must be able to reach its files.
-await chmod(directory, 0o755);
 const port = await freePort();
 const output: string[] = [];
 const postgres = new EmbeddedPostgres({
-  databaseDir: join(directory, 'data'),
+  databaseDir: directory,
   port,
   persistent: false,
+  // PostgreSQL refuses to run as root.
   createPostgresUser: process.getuid?.() === 0,
   initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
   // Nothing here has to survive a power cut.
@@ -37,15 +36,20 @@ try {
   throw new Error(`PostgreSQL did not start:\n${output.join('')}`, { cause });
 }
 
-const child = spawn(command, args, {
-  stdio: 'inherit',
-  env: { ...process.env, TEST_DATABASE_URL: `postgresql://postgres:password@127.0.0.1:${port}/postgres` },
-});
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-const [code] = await once(child, 'exit');
-await postgres.stop();
-await rm(directory, { recursive: true, force: true });
-process.exit(code ?? 1);
+let exitCode = 1;
+try {
+  const child = spawn(command, args, {
+    stdio: 'inherit',
+    env: { ...process.env, TEST_DATABASE_URL: `postgresql://postgres:password@127.0.0.1:${port}/postgres` },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  const [code] = await once(child, 'exit');
+  if (typeof code === 'number') exitCode = code;
+} finally {
+  await postgres.stop();
+}
+// Said outright: the package's own exit hook would turn a code that is only set into 0.
+process.exit(exitCode);
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
