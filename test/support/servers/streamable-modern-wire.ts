@@ -49,6 +49,8 @@ async function settle(
   wire: Wire,
 ): Promise<RpcMessage> {
   try {
+    // Before the envelope: a version in the body that differs from the header's is a mismatch, supported or not.
+    checkVersionHeader(request, message);
     checkEnvelope(message);
     checkHeaders(program, request, message);
     if (!isKnownMethod(program, message.method)) {
@@ -71,11 +73,15 @@ function statusOf({ error }: RpcMessage): number {
 /** Routers act on the headers and servers on the body, so the two must not tell different stories. */
 function checkHeaders(program: Program, request: IncomingMessage, message: ModernRequest): void {
   const { params = {}, method } = message;
-  expectHeader(request, 'mcp-protocol-version', objectAt(params, '_meta')['io.modelcontextprotocol/protocolVersion']);
   expectHeader(request, 'mcp-method', method);
   const name = namedBy(method, params);
   if (name !== undefined) expectHeader(request, 'mcp-name', name);
   if (method === 'tools/call') checkParameterHeaders(program, request, params);
+}
+
+function checkVersionHeader(request: IncomingMessage, { params }: ModernRequest): void {
+  const version = objectAt(params, '_meta')['io.modelcontextprotocol/protocolVersion'];
+  if (version !== undefined) expectHeader(request, 'mcp-protocol-version', version);
 }
 
 function namedBy(method: string, params: JsonObject): unknown {
