@@ -247,49 +247,56 @@ function inputRequiredTools(): Tool[] {
       const { client_roots } = await exchange.ask({ client_roots: { method: 'roots/list', params: {} } });
       return text(`Roots: ${JSON.stringify(client_roots.roots)}`);
     }),
-    tool('test_input_required_result_request_state', (exchange) => {
-      checkState(exchange, confirm, 'confirm');
+    tool('test_input_required_result_request_state', async (exchange) => {
+      await askWithState(exchange, confirm, 'confirm');
       return text('state-ok');
     }),
-    tool('test_input_required_result_tampered_state', (exchange) => {
-      checkState(exchange, confirm, 'tamper-proof');
+    tool('test_input_required_result_tampered_state', async (exchange) => {
+      await askWithState(exchange, confirm, 'tamper-proof');
       return text('state-ok');
     }),
-    tool('test_input_required_result_multiple_inputs', (exchange) => {
+    tool('test_input_required_result_multiple_inputs', async (exchange) => {
       const requests: Record<string, InputRequest> = {
         user_name: askName,
         greeting: sampling('Generate a greeting', 50),
         client_roots: { method: 'roots/list', params: {} },
       };
-      checkState(exchange, requests, 'multiple');
+      await askWithState(exchange, requests, 'multiple');
       return text(`Got ${Object.keys(requests).join(', ')}.`);
     }),
-    tool('test_input_required_result_multi_round', (exchange) => {
+    tool('test_input_required_result_multi_round', async (exchange) => {
       const step1 = form('Step 1: What is your name?', { name: { type: 'string' } });
       const step2 = form('Step 2: What is your favorite color?', { color: { type: 'string' } });
-      const state = exchange.requestState === undefined ? '' : openState(exchange.requestState);
-      if (state === '') throw new InputRequired({ step1 }, sealState('round-1'));
-      if (state === 'round-1') throw new InputRequired({ step2 }, sealState('round-2'));
+      if (exchange.era === 'legacy') {
+        await exchange.ask({ step1 });
+        await exchange.ask({ step2 });
+      } else {
+        const round = exchange.requestState === undefined ? 0 : Number(openState(exchange.requestState));
+        if (round === 0) throw new InputRequired({ step1 }, sealState('1'));
+        if (round === 1) throw new InputRequired({ step2 }, sealState('2'));
+      }
       return text('All rounds are done.');
     }),
-    tool('test_input_required_result_capabilities', (exchange) => {
+    tool('test_input_required_result_capabilities', async (exchange) => {
       const { elicitation, sampling: canSample, roots } = exchange.session.clientCapabilities;
       const requests: Record<string, InputRequest> = {};
       if (elicitation) requests.user_name = askName;
       if (canSample) requests.greeting = sampling('Generate a greeting', 50);
       if (roots) requests.client_roots = { method: 'roots/list', params: {} };
-      if (Object.keys(requests).every((key) => exchange.inputResponses[key])) return text('Nothing more to ask.');
-      throw new InputRequired(requests);
+      await exchange.ask(requests);
+      return text('Nothing more to ask.');
     }),
   ];
 }
 
-/** Asks until every answer is there, with a signed state that has to come back unchanged. */
-function checkState(exchange: Exchange, requests: Record<string, InputRequest>, state: string): void {
-  requireClientCapabilities(exchange.session, Object.values(requests));
-  const returned = exchange.requestState === undefined ? undefined : openState(exchange.requestState);
-  const complete = Object.keys(requests).every((key) => exchange.inputResponses[key] !== undefined);
-  if (returned !== state || !complete) throw new InputRequired(requests, sealState(state));
+/** Asks until every answer is there, on modern exchanges with a signed state that has to come back unchanged. */
+async function askWithState(exchange: Exchange, requests: Record<string, InputRequest>, state: string): Promise<void> {
+  if (exchange.era === 'modern') {
+    requireClientCapabilities(exchange.session, Object.values(requests));
+    const returned = exchange.requestState === undefined ? undefined : openState(exchange.requestState);
+    if (returned !== state) throw new InputRequired(requests, sealState(state));
+  }
+  await exchange.ask(requests);
 }
 
 function statelessTools(program: () => Program): Tool[] {

@@ -77,9 +77,9 @@ export function createLegacyPeer(program: Program, wire: LegacyWire, initializeD
       notify: (method, params) => wire.send({ jsonrpc: '2.0', method, params }, id),
       async ask<Key extends string>(requests: Record<Key, InputRequest>) {
         requireClientCapabilities(session, Object.values<InputRequest>(requests));
-        const answers: Partial<Record<Key, JsonObject>> = {};
-        for (const key in requests) answers[key] = await askClient(id, requests[key]);
-        return answers as Record<Key, JsonObject>; // every key was filled by the loop
+        const ask = async ([key, request]: [string, InputRequest]) => [key, await askClient(id, request)];
+        const answers = await Promise.all(Object.entries<InputRequest>(requests).map(ask));
+        return Object.fromEntries(answers);
       },
       pauseStream: () => wire.pauseStream?.(id),
       hangUp: () => wire.hangUp(id),

@@ -52,10 +52,10 @@ async function settle(
     // Before the envelope: a version in the body that differs from the header's is a mismatch, supported or not.
     checkVersionHeader(request, message);
     checkEnvelope(message);
-    checkHeaders(program, request, message);
     if (!isKnownMethod(program, message.method)) {
       throw new RpcError(errorCodes.methodNotFound, `Method not found: ${message.method}`);
     }
+    checkHeaders(program, request, message);
     return { jsonrpc: '2.0', id: message.id, result: await answerModern(program, message, wire) };
   } catch (error) {
     return errorMessage(message.id, error);
