@@ -42,6 +42,25 @@ interface Measured extends LoadResult {
 const stdioEcho = { command: process.execPath, args: [script('support/echo-server.ts'), 'stdio'] };
 const serverName = 'up';
 
+/** Gateways of others that put HTTP in front of a stdio server; they leave names as they are. */
+const others = [
+  {
+    name: 'mcp-proxy 6.7',
+    install: 'mcp-proxy@~6.7.0',
+    file: 'mcp-proxy/dist/bin/mcp-proxy.mjs',
+    args: (port: number) => ['--port', `${port}`, '--server', 'stream', '--', stdioEcho.command, ...stdioEcho.args],
+  },
+  {
+    name: 'supergateway 4.0',
+    install: 'supergateway@~4.0.0',
+    file: 'supergateway/dist/index.js',
+    args: (port: number) => [
+      ...['--stdio', [stdioEcho.command, ...stdioEcho.args].join(' ')],
+      ...['--outputTransport', 'streamableHttp', '--stateful', '--logLevel', 'none', '--port', `${port}`],
+    ],
+  },
+];
+
 for (const upstream of flags.upstream.split(',')) {
   const closers: (() => Promise<void>)[] = [];
   try {
@@ -95,25 +114,6 @@ async function aggregatorTarget(era: 'legacy' | 'modern', connection: Connection
   const load = { target: { url: aggregator.mcpUrl() }, era, tool: `${serverName}__echo` };
   return { name: 'mcp-aggregator', load, pid: aggregator.pid };
 }
-
-/** Gateways of others that put HTTP in front of a stdio server; they leave names as they are. */
-const others = [
-  {
-    name: 'mcp-proxy 6.7',
-    install: 'mcp-proxy@~6.7.0',
-    file: 'mcp-proxy/dist/bin/mcp-proxy.mjs',
-    args: (port: number) => ['--port', `${port}`, '--server', 'stream', '--', stdioEcho.command, ...stdioEcho.args],
-  },
-  {
-    name: 'supergateway 4.0',
-    install: 'supergateway@~4.0.0',
-    file: 'supergateway/dist/index.js',
-    args: (port: number) => [
-      ...['--stdio', [stdioEcho.command, ...stdioEcho.args].join(' ')],
-      ...['--outputTransport', 'streamableHttp', '--stateful', '--logLevel', 'none', '--port', `${port}`],
-    ],
-  },
-];
 
 async function otherTargets(closers: Closers): Promise<Target[]> {
   const directory = await mkdtemp(join(tmpdir(), 'other-gateways-'));

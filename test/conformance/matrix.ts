@@ -83,13 +83,18 @@ export function formatMatrix(cells: Cell[]): string {
     const own = cells.filter((cell) => cell.requirements === requirements);
     const through = (era: Era) => own.filter((cell) => cell.upstream === era).map((cell) => score(cell.through));
     const direct = own.slice(0, 1).map((cell) => score(cell.direct));
-    return [requirements, direct, through('legacy'), through('modern')]
-      .map((value) => String(value).padEnd(24))
-      .join('');
+    return aligned([requirements, String(direct), String(through('legacy')), String(through('modern'))]);
   });
-  const head = ['client suite', 'direct', 'through, legacy server', 'through, modern server'];
+  const head = aligned(['client suite', 'direct', 'through, legacy server', 'through, modern server']);
   const lines = cells.flatMap((cell) => cell.differences.flatMap((difference) => describe(cell, difference)));
-  return ['checks passed/failed', head.map((title) => title.padEnd(24)).join(''), ...rows, ...lines].join('\n');
+  return ['checks passed/failed', head, ...rows, ...lines].join('\n');
+}
+
+function aligned(cells: string[]): string {
+  return cells
+    .map((cell) => cell.padEnd(24))
+    .join('')
+    .trimEnd();
 }
 
 function describe(cell: Cell, { scenario, direct, through, reason }: Difference): string[] {

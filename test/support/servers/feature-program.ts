@@ -110,10 +110,10 @@ function waiting(seen: { cancellations: number }): Tool[] {
       }
       return text(`${steps} steps`);
     }),
-    tool('slow', 'Waits, unless cancelled', { ms: { type: 'integer' } }, async ({ signal }, { ms }) => {
-      // Said by an event, so that a test can wait for `cancelled_count` instead of guessing.
-      signal.addEventListener('abort', () => seen.cancellations++, { once: true });
-      await sleep(Number(ms ?? 1000), undefined, { signal });
+    tool('slow', 'Waits, unless cancelled', { ms: { type: 'integer' } }, async (exchange, { ms }) => {
+      exchange.signal.addEventListener('abort', () => seen.cancellations++, { once: true });
+      progress(exchange, 0, 1, 'started'); // from here on it can be cancelled
+      await sleep(Number(ms ?? 1000), undefined, { signal: exchange.signal });
       return text(`waited ${ms} ms`);
     }),
     tool('cancelled_count', 'How many calls of slow were cancelled', {}, () =>

@@ -31,9 +31,9 @@ function createStreamableHandler(
   initializeDelayMs: number,
 ) {
   const legacy = createStreamableLegacyHandler(program, shutDown, initializeDelayMs);
-  const speaksModern = (message: RpcMessage, version: unknown) =>
+  const speaksModern = (message: RpcMessage, version: string) =>
     transport === 'streamable-modern' ||
-    (transport === 'streamable-dual' && (isModern(message) || String(version) >= '2026-07-28'));
+    (transport === 'streamable-dual' && (isModern(message) || version >= '2026-07-28'));
 
   const handle: HttpHandler = async (request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
@@ -44,7 +44,7 @@ function createStreamableHandler(
         return sendJson(response, 400, errorMessage(null, new RpcError(errorCodes.parse, 'Parse error')));
       }
       const message = body as unknown as RpcMessage;
-      if (!Array.isArray(body) && speaksModern(message, request.headers['mcp-protocol-version'])) {
+      if (!Array.isArray(body) && speaksModern(message, String(request.headers['mcp-protocol-version'] ?? ''))) {
         return postModern(program, request, response, message, shutDown);
       }
       return legacy.post(request, response, body);
