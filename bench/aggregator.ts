@@ -1,0 +1,120 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** The product as users start it: a child process with a data directory of its own, spoken to over HTTP only. */
+export interface Aggregator {
+  url: string;
+  pid: number;
+  /** Registers a server and waits until its tools are there. */
+  register(name: string, connection: Connection): Promise<void>;
+  /** The address of all servers' tools, or with a name, of one server with its names untouched. */
+  mcpUrl(server?: string): string;
+  request(method: string, path: string, body?: unknown): Promise<unknown>;
+  memoryMb(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export type Connection =
+  | { transport_type: 'STDIO'; connection_config: { command: string; args?: string[] } }
+  | { transport_type: 'SSE'; connection_config: { url: string } }
+  | { transport_type: 'HTTP'; connection_config: { base_url: string } };
+
+const program = fileURLToPath(new URL('../bin/mcp-aggregator.js', import.meta.url));
+const api = '/api/v1/aggregator';
+const startTimeoutMs = 30_000;
+
+export async function startAggregator(env: Record<string, string> = {}): Promise<Aggregator> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'aggregator-'));
+  const port = await freePort();
+  const adminToken = randomBytes(24).toString('base64url');
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, 'serve'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      ...process.env,
+      MCP_AGGREGATOR_PORT: String(port),
+      MCP_AGGREGATOR_DATA_DIR: dataDir,
+      MCP_AGGREGATOR_ADMIN_TOKEN: adminToken,
+      MCP_AGGREGATOR_ANONYMOUS: 'caller',
+      ...env,
+    },
+  });
+  const url = `http://127.0.0.1:${port}`;
+
+  async function request(method: string, path: string, body?: unknown): Promise<unknown> {
+    const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' };
+    const response = await fetch(url + path, {
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response.status === 204 ? undefined : response.json();
+  }
+
+  async function close(): Promise<void> {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
+    await rm(dataDir, { recursive: true, force: true });
+  }
+
+  await answering(child, `${url}${api}/health`).catch(async (error) => {
+    await close();
+    throw error;
+  });
+
+  return {
+    url,
+    pid: child.pid ?? 0,
+    request,
+    close,
+    mcpUrl: (server) => (server === undefined ? `${url}/mcp` : `${url}/mcp/servers/${server}`),
+    async register(name, connection) {
+      const { id } = (await request('POST', `${api}/servers`, { name, ...connection })) as { id: string };
+      await until(`server ${name} is connected`, async () => {
+        const server = (await request('GET', `${api}/servers/${id}`)) as { status: string; tool_count: number };
+        if (server.status === 'ERROR') throw new Error(`Server ${name} failed to connect`);
+        return server.status === 'CONNECTED' && server.tool_count > 0;
+      });
+    },
+    async memoryMb() {
+      const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(child.pid)]);
+      return Number(stdout) / 1024;
+    },
+  };
+}
+
+async function answering(child: ChildProcess, healthUrl: string): Promise<void> {
+  await until('the aggregator answers', async () => {
+    if (child.exitCode !== null) throw new Error(`The aggregator stopped with code ${child.exitCode}`);
+    const response = await fetch(healthUrl).catch(() => undefined); // refused until it listens
+    return response?.ok === true;
+  });
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + startTimeoutMs;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`Gave up waiting until ${what}`);
+    await sleep(50);
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A TCP listener has a port');
+  return address.port;
+}

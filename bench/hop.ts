@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import { type Connection, freePort, startAggregator } from './aggregator.ts';
+import type { LoadOptions, LoadResult } from './support/load.ts';
+import { runScript, script, startOnPort, startScript } from './support/process.ts';
+import { percentile, printTable } from './table.ts';
+
+/**
+ * What one hop costs: calls of a trivial tool directly, through a bare relay, through us, through other gateways.
+ *
+ * Load generator, server and whatever stands between are a process each; nothing else runs while one is measured.
+ * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios,
+ * measured in turns within one run, are what counts. CPU per call (of the process in between, where the system tells
+ * it) does not depend on who shares the machine.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '3' },
+    clients: { type: 'string', default: '1,16' },
+    upstream: { type: 'string', default: 'http-modern,http-legacy,stdio' },
+    others: { type: 'boolean', default: true },
+    aggregator: { type: 'boolean', default: true },
+  },
+  allowNegative: true,
+});
+
+interface Target {
+  name: string;
+  load: Pick<LoadOptions, 'target' | 'era' | 'tool'>;
+  /** The process in between. */
+  pid?: number;
+}
+
+interface Measured extends LoadResult {
+  cpuMicrosPerCall: number;
+}
+
+const stdioEcho = { command: process.execPath, args: [script('support/echo-server.ts'), 'stdio'] };
+const serverName = 'up';
+
+/** Gateways of others that put HTTP in front of a stdio server; they leave names as they are. */
+const others = [
+  {
+    name: 'mcp-proxy 6.7',
+    install: 'mcp-proxy@~6.7.0',
+    file: 'mcp-proxy/dist/bin/mcp-proxy.mjs',
+    args: (port: number) => ['--port', `${port}`, '--server', 'stream', '--', stdioEcho.command, ...stdioEcho.args],
+  },
+  {
+    name: 'supergateway 4.0',
+    install: 'supergateway@~4.0.0',
+    file: 'supergateway/dist/index.js',
+    args: (port: number) => [
+      ...['--stdio', [stdioEcho.command, ...stdioEcho.args].join(' ')],
+      ...['--outputTransport', 'streamableHttp', '--stateful', '--logLevel', 'none', '--port', `${port}`],
+    ],
+  },
+];
+
+for (const upstream of flags.upstream.split(',')) {
+  const closers: (() => Promise<void>)[] = [];
+  try {
+    const targets = upstream === 'stdio' ? await stdioTargets(closers) : await httpTargets(eraOf(upstream), closers);
+    for (const clients of flags.clients.split(',').map(Number)) {
+      report(upstream, clients, await measureAll(targets, clients));
+    }
+  } finally {
+    for (const close of closers.toReversed()) await close();
+  }
+}
+
+function eraOf(upstream: string): 'legacy' | 'modern' {
+  if (upstream === 'http-modern') return 'modern';
+  if (upstream === 'http-legacy') return 'legacy';
+  throw new Error(`--upstream knows http-modern, http-legacy and stdio, not "${upstream}"`);
+}
+
+type Closers = (() => Promise<void>)[];
+
+async function httpTargets(era: 'legacy' | 'modern', closers: Closers): Promise<Target[]> {
+  const server = await startScript('support/echo-server.ts', 'http');
+  closers.push(server.close);
+  const relay = await startScript('relay.ts', server.line);
+  closers.push(relay.close);
+  const targets: Target[] = [
+    { name: 'direct', load: { target: { url: server.line }, era, tool: 'echo' } },
+    { name: 'bare relay', load: { target: { url: relay.line }, era, tool: 'up__echo' }, pid: relay.pid },
+  ];
+  if (flags.aggregator) {
+    const connection: Connection = { transport_type: 'HTTP', connection_config: { base_url: server.line } };
+    targets.push(await aggregatorTarget(era, connection, closers));
+  }
+  return targets;
+}
+
+async function stdioTargets(closers: Closers): Promise<Target[]> {
+  const era = 'legacy';
+  const targets: Target[] = [{ name: 'direct', load: { target: stdioEcho, era, tool: 'echo' } }];
+  if (flags.aggregator) {
+    targets.push(await aggregatorTarget(era, { transport_type: 'STDIO', connection_config: stdioEcho }, closers));
+  }
+  if (flags.others) targets.push(...(await otherTargets(closers)));
+  return targets;
+}
+
+async function aggregatorTarget(era: 'legacy' | 'modern', connection: Connection, closers: Closers): Promise<Target> {
+  const aggregator = await startAggregator();
+  closers.push(aggregator.close);
+  await aggregator.register(serverName, connection);
+  const load = { target: { url: aggregator.mcpUrl() }, era, tool: `${serverName}__echo` };
+  return { name: 'mcp-aggregator', load, pid: aggregator.pid };
+}
+
+async function otherTargets(closers: Closers): Promise<Target[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'other-gateways-'));
+  closers.push(() => rm(directory, { recursive: true }));
+  const targets: Target[] = [];
+  for (const { name, install, file, args } of others) {
+    try {
+      const npm = ['install', '--prefix', directory, '--no-audit', '--no-fund', '--ignore-scripts', install];
+      await promisify(execFile)('npm', npm, { timeout: 120_000 });
+      const port = await freePort();
+      const running = await startOnPort(join(directory, 'node_modules', file), args(port), port);
+      closers.push(running.close);
+      const load = { target: { url: `http://127.0.0.1:${port}/mcp` }, era: 'legacy', tool: 'echo' } as const;
+      targets.push({ name, load, pid: running.pid });
+    } catch (error) {
+      // Somebody else's program that cannot be had here must not cost us our own numbers.
+      console.log(`skipped ${name}: ${error instanceof Error ? error.message.split('\n')[0] : error}`);
+    }
+  }
+  return targets;
+}
+
+/** Rounds in turns, so that a slow moment of the machine does not hit one target alone; the median round counts. */
+async function measureAll(targets: Target[], clients: number): Promise<Map<string, Measured>> {
+  const rounds = new Map<string, Measured[]>(targets.map((target) => [target.name, []]));
+  for (let round = 0; round < Number(flags.rounds); round++) {
+    for (const target of targets) rounds.get(target.name)?.push(await measureOne(target, clients));
+  }
+  const medians = Array.from(rounds, ([name, results]) => [name, medianOf(results)] as const);
+  return new Map(medians);
+}
+
+async function measureOne(target: Target, clients: number): Promise<Measured> {
+  const measureMs = Number(flags.seconds) * 1000;
+  const options: LoadOptions = { ...target.load, clients, warmupMs: measureMs / 2, measureMs };
+  const before = await cpuMicros(target.pid);
+  const result = (await runScript('support/load.ts', JSON.stringify(options))) as LoadResult;
+  const calls = result.callsPerSecond * (measureMs + options.warmupMs) * 0.001;
+  return { ...result, cpuMicrosPerCall: ((await cpuMicros(target.pid)) - before) / calls };
+}
+
+function medianOf(results: Measured[]): Measured {
+  const median = (key: keyof Measured) =>
+    percentile(
+      results.map((result) => result[key]),
+      50,
+    );
+  return {
+    callsPerSecond: median('callsPerSecond'),
+    p50Ms: median('p50Ms'),
+    p95Ms: median('p95Ms'),
+    p99Ms: median('p99Ms'),
+    cpuMicrosPerCall: median('cpuMicrosPerCall'),
+  };
+}
+
+/** User and system time of a process; NaN where there is no /proc to read it from. */
+async function cpuMicros(pid: number | undefined): Promise<number> {
+  const stat = pid === undefined ? '' : await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticksPerSecond = 100;
+  return ((Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN)) / ticksPerSecond) * 1e6;
+}
+
+function report(upstream: string, clients: number, results: Map<string, Measured>): void {
+  const rate = (name: string) => results.get(name)?.callsPerSecond ?? Number.NaN;
+  const rows = Array.from(results, ([name, result]) => [
+    name,
+    Math.round(result.callsPerSecond),
+    result.callsPerSecond / rate('direct'),
+    result.callsPerSecond / rate('bare relay'),
+    result.p50Ms,
+    result.p95Ms,
+    result.p99Ms,
+    Math.round(result.cpuMicrosPerCall),
+  ]);
+  const columns = ['', 'calls/s', '× direct', '× relay', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs/call'];
+  printTable(`${upstream} server, ${clients} client${clients === 1 ? '' : 's'}`, columns, rows);
+}
