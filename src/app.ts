@@ -3,16 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
+import { createProfiles } from './catalog/profiles.ts';
 import type { Config } from './config.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { accessRoutes } from './http/routes/access.ts';
+import { profileRoutes } from './http/routes/profiles.ts';
 import { serverRoutes } from './http/routes/servers.ts';
 import { stateRoutes } from './http/routes/state.ts';
 import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
+import { createMcp } from './mcp/mcp.ts';
 import { createRegistry } from './registry/registry.ts';
 import { createRouter } from './routing/call.ts';
 import { createAudit } from './security/audit.ts';
@@ -86,16 +89,33 @@ async function build(config: Config, log: Logger, closers: (() => unknown)[]): P
 
   const router = createRouter({ config, pool, catalog, audit, events });
 
+  const profiles = await createProfiles(db);
+  const mcp = createMcp({
+    config,
+    log,
+    events,
+    vault,
+    authenticator,
+    registry,
+    catalog,
+    profiles,
+    router,
+    findTools: async () => [],
+  });
+  closers.push(() => mcp.close());
+
   const http = createHttpServer({
     config,
     log,
     authenticator,
     version,
+    raw: mcp.handle,
     routes: [
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
+      ...profileRoutes({ profiles, audit }),
     ],
   });
   const { host, port } = await http.listen();

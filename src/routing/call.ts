@@ -13,7 +13,7 @@ import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
 import { HttpProblem } from '../upstream/http.ts';
-import { brief, type Link, type SessionOwner } from '../upstream/link.ts';
+import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
 import { parameterHeaders } from './parameter-headers.ts';
@@ -63,6 +63,11 @@ export interface Router {
     exchange?: RelayExchange,
   ): Promise<JsonObject>;
   callTool(tool: CatalogTool, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<CallResult>;
+  /** Tells the server that somebody wants to hear of changes; the function that ends it. */
+  subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>>;
+  /** An MCP client went away: the sessions that only it used end. */
+  release(ownerKey: string): Promise<void>;
+  tell(ownerKey: string, method: string, params: JsonObject): void;
   /** Calls in progress, all servers together. */
   readonly active: number;
 }
@@ -184,9 +189,22 @@ export function createRouter(deps: RouterDependencies): Router {
     }
   }
 
+  async function subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>> {
+    if (caller.owner !== undefined && wantsOwnSession(server)) {
+      await relay(server, 'resources/subscribe', { uri }, caller);
+      return async () => void (await relay(server, 'resources/unsubscribe', { uri }, caller));
+    }
+    const { watch } = pool.open(server);
+    await watch.subscribe(uri);
+    return () => watch.unsubscribe(uri);
+  }
+
   return {
     relay,
     callTool,
+    subscribe,
+    release: (ownerKey) => pool.release(ownerKey),
+    tell: (ownerKey, method, params) => pool.tell(ownerKey, method, params),
     get active() {
       return active;
     },

@@ -58,6 +58,8 @@ export interface Link {
   connect(attempts?: number): void;
   session(owner: SessionOwner | undefined, signal?: AbortSignal): Promise<Session>;
   release(ownerKey: string): Promise<void>;
+  /** Passes a client's notification on to the session that only it uses, if there is one. */
+  tell(ownerKey: string, method: string, params: JsonObject): void;
   /** A call found the connection broken: passive evidence that counts at once. */
   reportLost(session: Session, error: Error): void;
   disconnect(options: { force: boolean }): { pending: number; done: Promise<void> };
@@ -173,7 +175,10 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     watch.detach();
     void session.close();
     lostAt = Date.now();
-    graceTimer = setTimeout(() => deps.events.emit('catalog.changed', allKinds), config.listGraceMs).unref();
+    graceTimer = setTimeout(
+      () => deps.events.emit('catalog.changed', { ...allKinds, server_id: server.id }),
+      config.listGraceMs,
+    ).unref();
     registry.apply(server.id, 'connection_lost', { error: explain(error), stderr: output });
   }
 
@@ -379,6 +384,13 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     connect,
     session,
     release,
+    tell(ownerKey, method, params) {
+      // A session that is closing reports its end to the calls on it.
+      void owned
+        .get(ownerKey)
+        ?.session?.notify(method, params)
+        .catch(() => undefined);
+    },
     reportLost(session, error) {
       if (session === shared) lose(error);
     },
@@ -393,7 +405,8 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
 
 export const allKinds = { tools: true, prompts: true, resources: true };
 
-function wantsOwnSession(server: Server): boolean {
+/** The server asks its clients questions, so that each needs a session to be asked in. */
+export function wantsOwnSession(server: Server): boolean {
   const mode = server.options.sessions ?? 'auto';
   // A server of the new era asks within the call's own answer, so it needs no session to ask in.
   return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));
