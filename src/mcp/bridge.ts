@@ -35,6 +35,8 @@ interface ParkedCall {
   questions: Map<string, Question>;
   asked: PromiseWithResolvers<void>;
   controller: AbortController;
+  /** Ends the call with an error of ours. */
+  fail: (error: OwnError) => void;
   /** Where progress goes: the request that waits now. */
   current: Call | undefined;
   expires: NodeJS.Timeout | undefined;
@@ -54,9 +56,7 @@ export function createBridge(vault: Vault): Bridge {
     const { peer } = call;
     if (peer.era === 'legacy') return await askWithin(call, server, params, send);
     // Between equals the question, its state and the retry pass through untouched.
-    if (server.era === 'modern' || !canAnswer(peer.client.capabilities)) {
-      return await send(params, callerOf(call), exchangeOf(call));
-    }
+    if (server.era === 'modern') return await send(params, callerOf(call), exchangeOf(call));
     return await askByAnswer(call, server, method, params, send);
   }
 
@@ -139,7 +139,8 @@ export function createBridge(vault: Vault): Bridge {
     const own = [...parked.values()].filter((entry) => entry.principal === principal.id).length;
     if (own >= mostParkedPerPrincipal) throw new OwnError(rpcCodes.internalError, 'Too many calls wait for your input');
     const controller = new AbortController();
-    const lease = takeLease(call, server);
+    const lease = canAnswer(call.peer.client.capabilities) ? takeLease(call, server) : undefined;
+    const refused = Promise.withResolvers<never>();
     const entry: ParkedCall = {
       id: randomUUID(),
       principal: principal.id,
@@ -148,12 +149,16 @@ export function createBridge(vault: Vault): Bridge {
       questions: new Map(),
       asked: Promise.withResolvers(),
       controller,
+      fail(error) {
+        refused.reject(error);
+        controller.abort(error);
+      },
       current: call,
       expires: undefined,
     };
-    entry.outcome = send(
+    const sent = send(
       params,
-      { ...callerOf(call), owner: lease.owner },
+      { ...callerOf(call), owner: lease?.owner },
       {
         ...exchangeOf(call),
         signal: controller.signal,
@@ -161,14 +166,21 @@ export function createBridge(vault: Vault): Bridge {
         onRequest: (method, question, signal) =>
           park(entry, method, attributed(question, method, server, call), signal),
       },
-    ).finally(lease.end);
+    ).finally(lease?.end);
+    entry.outcome = Promise.race([sent, refused.promise]);
     entry.outcome.catch(() => undefined); // whoever waits for it sees the failure
     parked.set(entry.id, entry);
     return entry;
   }
 
-  function park(entry: ParkedCall, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    return new Promise((resolve, reject) => {
+  async function park(entry: ParkedCall, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const capability = capabilityOf[method];
+    if (capability !== undefined && entry.current?.peer.client.capabilities[capability] === undefined) {
+      // Our shared session promises every capability; this client does not, and the new era has an error for that.
+      entry.fail(missingCapability(capability));
+      throw new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`);
+    }
+    return await new Promise((resolve, reject) => {
       const key = `${method.split('/')[0]}-${randomUUID().slice(0, 8)}`;
       entry.questions.set(key, { method, params, resolve });
       signal.addEventListener('abort', () => {
@@ -274,8 +286,21 @@ export function createBridge(vault: Vault): Bridge {
 
 const gather = () => delay(gatherMs, undefined);
 
+export const capabilityOf: Record<string, string> = {
+  'sampling/createMessage': 'sampling',
+  'elicitation/create': 'elicitation',
+  'roots/list': 'roots',
+};
+
+function missingCapability(capability: string): OwnError {
+  return new OwnError(rpcCodes.missingClientCapability, `The server needs the client capability ${capability}`, {
+    status: 400,
+    data: { requiredCapabilities: { [capability]: {} } },
+  });
+}
+
 function canAnswer(capabilities: JsonObject): boolean {
-  return ['sampling', 'elicitation', 'roots'].some((capability) => capabilities[capability] !== undefined);
+  return Object.values(capabilityOf).some((capability) => capabilities[capability] !== undefined);
 }
 
 export function callerOf({ peer }: Call): Caller {

@@ -22,7 +22,7 @@ import {
 } from '../json-rpc.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
-import { callerOf } from './bridge.ts';
+import { callerOf, capabilityOf } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
@@ -81,6 +81,7 @@ interface RecordedEvent {
 
 const keepAliveMs = 15_000;
 const keptEvents = 500;
+const retryMs = 1_000;
 const standalone = 0;
 
 export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
@@ -328,6 +329,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           acceptsJson: accept.json,
           headers: opened ? { 'mcp-session-id': id } : undefined,
           record: (message) => record(stream, message),
+          primer: peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
           onStream: () => {
             openStreams.set(stream, response);
             response.on('close', () => openStreams.delete(stream));
@@ -429,12 +431,6 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     },
   };
 }
-
-const capabilityOf: Record<string, string> = {
-  'sampling/createMessage': 'sampling',
-  'elicitation/create': 'elicitation',
-  'roots/list': 'roots',
-};
 
 function withoutTasks({ tasks: _tasks, extensions: _extensions, ...capabilities }: JsonObject): JsonObject {
   return capabilities;

@@ -16,6 +16,8 @@ export interface ReplyOptions {
   /** Numbers the events of streams that can be resumed, and keeps them. */
   record?: (message: RpcMessage) => string;
   onStream?: () => void;
+  /** The first event of a stream: an id to come back with before anything was said (2025-11-25). */
+  primer?: string;
 }
 
 /** Proxies and clients give up on silence; after this long a comment says that we are still there. */
@@ -34,7 +36,7 @@ export function createReply(response: ServerResponse, options: ReplyOptions): Re
     streaming = true;
     options.onStream?.();
     response.writeHead(200, { ...streamHeaders, ...options.headers });
-    response.flushHeaders();
+    response.write(options.primer ?? ': open\n\n');
     clearTimeout(timer);
     timer = setInterval(() => response.write(': still working\n\n'), keepAliveMs);
   }

@@ -251,6 +251,7 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
         exchange.onRequest === undefined
           ? undefined
           : async (method, params, signal) => {
+              link.noteAsked();
               // While a person is being asked, the server is not the one who is slow.
               clearTimeout(timer);
               try {

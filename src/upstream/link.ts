@@ -60,6 +60,8 @@ export interface Link {
   release(ownerKey: string): Promise<void>;
   /** Passes a client's notification on to the session that only it uses, if there is one. */
   tell(ownerKey: string, method: string, params: JsonObject): void;
+  /** The server asked its client something: from now on, clients that can answer get sessions of their own. */
+  noteAsked(): void;
   /** A call found the connection broken: passive evidence that counts at once. */
   reportLost(session: Session, error: Error): void;
   disconnect(options: { force: boolean }): { pending: number; done: Promise<void> };
@@ -391,6 +393,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
         ?.session?.notify(method, params)
         .catch(() => undefined);
     },
+    noteAsked: () => registry.noteInteractive(server.id),
     reportLost(session, error) {
       if (session === shared) lose(error);
     },
