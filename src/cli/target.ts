@@ -47,9 +47,18 @@ function addressOf(dataDir: string, environment: NodeJS.ProcessEnv): string {
   return reachable(url ?? `http://${bracketed(host ?? settings.host.default)}:${port ?? settings.port.default}`);
 }
 
+/** After a crash the file is left behind, and another program may have the port by now. */
 function urlIn(text: string): string | undefined {
-  const { url } = JSON.parse(text) as { url?: unknown };
-  return typeof url === 'string' ? url : undefined;
+  const { url, pid } = JSON.parse(text) as { url?: unknown; pid?: unknown };
+  return typeof url === 'string' && typeof pid === 'number' && isAlive(pid) ? url : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // somebody else's, but alive
+  }
 }
 
 /** One listens on all addresses, but calls one. */
