@@ -9,6 +9,7 @@ import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { accessRoutes } from './http/routes/access.ts';
+import { importRoutes } from './http/routes/import.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
 import { serverRoutes } from './http/routes/servers.ts';
 import { stateRoutes } from './http/routes/state.ts';
@@ -16,6 +17,7 @@ import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
+import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { createRouter } from './routing/call.ts';
 import { createAudit } from './security/audit.ts';
@@ -112,6 +114,7 @@ async function build(config: Config, log: Logger, closers: (() => unknown)[]): P
     raw: mcp.handle,
     routes: [
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
+      ...importRoutes({ registry, fleet, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
@@ -120,6 +123,10 @@ async function build(config: Config, log: Logger, closers: (() => unknown)[]): P
   });
   const { host, port } = await http.listen();
   closers.push(() => http.close());
+  if (config.config !== undefined) {
+    const configFile = await createConfigFile({ path: config.config, registry, fleet, log });
+    closers.push(() => configFile.close());
+  }
   fleet.start();
 
   function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
