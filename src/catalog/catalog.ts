@@ -20,6 +20,7 @@ import {
 } from '../store/tools.ts';
 import { allKinds, type Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
+import type { Session } from '../upstream/session.ts';
 import { type Kind, listAll } from './discover.ts';
 import { toCanonical, toWireName } from './tool-name.ts';
 
@@ -73,6 +74,7 @@ export interface CatalogDependencies {
 }
 
 const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
+const changedBy = { tool: 'tools', prompt: 'prompts', resource: 'resources', resource_template: 'resources' } as const;
 const itemKinds = ['prompt', 'resource', 'resource_template'] as const;
 const debounceMs = 100;
 
@@ -157,27 +159,35 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       throw new AppError('SESSION_NOT_FOUND', `No active session for: ${registry.find(serverId)?.name ?? serverId}`);
     }
     const changed = { tools: false, prompts: false, resources: false };
+    let failure: { error: unknown } | undefined;
     for (const kind of which) {
-      const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
-      const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
-      if (listing.skipped > 0)
-        log.warn({ server: link.server.name, kind, skipped: listing.skipped }, 'entries without a name');
-      if (kind === 'tool') {
-        changed.tools = await storeTools(link, listing.items);
-      } else if (await replaceServerItems(db, serverId, kind, listing.items)) {
-        itemsOf(serverId)[kind] = listing.items;
-        if (kind === 'prompt') changed.prompts = true;
-        else changed.resources = true;
+      try {
+        if (await discoverKind(link, session, kind)) changed[changedBy[kind]] = true;
+      } catch (error) {
+        // A server that cannot list its prompts still has tools.
+        failure ??= { error };
       }
     }
+    if (changed.tools || changed.prompts || changed.resources) events.emit('catalog.changed', changed);
+    if (failure !== undefined) throw failure.error;
     lastSync = new Date().toISOString();
-    if (!changed.tools && !changed.prompts && !changed.resources) return;
-    snapshot = build();
-    events.emit('catalog.changed', changed);
   }
 
-  async function storeTools(link: Link, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
+  /** True when something changed; the snapshot has it then. */
+  async function discoverKind(link: Link, session: Session, kind: Kind): Promise<boolean> {
     const { server } = link;
+    const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
+    const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
+    if (listing.skipped > 0)
+      log.warn({ server: server.name, kind, skipped: listing.skipped }, 'entries without a name');
+    if (kind === 'tool') return await storeTools(server, listing.items);
+    if (!(await replaceServerItems(db, server.id, kind, listing.items))) return false;
+    itemsOf(server.id)[kind] = listing.items;
+    snapshot = build();
+    return true;
+  }
+
+  async function storeTools(server: Server, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
     if (listed.length === 0) log.warn({ server: server.name }, 'the server lists no tools');
     const found = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
@@ -199,8 +209,10 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       changed: changes.changed.map(({ after }) => after.name),
       removed: changes.removed.map((row) => row.name),
     };
-    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     const anything = summary.added.length + summary.changed.length + summary.removed.length > 0;
+    // Before anybody is told: whoever hears of a tool may call it at once.
+    snapshot = build();
+    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     if (anything) {
       registry.record(server.id, 'DISCOVERED', { tools: rows.length, ...shortened(summary) });
       deps.onToolsChanged?.(server, changes);
