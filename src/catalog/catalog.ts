@@ -170,6 +170,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     }
     if (changed.tools || changed.prompts || changed.resources) events.emit('catalog.changed', changed);
     if (failure !== undefined) throw failure.error;
+    registry.noteDiscovery(serverId, null);
     lastSync = new Date().toISOString();
   }
 
@@ -192,6 +193,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     const found = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
     const changes = await replaceServerTools(db, server.id, found, limits);
+    if (registry.find(server.id) === undefined) return false; // removed meanwhile
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after), ...changes.unchanged];
     tools.set(
       server.id,
@@ -239,8 +241,11 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       if (closed.signal.aborted) return;
       const server = registry.find(serverId);
       if (server === undefined) return;
-      log.warn({ server: server.name, err: error }, 'discovery failed');
-      registry.record(serverId, 'DISCOVERY_FAILED', { error: describe(error) });
+      const text = describe(error);
+      const problem = pool.link(serverId)?.mask(text) ?? text;
+      log.warn({ server: server.name, error: problem }, 'discovery failed');
+      registry.record(serverId, 'DISCOVERY_FAILED', { error: problem });
+      registry.noteDiscovery(serverId, `discovery failed: ${problem}`);
     });
   }
 

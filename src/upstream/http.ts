@@ -47,6 +47,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   const inFlight = new Set<Exchange>();
   let reopening: Promise<void> | undefined;
   let nextId = 2;
+  let heardAt = Date.now();
 
   if (identity.era === 'legacy') void listen();
 
@@ -134,6 +135,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
   function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => JsonObject) | undefined {
     let outcome: (() => JsonObject) | undefined;
+    heardAt = Date.now();
     for (const message of messages) {
       if (isResponse(message)) {
         if (message.id === id || 'error' in message) outcome = () => resultOf(message);
@@ -224,6 +226,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   function hear(message: RpcMessage): void {
+    heardAt = Date.now();
     if (isResponse(message)) return;
     if (isRequest(message)) {
       const candidates = [...inFlight];
@@ -261,6 +264,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     },
     get instructions() {
       return identity.instructions;
+    },
+    get heardAt() {
+      return heardAt;
     },
     request,
     notify,
