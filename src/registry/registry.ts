@@ -295,6 +295,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const server = servers.get(id);
       if (server?.lifecycle.status !== 'CONNECTED' || server.error_message === problem) return;
       change(server, { error_message: problem });
+      events.emit('server.updated', { server_id: id, name: server.name });
     },
 
     async settled() {

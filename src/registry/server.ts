@@ -14,7 +14,11 @@ function hasNoNul(value: string): boolean {
 
 const requiredText = (transport: TransportType, field: string) => {
   const message = `${transport} transport requires '${field}' in connection_config`;
-  return z.string({ error: message }).min(1, message).max(8_192).refine(hasNoNul, 'must not contain a NUL character');
+  return z
+    .string({ error: message })
+    .min(1, message)
+    .max(8_192, `${field} may have at most 8192 characters`)
+    .refine(hasNoNul, 'must not contain a NUL character');
 };
 
 const environment = z.record(

@@ -134,10 +134,10 @@ export async function startApp(
     server: async (id) => (await api('GET', `/api/v1/aggregator/servers/${id}`)).body,
     async untilStatus(id, status) {
       for (;;) {
-        const next = seen.next('server.status');
+        const from = seen.all.length;
         const { body } = await api('GET', `/api/v1/aggregator/servers/${id}`);
         if (body.status === status) return body;
-        await next;
+        await seen.waitFor('server.status', undefined, from);
       }
     },
     async close() {
@@ -155,10 +155,8 @@ export function toRegistration(name: string, config: Connection) {
 
 export interface EventStream {
   readonly all: { name: string; payload: Body }[];
-  /** The first event that fits, whether it came already or is still to come. */
-  waitFor(name: string, fits?: (payload: Body) => boolean): Promise<Body>;
-  /** The next event of that name. */
-  next(name: string): Promise<Body>;
+  /** The first event that fits, of those after the first `from`, whether it came already or is still to come. */
+  waitFor(name: string, fits?: (payload: Body) => boolean, from?: number): Promise<Body>;
   close(): void;
 }
 
@@ -201,11 +199,10 @@ async function openEvents(url: string, token: string): Promise<EventStream> {
 
   return {
     all,
-    async waitFor(name, fits = () => true) {
-      const past = all.find((event) => event.name === name && fits(event.payload));
+    async waitFor(name, fits = () => true, from = 0) {
+      const past = all.slice(from).find((event) => event.name === name && fits(event.payload));
       return past === undefined ? await listen(name, fits) : past.payload;
     },
-    next: (name) => listen(name, () => true),
     close: () => ended.abort(),
   };
 }
