@@ -20,6 +20,7 @@ import {
 } from '../store/tools.ts';
 import { allKinds, type Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
+import type { Session } from '../upstream/session.ts';
 import { type Kind, listAll } from './discover.ts';
 import { toCanonical, toWireName } from './tool-name.ts';
 
@@ -75,6 +76,7 @@ export interface CatalogDependencies {
 }
 
 const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
+const changedBy = { tool: 'tools', prompt: 'prompts', resource: 'resources', resource_template: 'resources' } as const;
 const itemKinds = ['prompt', 'resource', 'resource_template'] as const;
 const debounceMs = 100;
 
@@ -160,35 +162,47 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       throw new AppError('SESSION_NOT_FOUND', `No active session for: ${registry.find(serverId)?.name ?? serverId}`);
     }
     const changed = { tools: false, prompts: false, resources: false };
+    let failure: { error: unknown } | undefined;
     for (const kind of which) {
-      const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
-      const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
-      if (listing.skipped > 0)
-        log.warn({ server: link.server.name, kind, skipped: listing.skipped }, 'entries without a name');
-      hints.set(`${serverId} ${kind}`, {
-        expires: Date.now() + (listing.ttlMs ?? 0),
-        public: listing.cacheScope === 'public',
-      });
-      if (kind === 'tool') {
-        changed.tools = await storeTools(link, listing.items);
-      } else if (await replaceServerItems(db, serverId, kind, listing.items)) {
-        itemsOf(serverId)[kind] = listing.items;
-        if (kind === 'prompt') changed.prompts = true;
-        else changed.resources = true;
+      try {
+        if (await discoverKind(link, session, kind)) changed[changedBy[kind]] = true;
+      } catch (error) {
+        // A server that cannot list its prompts still has tools.
+        failure ??= { error };
       }
     }
+    if (changed.tools || changed.prompts || changed.resources) {
+      events.emit('catalog.changed', { ...changed, server_id: serverId });
+    }
+    if (failure !== undefined) throw failure.error;
+    registry.noteDiscovery(serverId, null);
     lastSync = new Date().toISOString();
-    if (!changed.tools && !changed.prompts && !changed.resources) return;
-    snapshot = build();
-    events.emit('catalog.changed', { ...changed, server_id: serverId });
   }
 
-  async function storeTools(link: Link, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
+  /** True when something changed; the snapshot has it then. */
+  async function discoverKind(link: Link, session: Session, kind: Kind): Promise<boolean> {
     const { server } = link;
+    const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
+    const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
+    if (listing.skipped > 0)
+      log.warn({ server: server.name, kind, skipped: listing.skipped }, 'entries without a name');
+    hints.set(`${server.id} ${kind}`, {
+      expires: Date.now() + (listing.ttlMs ?? 0),
+      public: listing.cacheScope === 'public',
+    });
+    if (kind === 'tool') return await storeTools(server, listing.items);
+    if (!(await replaceServerItems(db, server.id, kind, listing.items))) return false;
+    itemsOf(server.id)[kind] = listing.items;
+    snapshot = build();
+    return true;
+  }
+
+  async function storeTools(server: Server, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
     if (listed.length === 0) log.warn({ server: server.name }, 'the server lists no tools');
     const found = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
     const changes = await replaceServerTools(db, server.id, found, limits);
+    if (registry.find(server.id) === undefined) return false; // removed meanwhile
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after), ...changes.unchanged];
     tools.set(
       server.id,
@@ -206,8 +220,10 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       changed: changes.changed.map(({ after }) => after.name),
       removed: changes.removed.map((row) => row.name),
     };
-    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     const anything = summary.added.length + summary.changed.length + summary.removed.length > 0;
+    // Before anybody is told: whoever hears of a tool may call it at once.
+    snapshot = build();
+    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     if (anything) {
       registry.record(server.id, 'DISCOVERED', { tools: rows.length, ...shortened(summary) });
       deps.onToolsChanged?.(server, changes);
@@ -234,8 +250,11 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       if (closed.signal.aborted) return;
       const server = registry.find(serverId);
       if (server === undefined) return;
-      log.warn({ server: server.name, err: error }, 'discovery failed');
-      registry.record(serverId, 'DISCOVERY_FAILED', { error: describe(error) });
+      const text = describe(error);
+      const problem = pool.link(serverId)?.mask(text) ?? text;
+      log.warn({ server: server.name, error: problem }, 'discovery failed');
+      registry.record(serverId, 'DISCOVERY_FAILED', { error: problem });
+      registry.noteDiscovery(serverId, `discovery failed: ${problem}`);
     });
   }
 

@@ -1,5 +1,7 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Config, isLoopback } from '../config.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
@@ -28,6 +30,8 @@ const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', server
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
   const { config, log, authenticator, routes } = deps;
+  const closing = new AbortController();
+  const unanswered = new Set<ServerResponse>();
   let boundPort = config.port;
 
   const app: FastifyInstance = fastify({
@@ -51,20 +55,33 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+    if (closing.signal.aborted) {
+      reply.header('connection', 'close');
+      throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
+    }
+    unanswered.add(reply.raw);
+    reply.raw.on('close', () => unanswered.delete(reply.raw));
     checkHost(request.headers.host, { boundHost: config.host, boundPort, allowedHosts: config.allowedHosts });
     checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
+    // Nothing has such a name, and PostgreSQL would refuse to look for it.
+    if (request.url.includes('%00')) {
+      throw new ValidationError([{ loc: ['url'], msg: 'must not contain a NUL character', type: 'value_error' }]);
+    }
   });
 
   for (const definition of routes) mount(definition);
   const document = describeApi(routes, deps.version);
-  app.get('/openapi.json', async () => document);
+  app.get('/openapi.json', async (request) => {
+    identify('viewer', request);
+    return document;
+  });
 
   function mount(definition: AnyRoute): void {
     app.route({
       method: definition.method,
       url: definition.path.replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
-        const principal = identify(definition, request);
+        const principal = identify(definition.role, request);
         const gone = new AbortController();
         reply.raw.on('close', () => {
           if (!reply.raw.writableFinished) gone.abort();
@@ -76,6 +93,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
           principal,
           address: request.ip,
           signal: gone.signal,
+          closing: closing.signal,
           request,
           reply,
         };
@@ -84,13 +102,13 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     });
   }
 
-  function identify(definition: AnyRoute, request: FastifyRequest): Principal {
-    if (definition.role === 'public') return nobody;
+  function identify(role: AnyRoute['role'], request: FastifyRequest): Principal {
+    if (role === 'public') return nobody;
     const principal = authenticator.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
     });
-    requireRole(principal, definition.role);
+    requireRole(principal, role);
     return principal;
   }
 
@@ -102,6 +120,14 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       return { host: config.host, port: boundPort };
     },
     async close() {
+      closing.abort();
+      const answered = [...unanswered].map((response) => once(response, 'close'));
+      const late = new AbortController();
+      await Promise.race([
+        Promise.all(answered),
+        delay(config.shutdownTimeoutMs, undefined, { signal: late.signal }).catch(() => undefined), // all answered
+      ]);
+      late.abort();
       await app.close();
     },
   };

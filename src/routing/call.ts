@@ -105,13 +105,14 @@ export function createRouter(deps: RouterDependencies): Router {
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
-        link.reportLost(session, error);
+        await link.reportLost(session, error);
         if (!mayRepeat(error, method, params, server)) throw lostInMidCall(server, method, params, started, error);
-        session = await link.session(caller.owner, deadline.signal);
+        // The server may have been changed meanwhile: it has another link then, and this one is closed.
+        session = await (pool.link(server.id) ?? link).session(caller.owner, deadline.signal);
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
       }
     } catch (error) {
-      throw translate(error, server, deadline);
+      throw translate(error, link, deadline);
     } finally {
       deadline.clear();
       active -= 1;
@@ -291,7 +292,8 @@ function lostInMidCall(
   );
 }
 
-function translate(error: unknown, server: Server, deadline: Deadline): unknown {
+function translate(error: unknown, link: Link, deadline: Deadline): unknown {
+  const { server } = link;
   if (deadline.timedOut) {
     return new AppError('EXECUTION_TIMEOUT', `No answer in time from ${server.name}`, {
       cause: error,
@@ -306,9 +308,20 @@ function translate(error: unknown, server: Server, deadline: Deadline): unknown 
     });
   }
   if (error instanceof HttpProblem || error instanceof AccessDenied) {
-    return new AppError('EXECUTION_FAILED', `${server.name}: ${describe(error)}`, { cause: error });
+    return new AppError('EXECUTION_FAILED', `${server.name}: ${link.mask(describe(error))}`, { cause: error });
+  }
+  if (error instanceof RpcError) {
+    return new RpcError(error.code, link.mask(error.message), maskStrings(error.data, link.mask));
   }
   return error;
+}
+
+/** Servers repeat in their errors what they were given, credentials too. */
+function maskStrings(value: unknown, mask: (text: string) => string): unknown {
+  if (typeof value === 'string') return mask(value);
+  if (Array.isArray(value)) return value.map((part) => maskStrings(part, mask));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, maskStrings(part, mask)]));
 }
 
 function outcomeOf(error: unknown): Outcome {

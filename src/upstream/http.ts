@@ -56,6 +56,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   const inFlight = new Set<Exchange>();
   let reopening: Promise<void> | undefined;
   let nextId = 2;
+  let heardAt = Date.now();
 
   if (identity.era === 'legacy') void listen();
 
@@ -143,6 +144,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
   function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => JsonObject) | undefined {
     let outcome: (() => JsonObject) | undefined;
+    heardAt = Date.now();
     for (const message of messages) {
       if (isResponse(message)) {
         if (message.id === id || 'error' in message) outcome = () => resultOf(message);
@@ -233,6 +235,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   function hear(message: RpcMessage): void {
+    heardAt = Date.now();
     if (isResponse(message)) return;
     if (isRequest(message)) {
       const candidates = [...inFlight];
@@ -270,6 +273,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     },
     get instructions() {
       return identity.instructions;
+    },
+    get heardAt() {
+      return heardAt;
     },
     request,
     notify,
