@@ -2,11 +2,13 @@
 import { createApp } from './app.ts';
 import { loadConfig } from './config.ts';
 import { createLog } from './log.ts';
+import { createSecrets } from './security/secrets.ts';
 
 export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
   const config = loadConfig(environment, flags);
-  const log = createLog(config.logLevel);
-  const app = await createApp(config, log);
+  const secrets = createSecrets();
+  const log = createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
+  const app = await createApp(config, log, secrets);
   log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
 
