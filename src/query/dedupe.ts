@@ -99,7 +99,7 @@ function plainAscii(text: string): string | undefined {
     bytes[length++] = isSpace ? 32 : code >= 65 && code <= 90 ? code + 32 : code;
   }
   if (space && length > 0) length--;
-  return bytes.latin1Slice(0, length);
+  return bytes.toString('latin1', 0, length);
 }
 
 /** The largest distance that still counts as similar, by the very expression of the definition. */

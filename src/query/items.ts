@@ -59,7 +59,7 @@ export function toItems(answer: ToolAnswer, source: ItemSource, limits: ItemLimi
     ...(link === undefined ? {} : { link }),
     position,
   }));
-  return { items, truncated: room.truncated, receivedChars: answerChars(answer, blocks, hasStructure) };
+  return { items, truncated: room.truncated, receivedChars: receivedChars(blocks, pieces) };
 }
 
 /** What is left of the limits; shrinks as pieces are taken. */
@@ -198,12 +198,13 @@ function looksBinary(text: string): boolean {
   return odd > head.length / 20 || (head.length > 0 && printable(head) !== head);
 }
 
-function answerChars(answer: ToolAnswer, blocks: Record<string, unknown>[], hasStructure: boolean): number {
-  const texts = blocks.map((block) =>
-    stringOr(block.text, isRecord(block.resource) ? stringOr(block.resource.text, '') : ''),
+function receivedChars(blocks: Record<string, unknown>[], pieces: TextPiece[]): number {
+  const sent = blocks.reduce(
+    (sum, block) =>
+      sum + stringOr(block.text, isRecord(block.resource) ? stringOr(block.resource.text, '') : '').length,
+    0,
   );
-  const sent = texts.reduce((sum, text) => sum + text.length, 0);
-  return sent > 0 || !hasStructure ? sent : (JSON.stringify(answer.structuredContent)?.length ?? 0);
+  return sent > 0 ? sent : pieces.reduce((sum, piece) => sum + piece.text.length, 0);
 }
 
 function size(bytes: number): string {
