@@ -18,7 +18,7 @@ export const queryToolsSchema = z
     z.strictObject({
       tool: z.string().min(1).max(255),
       arguments: template.default({}).describe('"{{query}}" and "{{keywords}}" are replaced inside strings'),
-      then: z
+      follow_up: z
         .strictObject({
           tool: z.string().min(1).max(255),
           arguments: template.describe('also "{{id}}"'),
@@ -46,7 +46,7 @@ export interface PlannedCall {
   tool: string;
   arguments: Record<string, unknown>;
   reason: string;
-  then?: FollowUp;
+  followUp?: FollowUp;
 }
 
 export interface ServerPlan {
@@ -77,7 +77,7 @@ export function planServer(input: PlanInput): ServerPlan {
   const recipe = recipes.find((candidate) => recipeTools(candidate, readable) !== undefined);
   const fromRecipe = recipe === undefined ? undefined : recipePlan(input, recipe, readable);
   if (fromRecipe !== undefined) {
-    const used = [fromRecipe.tool, fromRecipe.then?.tool];
+    const used = [fromRecipe.tool, fromRecipe.followUp?.tool];
     const rest = readable.filter((tool) => !used.includes(tool.name));
     const others = rest.map((tool) => ({ tool: tool.name, reason: `the recipe ${recipe?.name} covers this server` }));
     return { server: input.server, calls: [fromRecipe], leftOut: [...leftOut, ...others] };
@@ -127,7 +127,7 @@ function overriddenPlan(input: PlanInput, queryTools: readonly QueryTool[]): Ser
   const calls: PlannedCall[] = [];
   const leftOut: ServerPlan['leftOut'] = [];
   for (const entry of queryTools) {
-    const missing = [entry.tool, entry.then?.tool].find((tool) => tool !== undefined && !known.has(tool));
+    const missing = [entry.tool, entry.follow_up?.tool].find((tool) => tool !== undefined && !known.has(tool));
     if (missing !== undefined)
       leftOut.push({ tool: missing, reason: 'named by query_tools, but the server has no such tool' });
     else
@@ -135,7 +135,7 @@ function overriddenPlan(input: PlanInput, queryTools: readonly QueryTool[]): Ser
         tool: entry.tool,
         arguments: fillTemplate(entry.arguments, { query: input.query }),
         reason: 'named by query_tools',
-        ...(entry.then === undefined ? {} : { then: { ...entry.then, keepFirst: true } }),
+        ...(entry.follow_up === undefined ? {} : { followUp: { ...entry.follow_up, keepFirst: true } }),
       });
   }
   return { server: input.server, calls, leftOut };
@@ -161,7 +161,7 @@ function recipePlan(input: PlanInput, recipe: Recipe, tools: readonly PlannableT
     tool: pair.first.name,
     arguments: fillTemplate(first, { query: input.query }),
     reason: `recipe ${recipe.name}`,
-    then: {
+    followUp: {
       tool: pair.second.name,
       arguments: second,
       ids: recipe.ids,
