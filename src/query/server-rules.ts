@@ -62,7 +62,9 @@ function firstMatch(text: string, patterns: readonly string[]): number | 'stoppe
     );
     return typeof found === 'number' ? found : -1;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'stopped';
+    // Thrown inside the other context, whose Error is not ours.
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+    if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'stopped';
     throw error;
   }
 }
