@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { toCodes } from './codes.ts';
 import { buildPhraseIndex, isFartherThan, type PhraseIndex } from './distance-bounds.ts';
 import { gramProfiles, missesMoreThan, profileSizes } from './gram-profile.ts';
 import { distanceMeter } from './levenshtein.ts';
@@ -49,8 +50,9 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
       clusters[known]?.push(index);
       return;
     }
-    const profiles = gramProfiles(text);
-    const found = findCluster(text, profiles);
+    const codes = toCodes(text);
+    const profiles = gramProfiles(codes);
+    const found = findCluster(codes, profiles);
     const cluster = found ?? clusters.length;
     byHash.set(hash, cluster);
     if (found === undefined) {
@@ -61,8 +63,9 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   return { clusters, complete };
 
   /** Cheap lower bounds of the distance first; only what passes them all is measured. */
-  function findCluster(text: string, profiles: Int32Array[]): number | undefined {
+  function findCluster(text: Uint16Array, profiles: Int32Array[]): number | undefined {
     let index: PhraseIndex | undefined;
+    let isPrepared = false;
     for (const other of representatives) {
       const limit = largestDistance(Math.max(text.length, other.text.length), threshold);
       if (Math.abs(text.length - other.text.length) > limit) continue;
@@ -73,33 +76,34 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
       }
       index ??= buildPhraseIndex(text);
       boundSteps += other.text.length >> 2;
-      if (isFartherThan(other.text, index, limit)) continue;
-      if (meter.atMost(text, other.text, limit)) return other.cluster;
+      const otherCodes = toCodes(other.text);
+      if (isFartherThan(otherCodes, index, limit)) continue;
+      if (!isPrepared) meter.prepare(text);
+      isPrepared = true;
+      if (meter.atMost(otherCodes, limit)) return other.cluster;
     }
     return undefined;
   }
 }
 
+/** What is compared: lower case, every run of white space one space, none at the ends. */
 export function normalise(text: string): string {
-  const plain = plainAscii(text);
-  return plain ?? text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim();
-}
-
-/** The same as the general way for texts of ASCII alone, several times faster. */
-function plainAscii(text: string): string | undefined {
-  const bytes = Buffer.allocUnsafe(text.length);
+  const codes = toCodes(text.toLowerCase());
   let length = 0;
   let space = true;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code > 127) return undefined;
-    const isSpace = code === 32 || (code >= 9 && code <= 13);
+  for (let i = 0; i < codes.length; i++) {
+    const code = codes[i] ?? 0;
+    const isSpace = code <= 32 ? code === 32 || (code >= 9 && code <= 13) : code >= 160 && isWideSpace(code);
     if (isSpace && space) continue;
     space = isSpace;
-    bytes[length++] = isSpace ? 32 : code >= 65 && code <= 90 ? code + 32 : code;
+    codes[length++] = isSpace ? 32 : code;
   }
   if (space && length > 0) length--;
-  return bytes.toString('latin1', 0, length);
+  return Buffer.from(codes.buffer, codes.byteOffset, 2 * length).toString('utf16le');
+}
+
+function isWideSpace(code: number): boolean {
+  return code === 0xa0 || (code >= 0x2000 && code <= 0x200b) || code === 0x2028 || code === 0x202f || code === 0x3000;
 }
 
 /** The largest distance that still counts as similar, by the very expression of the definition. */

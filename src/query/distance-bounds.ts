@@ -1,39 +1,35 @@
-/** For grams of each length, in which of 32 equal stretches of the text they begin: one bit each, by hash. */
+/** For grams of each length, in which of up to 32 equal stretches of the text they begin: one bit each, by hash. */
 export interface PhraseIndex {
   length: number;
-  stretch: number;
+  /** A stretch is two to this power long. */
+  stretchBits: number;
   threes: Int32Array;
   fours: Int32Array;
   fives: Int32Array;
-  sixes: Int32Array;
 }
 
 const shortest = 3;
-const longest = 6;
+const longest = 5;
 const hashBits = 13;
 const stretches = 32;
 
-export function buildPhraseIndex(text: string): PhraseIndex {
-  const stretch = Math.max(1, Math.ceil(text.length / stretches));
+export function buildPhraseIndex(text: Uint16Array): PhraseIndex {
+  const stretchBits = Math.max(0, Math.ceil(Math.log2(Math.max(1, text.length / stretches))));
   const threes = new Int32Array(1 << hashBits);
   const fours = new Int32Array(1 << hashBits);
   const fives = new Int32Array(1 << hashBits);
-  const sixes = new Int32Array(1 << hashBits);
   const end = text.length;
   for (let at = 0; at + shortest <= end; at++) {
-    const bit = 1 << ((at / stretch) | 0);
-    let hash = extended(hashOfTwo(text, at), text.charCodeAt(at + 2));
+    const bit = 1 << (at >>> stretchBits);
+    let hash = extended(hashOfTwo(text, at), text[at + 2] ?? 0);
     mark(threes, hash, bit);
     if (at + 4 > end) continue;
-    hash = extended(hash, text.charCodeAt(at + 3));
+    hash = extended(hash, text[at + 3] ?? 0);
     mark(fours, hash, bit);
     if (at + 5 > end) continue;
-    hash = extended(hash, text.charCodeAt(at + 4));
-    mark(fives, hash, bit);
-    if (at + 6 > end) continue;
-    mark(sixes, extended(hash, text.charCodeAt(at + 5)), bit);
+    mark(fives, extended(hash, text[at + 4] ?? 0), bit);
   }
-  return { length: end, stretch, threes, fours, fives, sixes };
+  return { length: end, stretchBits, threes, fours, fives };
 }
 
 function mark(table: Int32Array, hash: number, bit: number): void {
@@ -46,8 +42,8 @@ function mark(table: Int32Array, hash: number, bit: number): void {
  * do not occur in the text near their own place need an edit each. "Near" is how far a path within the limit can drift
  * and still come back.
  */
-export function isFartherThan(a: string, index: PhraseIndex, limit: number): boolean {
-  const { threes, fours, fives, sixes, stretch } = index;
+export function isFartherThan(a: Uint16Array, index: PhraseIndex, limit: number): boolean {
+  const { threes, fours, fives, stretchBits } = index;
   const shift = index.length - a.length;
   const slack = (limit - Math.abs(shift)) >> 1;
   const before = Math.max(0, -shift) + slack;
@@ -56,21 +52,17 @@ export function isFartherThan(a: string, index: PhraseIndex, limit: number): boo
   let edits = 0;
   let at = 0;
   while (at <= end) {
-    const near = bitsBetween(at <= before ? 0 : ((at - before) / stretch) | 0, ((at + after) / stretch) | 0);
-    let hash = extended(hashOfTwo(a, at), a.charCodeAt(at + 2));
+    const near = bitsBetween(at <= before ? 0 : (at - before) >>> stretchBits, (at + after) >>> stretchBits);
+    let hash = extended(hashOfTwo(a, at), a[at + 2] ?? 0);
     if (((threes[slotOf(hash)] ?? 0) & near) === 0) at += 3;
     else {
-      hash = extended(hash, a.charCodeAt(at + 3));
+      hash = extended(hash, a[at + 3] ?? 0);
       if (((fours[slotOf(hash)] ?? 0) & near) === 0) at += 4;
       else {
-        hash = extended(hash, a.charCodeAt(at + 4));
-        if (((fives[slotOf(hash)] ?? 0) & near) === 0) at += 5;
-        else {
-          hash = extended(hash, a.charCodeAt(at + 5));
-          // Six in a row do occur: maybe more would not, but looking further costs more than it proves.
-          if (((sixes[slotOf(hash)] ?? 0) & near) !== 0) edits--;
-          at += 6;
-        }
+        hash = extended(hash, a[at + 4] ?? 0);
+        // Five in a row do occur: maybe more would not, but looking further costs more than it proves.
+        if (((fives[slotOf(hash)] ?? 0) & near) !== 0) edits--;
+        at += 5;
       }
     }
     edits++;
@@ -80,8 +72,8 @@ export function isFartherThan(a: string, index: PhraseIndex, limit: number): boo
   return false;
 }
 
-function hashOfTwo(text: string, at: number): number {
-  return Math.imul(text.charCodeAt(at), 0x01000193) ^ text.charCodeAt(at + 1);
+function hashOfTwo(text: Uint16Array, at: number): number {
+  return Math.imul(text[at] ?? 0, 0x01000193) ^ (text[at + 1] ?? 0);
 }
 
 function extended(hash: number, code: number): number {

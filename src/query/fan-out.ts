@@ -23,7 +23,7 @@ export const defaultFanOutLimits: FanOutLimits = {
   serverTimeoutMs: 3000,
   totalTimeoutMs: 5000,
   maxBytes: 10 * 1024 * 1024,
-  maxItems: 1000,
+  maxItems: 500,
 };
 
 export interface CallReport {

@@ -1,3 +1,4 @@
+import { toCodes } from './codes.ts';
 import { stopWords } from './template.ts';
 
 /** The words of a query that say something, reduced to stems, each with its number. */
@@ -21,52 +22,62 @@ export function queryTerms(query: string): QueryTerms {
   const all = wordsOf(query);
   const carrying = all.filter((word) => !stopWords.has(word));
   const stems = [...new Set((carrying.length > 0 ? carrying : all).map(stem))].slice(0, mostTerms);
-  const beginnings = new Uint8Array(beginningSlots);
-  for (const term of stems) beginnings[beginningOf(term, 0, term.length)] = 1;
+  const beginnings = new Uint8Array(beginningSlots + 1);
+  for (const term of stems) beginnings[beginningOf(toCodes(term), 0, term.length)] = 1;
   return { stems: new Map(stems.map((term, index) => [term, index])), beginnings };
 }
 
 export function countTerms(text: string, { stems, beginnings }: QueryTerms): TermUse {
+  const codes = toCodes(text);
   const counts = new Uint32Array(stems.size);
   let words = 0;
-  eachWord(text, (start, end, isAscii) => {
+  for (let start = nextWord(codes, 0); start < codes.length; ) {
+    const end = wordEnd(codes, start);
     words++;
-    if (isAscii && beginnings[beginningOf(text, start, end)] === 0) return;
-    const term = stems.get(stem(text.slice(start, end).toLowerCase()));
-    if (term !== undefined) counts[term] = (counts[term] ?? 0) + 1;
-  });
+    if (beginnings[beginningOf(codes, start, end)] !== 0) {
+      const term = stems.get(stem(text.slice(start, end).toLowerCase()));
+      if (term !== undefined) counts[term] = (counts[term] ?? 0) + 1;
+    }
+    start = nextWord(codes, end);
+  }
   return { counts, words };
 }
 
 export function wordsOf(text: string): string[] {
+  const codes = toCodes(text);
   const words: string[] = [];
-  eachWord(text, (start, end) => words.push(text.slice(start, end).toLowerCase()));
+  for (let start = nextWord(codes, 0); start < codes.length; ) {
+    const end = wordEnd(codes, start);
+    words.push(text.slice(start, end).toLowerCase());
+    start = nextWord(codes, end);
+  }
   return words;
 }
 
-/** Runs of letters and digits; each character of scripts that write without spaces is a word of its own. */
-function eachWord(text: string, visit: (start: number, end: number, isAscii: boolean) => void): void {
-  let start = -1;
-  let isAscii = true;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    const isLow = code < 128;
-    const isWord = isLow
-      ? (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90)
-      : isLetter(code);
-    if (isWord && (isLow || !standsAlone(code))) {
-      if (start < 0) {
-        start = i;
-        isAscii = true;
-      }
-      if (!isLow) isAscii = false;
-      continue;
-    }
-    if (start >= 0) visit(start, i, isAscii);
-    start = -1;
-    if (isWord) visit(i, i + 1, false);
+function nextWord(codes: Uint16Array, from: number): number {
+  let at = from;
+  while (at < codes.length && !isWordCharacter(codes[at] ?? 0)) at++;
+  return at;
+}
+
+/** Words are runs of letters and digits; each character of scripts that write without spaces is one of its own. */
+function wordEnd(codes: Uint16Array, start: number): number {
+  if (standsAlone(codes[start] ?? 0)) return start + 1;
+  let at = start + 1;
+  while (at < codes.length) {
+    const code = codes[at] ?? 0;
+    if (!isWordCharacter(code) || standsAlone(code)) break;
+    at++;
   }
-  if (start >= 0) visit(start, text.length, isAscii);
+  return at;
+}
+
+const asciiWords = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[A-Za-z0-9]/.test(String.fromCharCode(code)) ? 1 : 0,
+);
+
+function isWordCharacter(code: number): boolean {
+  return code < 128 ? asciiWords[code] === 1 : isLetter(code);
 }
 
 /** Beyond ASCII: everything but the blocks of punctuation and symbols. Surrogates count as letters. */
@@ -79,11 +90,18 @@ function standsAlone(code: number): boolean {
   return (code >= 0x3040 && code <= 0x30ff) || (code >= 0x3400 && code <= 0x9fff);
 }
 
-/** Stemming leaves the first three letters alone, so they decide whether a word can be a term. */
-function beginningOf(text: string, start: number, end: number): number {
+/**
+ * Stemming leaves the first three letters alone, so they decide whether a word can be a term. Letters beyond ASCII change
+ * with case in ways that a bit does not tell, so words with one among the first three all share a slot.
+ */
+function beginningOf(codes: Uint16Array, start: number, end: number): number {
   const last = Math.min(end, start + beginningChars);
   let hash = 0;
-  for (let i = start; i < last; i++) hash = (hash << 5) ^ (text.charCodeAt(i) | 32);
+  for (let i = start; i < last; i++) {
+    const code = codes[i] ?? 0;
+    if (code >= 128) return beginningSlots;
+    hash = (hash << 5) ^ (code | 32);
+  }
   return hash & (beginningSlots - 1);
 }
 

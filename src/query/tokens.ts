@@ -1,14 +1,17 @@
+import { toCodes } from './codes.ts';
+
 /**
  * About how many tokens a model reads a text as: a word of letters costs one and a bit more when it is long, digits go
  * by threes, punctuation and characters beyond Latin one each. Within a tenth or two of real tokenizers, which is what
  * a budget needs.
  */
 export function estimateTokens(text: string): number {
+  const codes = toCodes(text);
   let tokens = 0;
   let letters = 0;
   let digits = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
+  for (let i = 0; i < codes.length; i++) {
+    const code = codes[i] ?? 0;
     const lower = code | 32;
     if ((lower >= 97 && lower <= 122) || (code >= 0xc0 && code <= 0x24f)) {
       letters++;
