@@ -229,7 +229,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       const call: Call = {
         method,
         peer,
-        signal: AbortSignal.any([controller.signal, closed.signal]),
+        signal: controller.signal,
         notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
         ask: (asked, question, signal) => ask(outlet, asked, question, signal),
       };
@@ -406,7 +406,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
       async close() {
         if (!sessions.delete(id)) return;
-        closed.abort(new DOMException('the session was closed', 'AbortError'));
+        const reason = new DOMException('the session was closed', 'AbortError');
+        closed.abort(reason);
+        for (const controller of running.values()) controller.abort(reason);
         for (const response of openStreams.values()) response.end();
         // The servers may be gone as well; what is left of a subscription ends with their sessions.
         for (const { release } of subscriptions.values()) void release().catch(() => undefined);

@@ -113,7 +113,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     for (let from = 0; from < tools.length; from += embedAtOnce) {
       const batch = tools.slice(from, from + embedAtOnce);
       const vectors = await embedTools(builtIn, batch);
-      batch.forEach((tool, place) => enter(tool, vectors[place] as Float32Array));
+      for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
       await store(builtIn, batch, vectors);
       embedding = Math.max(0, embedding - batch.length);
       await new Promise(setImmediate);
@@ -168,7 +168,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     for (let from = 0; from < missing.length; from += embedAtOnce) {
       const batch = missing.slice(from, from + embedAtOnce);
       const fresh = await embedTools(service, batch, closed.signal);
-      batch.forEach((tool, place) => vectors.set(tool.id, fresh[place] as Float32Array));
+      for (const [place, tool] of batch.entries()) vectors.set(tool.id, fresh[place] as Float32Array);
       await store(service, batch, fresh);
       embedding = Math.max(0, embedding - batch.length);
     }

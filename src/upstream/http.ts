@@ -23,7 +23,15 @@ import {
   type Session,
   type SessionEvents,
 } from './session.ts';
-import { contentType, parseMessages, readEvents, readText, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
+import {
+  contentType,
+  type EventBody,
+  parseMessages,
+  readEvents,
+  refuseDenied,
+  type Wire,
+  type WireAnswer,
+} from './wire.ts';
 
 /** The server answered with an HTTP status that is no answer to a call. */
 export class HttpProblem extends Error {
@@ -99,23 +107,20 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   async function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
     refuseDenied(answer);
-    if (answer.status === 200 && contentType(answer) === 'text/event-stream') {
-      return await readStream(answer, id, exchange);
-    }
-    const text = await readText(answer.body, maxMessageBytes);
-    if (answer.status !== 200) throw toProblem(answer, text);
-    const outcome = settleAll(parseMessages(text), id, exchange);
+    if (answer.status !== 200) throw toProblem(answer);
+    if (answer.events !== undefined) return await readStream(answer.events, id, exchange);
+    const outcome = settleAll(parseMessages(answer.text), id, exchange);
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
     return outcome();
   }
 
-  async function readStream(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
+  async function readStream(stream: EventBody, id: number, exchange: Exchange): Promise<JsonObject> {
     let outcome: (() => JsonObject) | undefined;
     let lastEventId: string | undefined;
     let retryMs = defaultRetryMs;
-    let current = answer;
+    let body = stream;
     for (let attempt = 0; ; attempt += 1) {
-      const { body } = current;
+      const stop = body.destroy.bind(body);
       await readEvents(
         body,
         maxMessageBytes,
@@ -123,7 +128,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
           if (event.id !== undefined) lastEventId = event.id;
           if (event.data === '' || outcome !== undefined) return;
           outcome = settleAll(parseMessages(event.data), id, exchange);
-          if (outcome !== undefined) body.destroy();
+          if (outcome !== undefined) stop();
         },
         (ms) => {
           retryMs = Math.min(ms, longestRetryMs);
@@ -137,7 +142,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       }
       // Resumable streams of the legacy revisions: the answer continues where the stream was cut.
       await delay(retryMs, undefined, { signal: exchange.signal });
-      current = await openStream(lastEventId, exchange.signal);
+      const resumed = await openStream(lastEventId, exchange.signal);
+      if (resumed.events === undefined) throw new ConnectionLost('the server does not resume its stream', 'maybe');
+      body = resumed.events;
     }
   }
 
@@ -169,24 +176,22 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   ): Promise<void> {
     const reply = await answerTo(message, () => handle(message.params ?? {}, closed.signal));
     if (closed.signal.aborted) return;
-    const sent = await wire
+    await wire
       .send('POST', {
         headers: requestHeaders(identity, sessionId),
         body: JSON.stringify(reply),
         signal: closed.signal,
       })
       .catch(() => undefined); // the request that waits for this answer reports the broken connection
-    await sent?.body.dump();
   }
 
   async function notify(method: string, params: JsonObject = {}): Promise<void> {
     const message = { jsonrpc: '2.0', method, params: dress(params, identity, undefined) };
-    const sent = await wire.send('POST', {
+    await wire.send('POST', {
       headers: requestHeaders(identity, sessionId, method, params),
       body: JSON.stringify(message),
       signal: closed.signal,
     });
-    await sent.body.dump();
   }
 
   function openStream(lastEventId: string | undefined, signal: AbortSignal | undefined): Promise<WireAnswer> {
@@ -208,13 +213,13 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       const session = sessionId;
       try {
         const stream = await openStream(lastEventId, closed.signal);
-        if (stream.status !== 200 || contentType(stream) !== 'text/event-stream') {
-          await stream.body.dump();
+        if (stream.status !== 200 || stream.events === undefined) {
+          stream.events?.destroy();
           if (stream.status < 500 && session === sessionId) return;
         } else {
           retryMs = defaultRetryMs;
           await readEvents(
-            stream.body,
+            stream.events,
             maxMessageBytes,
             (event) => {
               if (event.id !== undefined) lastEventId = event.id;
@@ -282,10 +287,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     async close() {
       if (closed.signal.aborted) return;
       if (sessionId !== undefined) {
-        const ended = await wire
+        await wire
           .send('DELETE', { headers: requestHeaders(identity, sessionId), signal: AbortSignal.timeout(1_000) })
           .catch(() => undefined); // the server forgets the session by itself
-        await ended?.body.dump();
       }
       closed.abort();
       await wire.close();
@@ -307,7 +311,8 @@ function resultOf(message: RpcMessage): JsonObject {
   return 'result' in message ? message.result : {};
 }
 
-function toProblem(answer: WireAnswer, text: string): Error {
+function toProblem(answer: WireAnswer): Error {
+  const { text } = answer;
   const body = contentType(answer) === 'application/json' ? tryParse(text) : undefined;
   const error = isObject(body) && isObject(body.error) ? body.error : undefined;
   const expired = answer.status === 404 && (error === undefined || error.code === -32_001 || error.code === -32_000);
