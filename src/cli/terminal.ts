@@ -47,7 +47,8 @@ export function createTerminal({ json, environment }: { json: boolean; environme
       if (!json) stderr.write(`${text}\n`);
     },
     table(headings, rows) {
-      const width = stdout.isTTY ? stdout.columns : undefined;
+      // A terminal that does not know its size says 0.
+      const width = stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined;
       const [head = '', ...lines] = formatTable([headings, ...rows], width);
       print([style('bold', head), ...lines].join('\n'));
     },
@@ -62,7 +63,7 @@ export function createTerminal({ json, environment }: { json: boolean; environme
         if (Date.now() - since < shownAfterMs) return;
         const seconds = Math.floor((Date.now() - since) / 1_000);
         const line = `${frames[frame++ % frames.length]} ${shown} (${seconds} s)`;
-        stderr.write(`\r\u001b[K${line.slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`);
+        stderr.write(`\r\u001b[K${line.slice(0, Math.max(20, (stderr.columns || 80) - 1))}`);
       }, frameMs);
       try {
         return await task((next) => {
