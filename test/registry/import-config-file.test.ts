@@ -71,6 +71,9 @@ test('--config registers the servers of a file and follows it, however it is rep
     await Promise.all([applied('two', 'remove'), applied('one', 'change'), applied('three', 'add')]);
     assert.deepEqual(await list(), ['one', 'three']);
 
+    save({ mcpServers: { one: { ...server('one'), disabled: true }, three: server('three') } });
+    await aggregator.logged((record) => record.server === 'one' && record.status === 'DISCONNECTED');
+
     writeFileSync(file, JSON.stringify({ mcpServers: {} }));
     await Promise.all([applied('one', 'remove'), applied('three', 'remove')]);
     assert.deepEqual(await list(), []);

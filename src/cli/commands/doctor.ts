@@ -1,5 +1,5 @@
 /** Looks at everything that can be wrong, from the ground up, and says what to do about it. */
-import { accessSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -121,7 +121,9 @@ async function checkDatabase(dataDir: string, config: Config | undefined): Promi
   const file = join(dataDir, 'aggregator.db');
   if (!existsSync(file)) return { what, verdict: 'ok', detail: 'embedded; the first start creates it' };
   const begin = Buffer.alloc(15);
-  const length = readSync(openSync(file, 'r'), begin);
+  const descriptor = openSync(file, 'r');
+  const length = readSync(descriptor, begin);
+  closeSync(descriptor);
   if (length === 0 || begin.toString('latin1') === 'SQLite format 3') return { what, verdict: 'ok', detail: file };
   return { what, verdict: 'problem', detail: `${file} is not a database`, advice: 'Move it away, or restore a backup' };
 }
