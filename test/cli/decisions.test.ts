@@ -8,7 +8,7 @@ import { checkNode } from '../../src/cli/commands/doctor.ts';
 import { toTime } from '../../src/cli/commands/token.ts';
 import { exitOfStatus } from '../../src/cli/exit-code.ts';
 import { resolveTarget } from '../../src/cli/target.ts';
-import { formatTable } from '../../src/cli/terminal.ts';
+import { formatTable, withoutControls } from '../../src/cli/terminal.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'target-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -79,4 +79,9 @@ test('doctor knows which Node is too old', () => {
   assert.equal(checkNode('24.1.0').verdict, 'ok');
   assert.equal(checkNode('22.12.0').verdict, 'problem');
   assert.equal(checkNode('20.19.0').verdict, 'problem');
+});
+
+test('text of servers cannot steer the terminal', () => {
+  const text = 'a\u001b]0;title\u0007b\u001b[2Jc\rd\u009b2J\u001b[32mgreen\u001b[39m\n\ttab';
+  assert.equal(withoutControls(text), 'a]0;titleb[2Jcd2J\u001b[32mgreen\u001b[39m\n\ttab');
 });

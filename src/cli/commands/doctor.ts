@@ -9,7 +9,7 @@ import { version } from '../../version.ts';
 import { api, type Client, serverPath } from '../client.ts';
 import { type AddCommand, createContext, globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
-import type { ServerDetail } from '../settled.ts';
+import { findDiscoveryError, type ServerDetail } from '../settled.ts';
 import { dataDirOf } from '../target.ts';
 
 export interface Finding {
@@ -181,7 +181,11 @@ async function checkServers(client: Client): Promise<Finding[]> {
       return [{ what: 'servers', verdict: 'ok', detail: 'none registered', advice: 'Add some: mcp-aggregator import' }];
     }
     const findings: Finding[] = [];
-    for (const { id } of servers) findings.push(checkServer(await client.get<ServerDetail>(serverPath(id))));
+    for (const { id } of servers) {
+      const server = await client.get<ServerDetail>(serverPath(id));
+      const toolless = server.status === 'CONNECTED' && server.tool_count === 0;
+      findings.push(checkServer(server, toolless ? await findDiscoveryError(client, id) : undefined));
+    }
     return findings;
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
@@ -189,12 +193,15 @@ async function checkServers(client: Client): Promise<Finding[]> {
   }
 }
 
-export function checkServer(server: ServerDetail): Finding {
+export function checkServer(server: ServerDetail, undiscovered?: string): Finding {
   const what = `server ${server.name}`;
   const reason = server.error_message === null ? '' : `: ${server.error_message}`;
   const detail = `${server.status}${reason}`;
   switch (server.status) {
     case 'CONNECTED':
+      if (undiscovered !== undefined) {
+        return { what, verdict: 'problem', detail: `CONNECTED, but its tools could not be taken: ${undiscovered}` };
+      }
       if (server.tool_count > 0) return { what, verdict: 'ok', detail: `CONNECTED, ${server.tool_count} tools` };
       return { what, verdict: 'warning', detail: 'CONNECTED, but it lists no tools', advice: lastOutput(server) };
     case 'CONNECTING':

@@ -127,12 +127,9 @@ async function awaitAll(client: Client, terminal: Terminal, rows: Row[]): Promis
   await terminal.progress(`connecting ${open} servers`, (update) =>
     Promise.all(
       connecting.map(async (row) => {
-        const { status, tool_count, error_message } = await awaitSettled(
-          client,
-          row.registration?.name ?? '',
-          () => undefined,
-        );
-        row.notes.unshift(error_message === null ? `${status}, ${tool_count} tools` : `${status}: ${error_message}`);
+        const server = await awaitSettled(client, row.registration?.name ?? '', () => undefined);
+        const problem = server.error_message ?? server.discovery_error;
+        row.notes.unshift(`${server.status}${problem === undefined ? `, ${server.tool_count} tools` : `: ${problem}`}`);
         open -= 1;
         update(`connecting ${open} servers`);
       }),
