@@ -1,19 +1,16 @@
 /** config → createApp → run until a signal → close. */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DestinationStream } from 'pino';
 import { createApp } from './app.ts';
 import { loadConfig } from './config.ts';
 import { createLog } from './log.ts';
+import { createSecrets } from './security/secrets.ts';
 
-export async function serve(
-  environment: NodeJS.ProcessEnv,
-  flags: Partial<Record<string, string>>,
-  logTo?: DestinationStream,
-): Promise<void> {
+export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
   const config = loadConfig(environment, flags);
-  const log = createLog(config.logLevel, logTo);
-  const app = await createApp(config, log);
+  const secrets = createSecrets();
+  const log = createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
+  const app = await createApp(config, log, secrets);
   // The command line finds a running aggregator by this file, whatever port it was given.
   const addressFile = join(app.dataDir, 'address.json');
   writeFileSync(`${addressFile}.new`, `${JSON.stringify({ url: app.url, pid: process.pid })}\n`, { mode: 0o600 });

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { flagOf, type SettingName, settings } from '../../config.ts';
-import { type AddCommand, globalFlags } from '../command.ts';
+import type { AddCommand } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
-import { createHumanLog } from '../human-log.ts';
 
 const names = Object.keys(settings) as SettingName[];
 /** `--data-dir` is a flag of every command. */
@@ -20,9 +19,7 @@ export const addServe: AddCommand = (program, environment) => {
       if (self.args.length > 0) throw unknownCommand(program, self.args);
       // Only now: the other commands start faster without it.
       const { serve } = await import('../../main.ts');
-      const logTo =
-        process.stderr.isTTY && !globalFlags(self).json ? createHumanLog(process.stderr, environment) : undefined;
-      await serve(environment, flagsOf(self), logTo);
+      await serve(environment, flagsOf(self));
     });
   for (const name of ownNames) command.option(`--${flagOf(name)} <value>`, settings[name].help);
   command.configureHelp({ visibleOptions: () => [] });
