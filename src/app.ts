@@ -13,6 +13,7 @@ import { accessRoutes } from './http/routes/access.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
+import { searchRoutes } from './http/routes/search.ts';
 import { serverRoutes } from './http/routes/servers.ts';
 import { stateRoutes } from './http/routes/state.ts';
 import { toolRoutes } from './http/routes/tools.ts';
@@ -23,12 +24,14 @@ import { createMetrics } from './metrics.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
+import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
 import { childEnvironment } from './security/policy.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
+import { createSkillBook } from './skills/skill-book.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
 import { createTracer, noTracer } from './tracing.ts';
@@ -103,8 +106,19 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   closers.push(() => pool.close());
   const fleet = createFleet({ registry, pool, enabled: config.enabled });
 
-  const catalog = await createCatalog({ db, registry, pool, events, log, config });
+  const catalog = await createCatalog({
+    db,
+    registry,
+    pool,
+    events,
+    log,
+    config,
+    onToolsChanged: (server, changes) => finder.follow(server, changes),
+  });
   closers.push(() => catalog.close());
+  const skillBook = await createSkillBook(db);
+  const finder = createFinder({ db, catalog, skillBook, events, log, config });
+  closers.push(() => finder.close());
   const reconnector = createReconnector({ registry, pool, events });
   closers.push(() => reconnector.close());
   const monitor = createHealthMonitor({
@@ -154,7 +168,15 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     catalog,
     profiles,
     router,
-    findTools: async () => [],
+    async findTools(query, { limit, scope, signal }) {
+      const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
+      const isVisible = ({ name }: { name: string }) => offered.has(name);
+      const { tools } = await finder.search({ query, limit, toolThreshold: nothingFitsBelow, isVisible }, signal);
+      return tools.flatMap(({ tool: { name }, score }) => {
+        const tool = offered.get(name);
+        return tool === undefined ? [] : [{ tool, score }];
+      });
+    },
   });
   closers.push(() => mcp.close());
 
@@ -171,6 +193,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
       ...importRoutes({ registry, fleet, audit }),
       ...toolRoutes({ registry, catalog, router }),
+      ...searchRoutes({ catalog, finder, skillBook, audit }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
       ...profileRoutes({ profiles, audit }),
@@ -204,6 +227,9 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   };
 }
+
+/** Below this chance, search_tools would rather say that nothing fits. */
+const nothingFitsBelow = 0.3;
 
 const listsBehind: Record<string, string[]> = {
   'notifications/tools/list_changed': ['tool'],
