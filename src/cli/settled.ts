@@ -1,9 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { z } from 'zod';
-import type { detailView } from '../http/views.ts';
+import type { ServerDetail } from './answers.ts';
 import { type Client, serverPath } from './client.ts';
-
-export type ServerDetail = z.infer<typeof detailView>;
 
 const pollMs = 150;
 /** A server that lists no tools leaves no trace of it, so the wait for its tools has an end. */

@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { formatRecord } from '../../src/cli/human-log.ts';
 import { flagOf, type SettingName, settings } from '../../src/config.ts';
 import { startAggregator } from '../support/aggregator-process.ts';
 import { commandsOf, runCommand } from './command-line.ts';
@@ -94,18 +93,4 @@ test('doctor without an aggregator checks what it can, and the exit code says th
   });
   assert.match(stdout, /^problem +configuration: .*\n +-> MCP_AGGREGATOR_HEALTH_INTERVAL: "often"/m);
   assert.match(stdout, /^problem +database: .* is not a database/m);
-});
-
-test('the log for people has one line per record', () => {
-  const record = {
-    level: 'warn',
-    time: '2026-01-02T03:04:05.000Z',
-    msg: 'server status',
-    server: 'a',
-    error: 'not found',
-  };
-  assert.match(
-    formatRecord(record, (_level, word) => word),
-    /^\d\d:\d\d:\d\d warn {2}server status server=a error="not found"$/,
-  );
 });

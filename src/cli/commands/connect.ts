@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { ServerDetail } from '../answers.ts';
 import { type Client, serverPath } from '../client.ts';
 import { type AddCommand, type CommandContext, createContext } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
-import { awaitSettled, type ServerDetail, type Settled } from '../settled.ts';
+import { awaitSettled, type Settled } from '../settled.ts';
 
 interface Answer {
   status: string;

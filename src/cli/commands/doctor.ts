@@ -6,10 +6,11 @@ import type { Command } from 'commander';
 import { type Config, loadConfig } from '../../config.ts';
 import { describe } from '../../errors.ts';
 import { version } from '../../version.ts';
+import type { ServerDetail } from '../answers.ts';
 import { api, type Client, serverPath } from '../client.ts';
 import { type AddCommand, createContext, globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
-import { findDiscoveryError, type ServerDetail } from '../settled.ts';
+import { findDiscoveryError } from '../settled.ts';
 import { dataDirOf } from '../target.ts';
 
 export interface Finding {
