@@ -203,7 +203,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const { host, port } = await http.listen();
   closers.push(() => http.close());
   if (config.config !== undefined) {
-    const configFile = await createConfigFile({ path: config.config, registry, fleet, log });
+    const configFile = await createConfigFile({ path: config.config, registry, fleet, audit, log });
     closers.push(() => configFile.close());
   }
   fleet.start();

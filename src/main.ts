@@ -1,5 +1,5 @@
 /** config → createApp → run until a signal → close. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApp } from './app.ts';
 import { loadConfig } from './config.ts';
@@ -13,12 +13,13 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
   const app = await createApp(config, log, secrets);
   // The command line finds a running aggregator by this file, whatever port it was given.
   const addressFile = join(app.dataDir, 'address.json');
-  writeFileSync(addressFile, `${JSON.stringify({ url: app.url, pid: process.pid })}\n`, { mode: 0o600 });
+  writeFileSync(`${addressFile}.new`, `${JSON.stringify({ url: app.url, pid: process.pid })}\n`, { mode: 0o600 });
+  renameSync(`${addressFile}.new`, addressFile);
   log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
 
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'closing');
       rmSync(addressFile, { force: true });

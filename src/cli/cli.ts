@@ -13,6 +13,7 @@ import { addServe, describeSettings } from './commands/serve.ts';
 import { addToken } from './commands/token.ts';
 import { addVersion } from './commands/version.ts';
 import { CommandFailure, type Exit, exitCodes } from './exit-code.ts';
+import { withoutControls } from './terminal.ts';
 
 /** In the order of `--help`. */
 const commands: readonly AddCommand[] = [
@@ -40,7 +41,7 @@ export async function run(words: readonly string[], environment: NodeJS.ProcessE
     process.exitCode = exitCodes[exit].code;
     if (message === undefined) return;
     const json = beforeDashes(words).includes('--json');
-    console.error(json ? JSON.stringify({ error: message, exit, answer }) : message.replace(/^/, 'error: '));
+    console.error(json ? JSON.stringify({ error: message, exit, answer }) : `error: ${withoutControls(message)}`);
   }
 }
 
