@@ -14,7 +14,16 @@ import {
   type Session,
   type SessionEvents,
 } from './session.ts';
-import { contentType, parseMessages, readEvents, readText, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
+import {
+  contentType,
+  orConnectionLost,
+  parseMessages,
+  readEvents,
+  readText,
+  refuseDenied,
+  type Wire,
+  type WireAnswer,
+} from './wire.ts';
 
 /** The server answered with an HTTP status that is no answer to a call. */
 export class HttpProblem extends Error {
@@ -84,7 +93,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         }
         throw signal.reason;
       }
-      throw error;
+      throw orConnectionLost(error, wire.url);
     }
   }
 
