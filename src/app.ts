@@ -3,25 +3,35 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
-import type { Config } from './config.ts';
+import { createProfiles } from './catalog/profiles.ts';
+import { type Config, secretValues } from './config.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
+import { judge } from './health/verdict.ts';
 import { accessRoutes } from './http/routes/access.ts';
+import { importRoutes } from './http/routes/import.ts';
+import { metricsRoutes } from './http/routes/metrics.ts';
+import { profileRoutes } from './http/routes/profiles.ts';
 import { serverRoutes } from './http/routes/servers.ts';
 import { stateRoutes } from './http/routes/state.ts';
 import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
+import { createMcp } from './mcp/mcp.ts';
+import { createMetrics } from './metrics.ts';
+import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
-import { createRouter } from './routing/call.ts';
+import { type CallReport, createRouter } from './routing/call.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
 import { childEnvironment } from './security/policy.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
+import { createSecrets, type Secrets } from './security/secrets.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
+import { createTracer, noTracer } from './tracing.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createPool } from './upstream/pool.ts';
 import { createWarden } from './upstream/warden.ts';
@@ -35,34 +45,50 @@ export interface App {
   close(): Promise<void>;
 }
 
-export async function createApp(config: Config, log: Logger = createLog(config.logLevel)): Promise<App> {
+/** The log and the secrets that it hides belong together: give both or none. */
+export async function createApp(config: Config, givenLog?: Logger, secrets = createSecrets()): Promise<App> {
+  const log = givenLog ?? createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
   const closers: (() => unknown)[] = [];
   try {
-    return await build(config, log, closers);
+    return await build(config, log, secrets, closers);
   } catch (error) {
     await closeAll(closers);
     throw error;
   }
 }
 
-async function build(config: Config, log: Logger, closers: (() => unknown)[]): Promise<App> {
+async function build(config: Config, log: Logger, secrets: Secrets, closers: (() => unknown)[]): Promise<App> {
   const startedAt = Date.now();
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const directory = claimDataDirectory(config.dataDir);
   closers.push(() => directory.release());
 
-  const db = await openDatabase({ url: config.databaseUrl, file: join(config.dataDir, 'aggregator.db') });
+  secrets.learn('config', secretValues(config));
+  const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
+  const metrics = createMetrics({ toolLabels: config.metricsToolLabels, engine });
+  closers.push(() => metrics.close());
+  const db = await openDatabase({
+    url: config.databaseUrl,
+    file: join(config.dataDir, 'aggregator.db'),
+    onQuery: metrics.onDatabaseQuery,
+  });
   closers.push(() => db.close());
 
-  const { vault, adminToken, adminTokenFile } = loadSecrets(config);
+  const { vault, auditKeys, adminToken, adminTokenFile } = loadSecrets(config);
+  secrets.learn('admin', [adminToken, ...spellings(auditKeys.current)]);
   const onError = (error: unknown) => log.error({ err: error }, 'a record could not be stored yet');
   const authenticator = await createAuthenticator({ db, adminToken, anonymous: config.anonymous, onError });
   closers.push(() => authenticator.close());
-  const audit = createAudit(db, { onError });
+  const audit = createAudit(db, {
+    keys: auditKeys,
+    retentionDays: config.auditRetentionDays,
+    mask: secrets.maskJson,
+    onError,
+  });
   closers.push(() => audit.close());
 
   const events = createEvents();
-  const registry = await createRegistry({ db, vault, events, log, config });
+  const registry = await createRegistry({ db, vault, events, log, config, secrets });
   closers.push(() => registry.settled());
 
   const pool = createPool({
@@ -81,25 +107,82 @@ async function build(config: Config, log: Logger, closers: (() => unknown)[]): P
   closers.push(() => catalog.close());
   const reconnector = createReconnector({ registry, pool, events });
   closers.push(() => reconnector.close());
-  const monitor = createHealthMonitor({ registry, pool, log, intervalMs: config.healthIntervalMs });
+  const monitor = createHealthMonitor({
+    registry,
+    pool,
+    log,
+    intervalMs: config.healthIntervalMs,
+    onChecked(server, outcome) {
+      const ms = 'ms' in outcome ? outcome.ms : undefined;
+      metrics.onHealthCheck(server, { ms, failed: judge(outcome).health === 'failed' });
+    },
+  });
   closers.push(() => monitor.close());
 
-  const router = createRouter({ config, pool, catalog, audit, events });
+  const tracer =
+    config.otlpEndpoint === undefined
+      ? noTracer
+      : createTracer({
+          endpoint: config.otlpEndpoint,
+          headers: config.otlpHeaders,
+          serviceName: config.otelServiceName,
+          log,
+          onDropped: metrics.onSpansDropped,
+        });
+  closers.push(() => tracer.close());
+  const router = createRouter({
+    config,
+    pool,
+    catalog,
+    audit,
+    events,
+    tracer,
+    onCall(report) {
+      metrics.onCall(report);
+      noteCall(log, report);
+    },
+  });
+
+  const profiles = await createProfiles(db);
+  const mcp = createMcp({
+    config,
+    log,
+    events,
+    vault,
+    authenticator,
+    registry,
+    catalog,
+    profiles,
+    router,
+    findTools: async () => [],
+  });
+  closers.push(() => mcp.close());
 
   const http = createHttpServer({
     config,
     log,
     authenticator,
     version,
+    raw: mcp.handle,
+    secrets,
+    metrics,
+    tracer,
     routes: [
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
+      ...importRoutes({ registry, fleet, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
+      ...profileRoutes({ profiles, audit }),
+      ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
     ],
   });
   const { host, port } = await http.listen();
   closers.push(() => http.close());
+  if (config.config !== undefined) {
+    const configFile = await createConfigFile({ path: config.config, registry, fleet, log });
+    closers.push(() => configFile.close());
+  }
   fleet.start();
 
   function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
@@ -135,7 +218,18 @@ function loadSecrets(config: Config) {
   const adminTokenFile = config.adminToken === undefined ? join(config.dataDir, 'admin-token') : undefined;
   const adminToken =
     config.adminToken ?? file('admin-token', () => `mcpa_admin_${randomBytes(32).toString('base64url')}`);
-  return { vault, adminToken, adminTokenFile };
+  return { vault, auditKeys: { current, previous: config.credentialKeyPrevious }, adminToken, adminTokenFile };
+}
+
+const spellings = (key: Buffer) => [key.toString('base64'), key.toString('base64url'), key.toString('hex')];
+
+/** Every call is in the audit and in the metrics; the log tells of those that went wrong. */
+function noteCall(log: Logger, { server, tool, principal, requestId, outcome, routingMs, executionMs }: CallReport) {
+  const failed = outcome !== 'ok' && outcome !== 'tool_error' && outcome !== 'cancelled';
+  const level = failed ? 'warn' : 'debug';
+  if (!log.isLevelEnabled(level)) return;
+  const duration_ms = Math.round((routingMs + (executionMs ?? 0)) * 1_000) / 1_000;
+  log[level]({ request_id: requestId, principal, server, tool, outcome, duration_ms }, 'tool call');
 }
 
 /** In reverse order of opening, all of them, keeping the first error. */

@@ -268,6 +268,50 @@ export const settings = {
     parse: boolean,
     default: false,
   }),
+  metricsToolLabels: setting({
+    env: 'MCP_AGGREGATOR_METRICS_TOOL_LABELS',
+    help: 'true: calls are counted per tool; one series more for every tool that is called',
+    example: 'true',
+    parse: boolean,
+    default: false,
+  }),
+  auditRetentionDays: setting({
+    env: 'MCP_AGGREGATOR_AUDIT_RETENTION_DAYS',
+    help: 'days that audit records are kept; 0 keeps them for ever',
+    example: '365',
+    parse: integer(0, 36_500),
+    default: 0,
+  }),
+  toolChanges: setting({
+    env: 'MCP_AGGREGATOR_TOOL_CHANGES',
+    help: 'a tool that changed after it was first seen: allow it, or review: keep the old one and hold its calls',
+    example: 'review',
+    parse: oneOf('allow', 'review'),
+    default: 'allow' as 'allow' | 'review',
+  }),
+  otlpEndpoint: setting({
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    help: 'where traces are sent (OTLP over HTTP, JSON); nothing is traced when not set',
+    example: 'http://localhost:4318',
+    parse: url('http:', 'https:'),
+    default: undefined as string | undefined,
+    secret: true,
+  }),
+  otlpHeaders: setting({
+    env: 'OTEL_EXPORTER_OTLP_HEADERS',
+    help: 'headers (name=value, comma-separated) for the collector of traces',
+    example: 'x-api-key=abc',
+    parse: list,
+    default: [] as string[],
+    secret: true,
+  }),
+  otelServiceName: setting({
+    env: 'OTEL_SERVICE_NAME',
+    help: 'the name under which traces appear',
+    example: 'mcp-aggregator',
+    parse: text,
+    default: 'mcp-aggregator',
+  }),
   embeddingsUrl: setting({
     env: 'MCP_AGGREGATOR_EMBEDDINGS_URL',
     help: 'an OpenAI-compatible service for embeddings instead of the embedded table',
@@ -319,6 +363,13 @@ export const settings = {
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
     default: 'info' as 'debug' | 'info' | 'warn' | 'error' | 'silent',
   }),
+  logFormat: setting({
+    env: 'MCP_AGGREGATOR_LOG_FORMAT',
+    help: 'json, text, or auto: text on a terminal and JSON elsewhere',
+    example: 'json',
+    parse: oneOf('auto', 'json', 'text'),
+    default: 'auto' as 'auto' | 'json' | 'text',
+  }),
 };
 
 type Settings = typeof settings;
@@ -369,6 +420,24 @@ function contradictions(config: Config): string[] {
     );
   }
   return problems;
+}
+
+/** What must never be shown: the secrets as they were given, and the passwords inside of URLs. */
+export function secretValues(config: Config): string[] {
+  return (Object.entries(settings) as [SettingName, Setting<unknown>][]).flatMap(([name, { secret }]) => {
+    const value = config[name];
+    if (secret === undefined || value === undefined) return [];
+    if (Buffer.isBuffer(value)) return [value.toString('base64'), value.toString('base64url'), value.toString('hex')];
+    const texts = Array.isArray(value)
+      ? value.flatMap((entry) => [entry, entry.slice(entry.indexOf('=') + 1)])
+      : [String(value)];
+    return texts.flatMap((text) => {
+      if (!URL.canParse(text)) return [text];
+      // The address itself is no secret.
+      const { password } = new URL(text);
+      return password === '' ? [] : [password, decodeURIComponent(password)];
+    });
+  });
 }
 
 export function isLoopback(host: string): boolean {

@@ -1,11 +1,31 @@
+/** One line per event: JSON for machines, text for a terminal. Secrets are kept out by path and by value. */
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
 export type { Logger };
 
-/** Wherever one of these stands in a log record, its value never does. */
-const secretPaths = ['authorization', 'token', 'headers', 'env', 'password', 'secret', 'apiKey', 'connection_config'];
+export interface LogOptions {
+  /** `auto`: text where stderr is a terminal. */
+  format?: 'auto' | 'json' | 'text';
+  destination?: DestinationStream;
+  /** The last thing that happens to a line: hides the values of secrets that are known, wherever they stand. */
+  mask?: (line: string) => string;
+}
 
-export function createLog(level: string, destination: DestinationStream = pino.destination(2)): Logger {
+/** Wherever one of these stands in a log record, its value never does. */
+const secretPaths = [
+  ...['authorization', 'Authorization', 'cookie', 'headers', 'env', 'connection_config', 'credentials'],
+  ...['token', 'adminToken', 'password', 'secret', 'apiKey', 'api_key', 'credentialKey', 'credentialKeyPrevious'],
+  ...['databaseUrl', 'redisUrl', 'qdrantUrl', 'anthropicApiKey', 'embeddingsApiKey', 'otlpHeaders'],
+];
+
+export function createLog(level: string, options: LogOptions = {}): Logger {
+  const { format = 'auto', mask, destination = pino.destination({ dest: 2, sync: true }) } = options;
+  const asText = format === 'text' || (format === 'auto' && options.destination === undefined && process.stderr.isTTY);
+  const colours = asText && process.stderr.isTTY === true;
+  const write = (line: string) => {
+    const shown = asText ? toText(line, colours) : line;
+    destination.write(mask === undefined ? shown : mask(shown));
+  };
   return pino(
     {
       level,
@@ -13,10 +33,39 @@ export function createLog(level: string, destination: DestinationStream = pino.d
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: {
-        paths: secretPaths.flatMap((path) => [path, `*.${path}`, `*.*.${path}`]),
+        paths: secretPaths.flatMap((path) => [path, `*.${path}`, `*.*.${path}`, `*.*.*.${path}`]),
         censor: '***',
       },
     },
-    destination,
+    mask === undefined && !asText ? destination : { write },
   );
+}
+
+const colourOf: Record<string, string> = { debug: '\x1b[2m', info: '\x1b[32m', warn: '\x1b[33m', error: '\x1b[31m' };
+const plain = '\x1b[0m';
+
+/** `12:01:02.345 WARN  health check  server=github reason="no answer"`, errors with their stack below. */
+export function toText(line: string, colours = false): string {
+  const { time, level, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const label = String(level).toUpperCase().padEnd(5);
+  const shown = colours ? `${colourOf[String(level)] ?? ''}${label}${plain}` : label;
+  const rest = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(value)}`);
+  const stack =
+    isRecord(err) && typeof err.stack === 'string' ? `\n  ${printable(err.stack.replaceAll('\n', '\n  '))}` : '';
+  return `${String(time).slice(11, 23)} ${shown} ${[printable(String(msg ?? '')), ...rest].join('  ')}${stack}\n`;
+}
+
+function fieldText(value: unknown): string {
+  if (typeof value === 'string' && /^[\w./:@+-]+$/.test(value)) return value;
+  return JSON.stringify(value);
+}
+
+/** What a server wrote could otherwise move the cursor or forge lines on the reader's terminal. */
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '�');
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }

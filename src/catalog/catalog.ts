@@ -57,6 +57,8 @@ export interface Catalog {
   refresh(serverId: string, which?: readonly Kind[]): Promise<void>;
   /** The same with nobody waiting: a failure goes into the server's history. */
   refreshInBackground(serverId: string, which?: readonly Kind[]): void;
+  /** How long a client may keep a list, as the spec merges it over servers. */
+  cacheHints(servers: Iterable<Server>, kind: Kind): { ttlMs: number; cacheScope: 'public' | 'private' };
   /** The stored tools were changed by somebody else (classification). */
   replaceTools(tools: readonly ToolRow[]): void;
   close(): Promise<void>;
@@ -84,6 +86,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   const items = new Map<string, Record<ServerItemKind, { key: string; definition: JsonObject }[]>>();
   const refreshing = new Map<string, { done: Promise<void>; again?: Set<Kind> }>();
   const debounced = new Map<string, { kinds: Set<Kind>; timer: NodeJS.Timeout }>();
+  const hints = new Map<string, { expires: number; public: boolean }>();
   const closed = new AbortController();
   let lastSync: string | null = null;
   let version = 0;
@@ -168,7 +171,9 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
         failure ??= { error };
       }
     }
-    if (changed.tools || changed.prompts || changed.resources) events.emit('catalog.changed', changed);
+    if (changed.tools || changed.prompts || changed.resources) {
+      events.emit('catalog.changed', { ...changed, server_id: serverId });
+    }
     if (failure !== undefined) throw failure.error;
     registry.noteDiscovery(serverId, null);
     lastSync = new Date().toISOString();
@@ -181,6 +186,10 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
     if (listing.skipped > 0)
       log.warn({ server: server.name, kind, skipped: listing.skipped }, 'entries without a name');
+    hints.set(`${server.id} ${kind}`, {
+      expires: Date.now() + (listing.ttlMs ?? 0),
+      public: listing.cacheScope === 'public',
+    });
     if (kind === 'tool') return await storeTools(server, listing.items);
     if (!(await replaceServerItems(db, server.id, kind, listing.items))) return false;
     itemsOf(server.id)[kind] = listing.items;
@@ -254,7 +263,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       if (status === 'CONNECTED' && previous === 'CONNECTING') refreshInBackground(id);
       const listedNow = status === 'CONNECTED' || status === 'DEGRADED';
       const listedBefore = previous === 'CONNECTED' || previous === 'DEGRADED';
-      if (listedNow !== listedBefore) events.emit('catalog.changed', allKinds);
+      if (listedNow !== listedBefore) events.emit('catalog.changed', { ...allKinds, server_id: id });
     }),
     events.on('server.registered', () => {
       snapshot = build();
@@ -263,7 +272,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       tools.delete(id);
       items.delete(id);
       snapshot = build();
-      events.emit('catalog.changed', allKinds);
+      events.emit('catalog.changed', { ...allKinds, server_id: id });
     }),
     events.on('server.lists_changed', ({ server_id: id, kinds }) => refreshSoon(id, kinds as Kind[])),
   ];
@@ -276,6 +285,16 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       return lastSync;
     },
     isListed: (server) => pool.open(server).listed,
+    cacheHints(servers, kind) {
+      let ttlMs = Number.POSITIVE_INFINITY;
+      let isPublic = true;
+      for (const { id } of servers) {
+        const hint = hints.get(`${id} ${kind}`);
+        ttlMs = Math.min(ttlMs, Math.max(0, (hint?.expires ?? 0) - Date.now()));
+        isPublic &&= hint?.public === true;
+      }
+      return { ttlMs: Number.isFinite(ttlMs) ? ttlMs : 0, cacheScope: isPublic ? 'public' : 'private' };
+    },
     refresh,
     refreshInBackground,
     replaceTools(rows) {

@@ -5,6 +5,7 @@ import { ValidationError } from '../errors.ts';
 import { toProblems } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Role } from '../store/schema.ts';
+import type { TraceContext } from '../tracing.ts';
 
 export interface RouteContext<Params, Query, Body> {
   params: Params;
@@ -12,6 +13,12 @@ export interface RouteContext<Params, Query, Body> {
   body: Body;
   principal: Principal;
   address: string;
+  /** The client's `x-request-id`, or ours: it ties the answer to the log. */
+  requestId: string;
+  /** The span of this request, as the parent of what the handler does. */
+  trace: TraceContext | undefined;
+  /** Adds to the request's line in the log. */
+  note(fields: Record<string, unknown>): void;
   /** Aborts when the client goes away before it has its answer. */
   signal: AbortSignal;
   /** Aborts when the aggregator shuts down: endless answers end then. */

@@ -1,4 +1,6 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
+
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,8 +8,11 @@ import { type FastifyError, type FastifyInstance, type FastifyReply, type Fastif
 import { type Config, isLoopback } from '../config.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Authenticator, Principal } from '../security/auth.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
+import type { Secrets } from '../security/secrets.ts';
+import { type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { describeApi } from './openapi.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
 
@@ -17,6 +22,9 @@ export interface HttpDependencies {
   authenticator: Authenticator;
   routes: readonly AnyRoute[];
   version: string;
+  secrets: Secrets;
+  metrics: Metrics;
+  tracer: Tracer;
   /** Takes the paths that are not REST (MCP, pages); true when it took the request. */
   raw?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
@@ -29,15 +37,17 @@ export interface HttpServer {
 const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
-  const { config, log, authenticator, routes } = deps;
+  const { config, log, authenticator, routes, metrics, tracer } = deps;
   const closing = new AbortController();
   const unanswered = new Set<ServerResponse>();
+  const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
   let boundPort = config.port;
 
   const app: FastifyInstance = fastify({
     loggerInstance: undefined,
     logger: false,
     bodyLimit: config.maxBodyBytes,
+    genReqId: requestIdOf,
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
@@ -49,11 +59,18 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => done(null, text));
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));
+  app.setErrorHandler((error, request, reply) => {
+    const notes = inProgress.get(request);
+    if (notes !== undefined) notes.error = error;
+    return sendError(error, reply, deps.secrets);
+  });
   app.setNotFoundHandler((request) => {
     throw new AppError('NOT_FOUND', `There is nothing at ${request.method} ${request.url.split('?')[0]}`);
   });
   app.addHook('onRequest', async (request, reply) => {
+    const parent = traceOf(request.headers);
+    inProgress.set(request, { fields: {}, startedAt: performance.now(), parent, trace: tracer.child(parent) });
+    reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     if (closing.signal.aborted) {
       reply.header('connection', 'close');
@@ -69,6 +86,11 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     }
   });
 
+  app.addHook('onResponse', async (request, reply) => {
+    const notes = inProgress.get(request);
+    if (notes !== undefined) conclude(request, reply.statusCode, notes);
+  });
+
   for (const definition of routes) mount(definition);
   const document = describeApi(routes, deps.version);
   app.get('/openapi.json', async (request) => {
@@ -82,6 +104,9 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       url: definition.path.replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
         const principal = identify(definition.role, request);
+        const notes = inProgress.get(request);
+        const note = (more: Record<string, unknown>) => void Object.assign(notes?.fields ?? {}, more);
+        if (principal !== nobody) note({ principal: principal.name });
         const gone = new AbortController();
         reply.raw.on('close', () => {
           if (!reply.raw.writableFinished) gone.abort();
@@ -92,6 +117,9 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
           body: parse(definition.body, definition.body === undefined ? undefined : jsonBody(request), 'body'),
           principal,
           address: request.ip,
+          requestId: request.id,
+          trace: notes?.trace,
+          note,
           signal: gone.signal,
           closing: closing.signal,
           request,
@@ -110,6 +138,35 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     });
     requireRole(principal, role);
     return principal;
+  }
+
+  /** One line, one measurement and one span per request. */
+  function conclude(request: FastifyRequest, status: number, notes: RequestNotes): void {
+    const { fields, startedAt, parent, trace, error } = notes;
+    const endedAt = performance.now();
+    const { method } = request;
+    const route = request.routeOptions.url ?? 'unmatched';
+    metrics.onRequest(method, route, status, endedAt - startedAt);
+    const line = {
+      request_id: request.id,
+      method,
+      path: request.url.split('?')[0],
+      status,
+      duration_ms: Math.round((endedAt - startedAt) * 1_000) / 1_000,
+      ip: request.ip,
+      ...fields,
+      ...(trace === undefined ? {} : { trace_id: trace.traceId }),
+      ...(error instanceof AppError ? { error_code: error.code } : {}),
+      ...(status === 500 ? { err: error } : {}),
+    };
+    if (status === 500) log.error(line, 'request failed');
+    else if (probes.has(route)) log.debug(line, 'request');
+    else log.info(line, 'request');
+    if (!tracer.enabled) return;
+    const attributes = { 'http.request.method': method, 'http.route': route, 'http.response.status_code': status };
+    const failure = status >= 500 ? (error ?? new Error('failed')) : undefined;
+    const name = `${method} ${route}`;
+    tracer.record({ name, kind: 'server', context: trace, parent, startedAt, endedAt, attributes, error: failure });
   }
 
   return {
@@ -131,6 +188,24 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       await app.close();
     },
   };
+}
+
+interface RequestNotes {
+  fields: Record<string, unknown>;
+  startedAt: number;
+  parent: TraceContext | undefined;
+  trace: TraceContext | undefined;
+  error?: unknown;
+}
+
+/** Asked every few seconds by machines: a line each time would bury the rest. */
+const probes = new Set(['/metrics', '/api/v1/aggregator/health']);
+const requestIdPattern = /^[\w.:/+=-]{1,128}$/;
+
+/** A client's own id is kept where it can't forge anything in a log. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
 }
 
 function rawFirst(
@@ -199,11 +274,10 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
   };
 }
 
-function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): FastifyReply {
+function sendError(error: unknown, reply: FastifyReply, secrets: Secrets): FastifyReply {
   const { status, body, retryAfterSeconds } = toErrorAnswer(error);
-  if (status === 500)
-    log.error({ err: error, method: request.method, path: request.url.split('?')[0] }, 'request failed');
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   if (status === 401) reply.header('www-authenticate', 'Bearer realm="mcp-aggregator"');
-  return reply.status(status).send(body);
+  // A server's error may quote the credentials that it was given.
+  return reply.status(status).send(secrets.maskJson(body));
 }

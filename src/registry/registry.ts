@@ -8,6 +8,7 @@ import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import type { Vault } from '../security/credentials.ts';
 import { collectSecrets, createMask, maskConfig } from '../security/mask.ts';
+import { createSecrets, type Secrets } from '../security/secrets.ts';
 import { substituteVariables } from '../security/variables.ts';
 import type { Database } from '../store/database.ts';
 import { insertHistory } from '../store/history.ts';
@@ -87,10 +88,11 @@ export interface RegistryDependencies {
   events: Events;
   log: Logger;
   config: Config;
+  secrets?: Secrets;
 }
 
 export async function createRegistry(deps: RegistryDependencies): Promise<Registry> {
-  const { db, vault, events, log, config } = deps;
+  const { db, vault, events, log, config, secrets = createSecrets() } = deps;
   const servers = new Map<string, Server>();
   let writing: Promise<unknown> = Promise.resolve();
 
@@ -121,7 +123,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   }
 
   function record(id: string, eventType: string, details: JsonObject): void {
-    write(() => insertHistory(db, { server_id: id, event_type: eventType, details }));
+    write(() => insertHistory(db, { server_id: id, event_type: eventType, details: secrets.maskJson(details) }));
   }
 
   return {
@@ -187,6 +189,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       await writing;
       await deleteServer(db, id);
       servers.delete(id);
+      secrets.forget(id);
       events.emit('server.removed', { server_id: id, name: server.name });
     },
 
@@ -212,7 +215,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const patch: RowPatch = { status: next.status };
       if (next.status === 'CONNECTED') Object.assign(patch, { error_message: null });
       if (event === 'connect_succeeded') patch.connected_at = new Date().toISOString();
-      if (note.error !== undefined) patch.error_message = note.error;
+      if (note.error !== undefined) patch.error_message = secrets.mask(note.error);
       if (event === 'disconnected') patch.error_message = null;
       if (note.stderr !== undefined) patch.stderr_tail = note.stderr.join('\n');
       change(server, patch);
@@ -251,10 +254,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const url = value.url ?? value.base_url;
       const problem = typeof url === 'string' ? urlProblem(url) : undefined;
       if (problem !== undefined) throw new AppError('SERVER_CONNECTION_FAILED', `the server's URL ${problem}`);
-      return {
-        connection: { ...stored, connection_config: value } as Connection,
-        mask: createMask(collectSecrets(value)),
-      };
+      const values = collectSecrets(value);
+      secrets.learn(id, values);
+      return { connection: { ...stored, connection_config: value } as Connection, mask: createMask(values) };
     },
 
     maskedConfig: (id) => maskConfig(openConnection(id).connection_config),

@@ -12,8 +12,9 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
+import { carryTrace, noTracer, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { HttpProblem } from '../upstream/http.ts';
-import { brief, type Link, type SessionOwner } from '../upstream/link.ts';
+import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
 import { parameterHeaders } from './parameter-headers.ts';
@@ -21,6 +22,9 @@ import { parameterHeaders } from './parameter-headers.ts';
 export interface Caller {
   principal: Principal;
   address: string | null;
+  requestId?: string;
+  /** The span that the call belongs to. */
+  trace?: TraceContext;
   client?: ClientIdentity;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
@@ -41,9 +45,12 @@ export type Outcome =
 export interface CallReport {
   server: string;
   tool: string;
+  principal: string;
+  requestId?: string;
   outcome: Outcome;
   routingMs: number;
-  executionMs: number;
+  /** Undefined where the call never reached the server. */
+  executionMs?: number;
 }
 
 export interface CallResult {
@@ -63,6 +70,11 @@ export interface Router {
     exchange?: RelayExchange,
   ): Promise<JsonObject>;
   callTool(tool: CatalogTool, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<CallResult>;
+  /** Tells the server that somebody wants to hear of changes; the function that ends it. */
+  subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>>;
+  /** An MCP client went away: the sessions that only it used end. */
+  release(ownerKey: string): Promise<void>;
+  tell(ownerKey: string, method: string, params: JsonObject): void;
   /** Calls in progress, all servers together. */
   readonly active: number;
 }
@@ -73,11 +85,12 @@ export interface RouterDependencies {
   catalog: Catalog;
   audit: Audit;
   events: Events;
+  tracer?: Tracer;
   onCall?: (report: CallReport) => void;
 }
 
 export function createRouter(deps: RouterDependencies): Router {
-  const { config, pool, audit, events } = deps;
+  const { config, pool, audit, events, tracer = noTracer } = deps;
   let active = 0;
 
   async function relay(
@@ -86,7 +99,41 @@ export function createRouter(deps: RouterDependencies): Router {
     params: JsonObject,
     caller: Caller,
     exchange: RelayExchange = {},
-    timing?: { acquiredAt: number },
+    timing: { acquiredAt?: number } = {},
+  ): Promise<JsonObject> {
+    const parent = caller.trace ?? traceOf({}, params);
+    const hop = tracer.child(parent);
+    if (!tracer.enabled) return await send(server, method, carryTrace(params, hop), caller, exchange, timing);
+    const startedAt = performance.now();
+    let error: unknown;
+    try {
+      return await send(server, method, carryTrace(params, hop), caller, exchange, timing);
+    } catch (caught) {
+      error = caught;
+      throw caught;
+    } finally {
+      const endedAt = performance.now();
+      const acquiredAt = timing.acquiredAt ?? endedAt;
+      const attributes = {
+        'mcp.method.name': method,
+        'mcp_aggregator.server': server.name,
+        'gen_ai.tool.name': typeof params.name === 'string' ? params.name : undefined,
+        'error.type': error instanceof AppError ? error.code : undefined,
+      };
+      const routing = { name: 'route', kind: 'internal', context: tracer.child(parent) } as const;
+      tracer.record({ ...routing, parent, startedAt, endedAt: acquiredAt, attributes });
+      const name = `${method} ${server.name}`;
+      tracer.record({ name, kind: 'client', context: hop, parent, startedAt: acquiredAt, endedAt, attributes, error });
+    }
+  }
+
+  async function send(
+    server: Server,
+    method: string,
+    params: JsonObject,
+    caller: Caller,
+    exchange: RelayExchange,
+    timing: { acquiredAt?: number },
   ): Promise<JsonObject> {
     const link = pool.open(server);
     await link.gate.enter(exchange.signal);
@@ -94,7 +141,7 @@ export function createRouter(deps: RouterDependencies): Router {
     const deadline = createDeadline(link, config, exchange);
     try {
       let session = await link.session(caller.owner, deadline.signal);
-      if (timing !== undefined) timing.acquiredAt = performance.now();
+      timing.acquiredAt = performance.now();
       const started = new Date().toISOString();
       try {
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
@@ -131,7 +178,7 @@ export function createRouter(deps: RouterDependencies): Router {
   ): Promise<CallResult> {
     const { server, row } = tool;
     const started = performance.now();
-    const timing = { acquiredAt: started };
+    const timing: { acquiredAt?: number } = {};
     const call = {
       call_id: randomUUID(),
       server_id: server.id,
@@ -157,8 +204,8 @@ export function createRouter(deps: RouterDependencies): Router {
         ...(server.lifecycle.status === 'DEGRADED'
           ? { warning: `Server ${server.name} is DEGRADED: ${server.error_message}` }
           : {}),
-        routingMs: timing.acquiredAt - started,
-        executionMs: performance.now() - timing.acquiredAt,
+        routingMs: (timing.acquiredAt ?? started) - started,
+        executionMs: performance.now() - (timing.acquiredAt ?? started),
       };
     } catch (error) {
       outcome = outcomeOf(error);
@@ -178,16 +225,31 @@ export function createRouter(deps: RouterDependencies): Router {
       deps.onCall?.({
         server: server.name,
         tool: row.name,
+        principal: caller.principal.name,
+        requestId: caller.requestId,
         outcome,
-        routingMs: timing.acquiredAt - started,
-        executionMs: ended - timing.acquiredAt,
+        routingMs: (timing.acquiredAt ?? ended) - started,
+        executionMs: timing.acquiredAt === undefined ? undefined : ended - timing.acquiredAt,
       });
     }
+  }
+
+  async function subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>> {
+    if (caller.owner !== undefined && wantsOwnSession(server)) {
+      await relay(server, 'resources/subscribe', { uri }, caller);
+      return async () => void (await relay(server, 'resources/unsubscribe', { uri }, caller));
+    }
+    const { watch } = pool.open(server);
+    await watch.subscribe(uri);
+    return () => watch.unsubscribe(uri);
   }
 
   return {
     relay,
     callTool,
+    subscribe,
+    release: (ownerKey) => pool.release(ownerKey),
+    tell: (ownerKey, method, params) => pool.tell(ownerKey, method, params),
     get active() {
       return active;
     },
@@ -234,6 +296,7 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
         exchange.onRequest === undefined
           ? undefined
           : async (method, params, signal) => {
+              link.noteAsked();
               // While a person is being asked, the server is not the one who is slow.
               clearTimeout(timer);
               try {

@@ -1,6 +1,17 @@
-import { type AuditFilter, findAudit, insertAuditBatch, type NewAudit } from '../store/audit.ts';
+import { describe } from '../errors.ts';
+import {
+  type AuditFilter,
+  type AuditRecord,
+  deleteAuditBefore,
+  findAudit,
+  findAuditAfter,
+  insertAuditBatch,
+  type NewAudit,
+  resealAuditEnds,
+} from '../store/audit.ts';
 import type { Database } from '../store/database.ts';
 import type { AuditRow, JsonObject } from '../store/schema.ts';
+import { type AuditKeys, type AuditVerdict, createAuditSeal, verifyAudit } from './audit-chain.ts';
 
 export interface AuditEntry {
   event: string;
@@ -17,26 +28,45 @@ export interface Audit {
   record(entry: AuditEntry): void;
   /** For admin acts: resolves once the record is stored, after everything recorded before it. */
   recordNow(entry: AuditEntry): Promise<void>;
-  find(filter: AuditFilter): Promise<AuditRow[]>;
+  find(filter: AuditFilter): Promise<AuditRecord[]>;
+  /** Every record with its seal, the oldest first. */
+  export(range?: { since?: string; until?: string }): AsyncGenerator<AuditRow>;
+  /** Finds the first record that was changed, removed or inserted. */
+  verify(): Promise<AuditVerdict>;
+  /** Removes what is older than the retention, and records that. */
+  prune(): Promise<number>;
+  /** Not stored yet, and lost since the start. */
+  readonly backlog: { waiting: number; dropped: number };
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface AuditOptions {
+  keys: AuditKeys;
   flushEveryMs?: number;
   /** Records held while the database does not take them; beyond, records are dropped and counted. */
   capacity?: number;
+  /** 0 keeps records for ever. */
+  retentionDays?: number;
+  /** Hides secrets in what others say of themselves. */
+  mask?: <T>(value: T) => T;
   /** Told when a flush failed; what was not stored is tried again with the next one. */
   onError?: (error: unknown) => void;
 }
 
-export function createAudit(
-  db: Database,
-  { flushEveryMs = 250, capacity = 10_000, onError = () => {} }: AuditOptions = {},
-): Audit {
-  const waiting: NewAudit[] = [];
+const dayMs = 86_400_000;
+const pruneEveryMs = dayMs / 24;
+const exportPage = 1_000;
+
+export function createAudit(db: Database, options: AuditOptions): Audit {
+  const { flushEveryMs = 250, capacity = 10_000, retentionDays = 0, onError = () => {}, mask } = options;
+  const seal = createAuditSeal(options.keys);
+  const waiting: AuditEntry[] = [];
+  let unreported = 0;
   let dropped = 0;
-  let writing = Promise.resolve();
+  // The ends may still be signed with the key before this one, which will be taken away.
+  let writing: Promise<void> =
+    options.keys.previous === undefined ? Promise.resolve() : resealAuditEnds(db, seal).catch(onError);
 
   /** One write at a time, in the order of recording. */
   function flush(): Promise<void> {
@@ -46,47 +76,106 @@ export function createAudit(
   }
 
   async function write(): Promise<void> {
-    if (waiting.length === 0 && dropped === 0) return;
+    if (waiting.length === 0 && unreported === 0) return;
     const batch = waiting.slice();
-    const lost = dropped;
-    const entries =
-      lost === 0 ? batch : [...batch, toRow({ event: 'audit.overflow', actor: 'system', details: { lost } })];
-    await insertAuditBatch(db, entries);
+    const lost = unreported;
+    const entries = batch.map(toStored);
+    if (lost > 0) entries.push(toStored(stamped({ event: 'audit.overflow', actor: 'system', details: { lost } })));
+    await insertAuditBatch(db, entries, seal);
     waiting.splice(0, batch.length);
-    dropped -= lost;
+    unreported -= lost;
   }
 
-  const timer = setInterval(() => flush().catch(onError), flushEveryMs).unref();
+  function toStored(entry: AuditEntry): NewAudit {
+    const row = toRow(entry);
+    return mask === undefined ? row : { ...row, details: mask(row.details) };
+  }
+
+  async function recordNow(entry: AuditEntry): Promise<void> {
+    waiting.push(stamped(entry));
+    await flush();
+  }
+
+  async function prune(): Promise<number> {
+    if (retentionDays === 0) return 0;
+    const before = new Date(Date.now() - retentionDays * dayMs).toISOString();
+    const removed = await deleteAuditBefore(db, before, seal);
+    if (removed > 0) await recordNow({ event: 'audit.pruned', actor: 'system', details: { removed, before } });
+    return removed;
+  }
+
+  const timers = [setInterval(() => flush().catch(onError), flushEveryMs).unref()];
+  if (retentionDays > 0) {
+    timers.push(setInterval(() => prune().catch(onError), pruneEveryMs).unref());
+    prune().catch(onError);
+  }
 
   return {
     record(entry) {
-      if (waiting.length < capacity) waiting.push(toRow(entry));
-      else dropped += 1;
+      if (waiting.length < capacity) {
+        waiting.push(stamped(entry));
+        return;
+      }
+      unreported += 1;
+      dropped += 1;
     },
-    async recordNow(entry) {
-      waiting.push(toRow(entry));
-      await flush();
-    },
+    recordNow,
     async find(filter) {
       await flush();
       return findAudit(db, filter);
     },
+    async *export({ since = '', until = '9999' } = {}) {
+      await flush();
+      for (let id = 0; ; ) {
+        const page = await findAuditAfter(db, id, exportPage);
+        yield* page.filter((row) => row.timestamp >= since && row.timestamp < until);
+        id = page.at(-1)?.id ?? id;
+        if (page.length < exportPage) return;
+      }
+    },
+    async verify() {
+      await flush();
+      return await verifyAudit(db, seal);
+    },
+    prune,
+    get backlog() {
+      return { waiting: waiting.length, dropped };
+    },
     flush,
     async close() {
-      clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
       await flush();
     },
   };
 }
 
+function stamped(entry: AuditEntry): AuditEntry {
+  return entry.timestamp === undefined ? { ...entry, timestamp: new Date().toISOString() } : entry;
+}
+
+/** Exactly what a reader will get back, because the hash is over it: both engines change some texts and times. */
 function toRow(entry: AuditEntry): NewAudit {
   return {
-    timestamp: entry.timestamp ?? new Date().toISOString(),
-    event: entry.event,
-    actor: entry.actor,
-    ip_address: entry.ip_address ?? null,
-    server_id: entry.server_id ?? null,
-    server_name: entry.server_name ?? null,
-    details: entry.details ?? null,
+    timestamp: new Date(entry.timestamp ?? Date.now()).toISOString(),
+    event: storable(entry.event),
+    actor: storable(entry.actor),
+    ip_address: entry.ip_address == null ? null : storable(entry.ip_address),
+    server_id: entry.server_id == null ? null : storable(entry.server_id),
+    server_name: entry.server_name == null ? null : storable(entry.server_name),
+    details: entry.details == null ? null : plain(entry.details),
   };
+}
+
+/** PostgreSQL refuses NUL in a text, and a lone half of a surrogate pair can't be stored by either engine. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+/** One record that can't be written must not keep all the others waiting behind it. */
+function plain(details: JsonObject): JsonObject {
+  try {
+    return JSON.parse(JSON.stringify(details));
+  } catch (error) {
+    return { unserialisable: describe(error) };
+  }
 }

@@ -1,18 +1,127 @@
+import type { Transaction } from 'kysely';
 import { batches } from './batches.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { AuditRow } from './schema.ts';
+import type { AuditRow, Schema } from './schema.ts';
+import { findSetting, upsertSetting } from './settings.ts';
 import { lockedTransaction } from './transaction.ts';
 
-export type NewAudit = Omit<AuditRow, 'id'>;
+export type NewAudit = Omit<AuditRow, 'id' | 'seq' | 'hash'>;
+/** As lists show it; the seal is for verifying and for exports. */
+export type AuditRecord = Omit<AuditRow, 'seq' | 'hash'>;
 
-/** The only place that writes audit records: all or none of a batch, in the order given, one writer at a time. */
-export function insertAuditBatch(db: Database, entries: readonly NewAudit[]): Promise<void> {
+/** A place in the chain: the number and the hash of the record that stands there. */
+export interface ChainPlace {
+  seq: number;
+  hash: string;
+}
+
+/** How records are sealed; the keys are not known here. */
+export interface AuditSeal {
+  next(previous: ChainPlace, entry: NewAudit): ChainPlace;
+  /** A place as it is stored, signed, so that nobody without the key can move it. */
+  sign(place: ChainPlace): unknown;
+  /** Undefined when the signature is not ours. */
+  read(stored: unknown): ChainPlace | undefined;
+}
+
+export const chainStart: ChainPlace = { seq: 0, hash: '' };
+/** The newest record of the chain: without it a missing tail could not be told from an early end. */
+const headKey = 'audit.head';
+/** The last record that retention removed: the chain is verified from here. */
+const anchorKey = 'audit.anchor';
+
+/**
+ * The only place that writes audit records: all or none of a batch, in the order given, one writer at a time among all
+ * replicas, each record sealed to the one before.
+ */
+export function insertAuditBatch(db: Database, entries: readonly NewAudit[], seal: AuditSeal): Promise<void> {
+  if (entries.length === 0) return Promise.resolve();
   return lockedTransaction(db, 'audit', async (transaction) => {
-    for (const batch of batches(entries)) {
+    let { place, lost } = await findHead(db, transaction, seal);
+    // The chain goes on from what is there, and says for ever that its head could not be trusted here.
+    const all = lost ? [headLost(place), ...entries] : entries;
+    const sealed = all.map((entry) => {
+      place = seal.next(place, entry);
+      return { ...entry, ...place };
+    });
+    for (const batch of batches(sealed)) {
       await transaction.insertInto('audit').values(batch.map(toColumns)).execute();
     }
+    await upsertSetting({ ...db, kysely: transaction }, headKey, seal.sign(place));
   });
+}
+
+/** The event that tells a verifier that the signed head was missing or forged when the next record was written. */
+export const headLostEvent = 'audit.head_lost';
+
+function headLost({ seq }: ChainPlace): NewAudit {
+  const nobody = { ip_address: null, server_id: null, server_name: null };
+  const timestamp = new Date().toISOString();
+  return { timestamp, event: headLostEvent, actor: 'system', ...nobody, details: { continued_after: seq } };
+}
+
+async function findHead(db: Database, transaction: Transaction<Schema>, seal: AuditSeal) {
+  const stored = await findSetting({ ...db, kysely: transaction }, headKey);
+  const head = seal.read(stored);
+  if (head !== undefined) return { place: head, lost: false };
+  const newest = await transaction
+    .selectFrom('audit')
+    .select(['seq', 'hash'])
+    .where('seq', 'is not', null)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const place = newest === undefined ? chainStart : { seq: newest.seq ?? 0, hash: newest.hash ?? '' };
+  return { place, lost: stored !== undefined || newest !== undefined };
+}
+
+/** The signed ends of the chain as they are stored. */
+export async function findAuditEnds(db: Database): Promise<{ head: unknown; anchor: unknown }> {
+  return { head: await findSetting(db, headKey), anchor: await findSetting(db, anchorKey) };
+}
+
+/** Signs both ends anew, after a change of the key. */
+export function resealAuditEnds(db: Database, seal: AuditSeal): Promise<void> {
+  return lockedTransaction(db, 'audit', async (transaction) => {
+    const inside = { ...db, kysely: transaction };
+    for (const key of [headKey, anchorKey]) {
+      const place = seal.read(await findSetting(inside, key));
+      if (place !== undefined) await upsertSetting(inside, key, seal.sign(place));
+    }
+  });
+}
+
+/** Removes the beginning of the chain up to the first record that is not older; how many records went. */
+export function deleteAuditBefore(db: Database, time: string, seal: AuditSeal): Promise<number> {
+  return lockedTransaction(db, 'audit', async (transaction) => {
+    const { place: head, lost } = await findHead(db, transaction, seal);
+    if (lost) return 0;
+    const firstKept = await transaction
+      .selectFrom('audit')
+      .select((eb) => eb.fn.min('seq').as('seq'))
+      .where('timestamp', '>=', time)
+      .executeTakeFirst();
+    const last = firstKept?.seq == null ? head.seq : firstKept.seq - 1;
+    const anchor = await transaction
+      .selectFrom('audit')
+      .select(['seq', 'hash'])
+      .where('seq', '=', last)
+      .executeTakeFirst();
+    if (anchor?.seq == null || anchor.hash === null) return 0;
+    const { numDeletedRows } = await transaction
+      .deleteFrom('audit')
+      .where((eb) => eb.or([eb('seq', '<=', last), eb.and([eb('seq', 'is', null), eb('timestamp', '<', time)])]))
+      .executeTakeFirst();
+    const inside = { ...db, kysely: transaction };
+    await upsertSetting(inside, anchorKey, seal.sign({ seq: anchor.seq, hash: anchor.hash }));
+    return Number(numDeletedRows);
+  });
+}
+
+/** A page in the order of writing; with what came before the chain first. */
+export function findAuditAfter({ kysely }: Database, id: number, limit: number): Promise<AuditRow[]> {
+  return kysely.selectFrom('audit').selectAll().where('id', '>', id).orderBy('id').limit(limit).execute();
 }
 
 export interface AuditFilter {
@@ -31,8 +140,10 @@ export interface AuditFilter {
 export function findAudit(
   { kysely }: Database,
   { since, until, limit, before, event, actor, server_id, server_name }: AuditFilter,
-): Promise<AuditRow[]> {
-  let query = kysely.selectFrom('audit').selectAll();
+): Promise<AuditRecord[]> {
+  let query = kysely
+    .selectFrom('audit')
+    .select(['id', 'timestamp', 'event', 'actor', 'ip_address', 'server_id', 'server_name', 'details']);
   if (event !== undefined) query = query.where('event', '=', event);
   if (actor !== undefined) query = query.where('actor', '=', actor);
   if (server_id !== undefined) query = query.where('server_id', '=', server_id);

@@ -9,6 +9,8 @@ const jsonColumns = [
   'capabilities',
   'input_schema',
   'definition',
+  'definition_before',
+  'definition_after',
   'skill_ids',
   'skill_confidences',
   'details',

@@ -1,4 +1,4 @@
-import { Kysely, sql } from 'kysely';
+import { Kysely, type LogEvent, sql } from 'kysely';
 import { AppError, describe } from '../errors.ts';
 import { migrate } from './migrate.ts';
 import { createPostgresDialect } from './postgres.ts';
@@ -14,9 +14,20 @@ export interface Database {
   close(): Promise<void>;
 }
 
+export interface DatabaseOptions {
+  url?: string;
+  file?: string;
+  /** Told of every query: how long it took, and whether it failed. */
+  onQuery?: (ms: number, failed: boolean) => void;
+}
+
+type QueryLog = ((event: LogEvent) => void) | undefined;
+
 /** PostgreSQL where a URL is given, otherwise the SQLite file; migrated and ready. */
-export async function openDatabase({ url, file }: { url?: string; file?: string }): Promise<Database> {
-  const database = url !== undefined ? await openPostgres(url) : openSqlite(file ?? ':memory:');
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, file, onQuery } = options;
+  const log = onQuery && ((event: LogEvent) => onQuery(event.queryDurationMillis, event.level === 'error'));
+  const database = url !== undefined ? await openPostgres(url, log) : openSqlite(file ?? ':memory:', log);
   try {
     await migrate(database);
   } catch (error) {
@@ -26,11 +37,11 @@ export async function openDatabase({ url, file }: { url?: string; file?: string 
   return database;
 }
 
-function openSqlite(file: string): Database {
-  return toDatabase(new Kysely<Schema>({ dialect: createSqliteDialect(file) }), 'sqlite');
+function openSqlite(file: string, log: QueryLog): Database {
+  return toDatabase(new Kysely<Schema>({ dialect: createSqliteDialect(file), log }), 'sqlite');
 }
 
-async function openPostgres(url: string): Promise<Database> {
+async function openPostgres(url: string, log: QueryLog): Promise<Database> {
   // The driver's own error for this would carry the URL, password and all.
   if (!URL.canParse(url)) {
     throw new AppError(
@@ -39,7 +50,7 @@ async function openPostgres(url: string): Promise<Database> {
     );
   }
   const database = toDatabase(
-    new Kysely<Schema>({ dialect: createPostgresDialect(url) }).withSchema('mcp'),
+    new Kysely<Schema>({ dialect: createPostgresDialect(url), log }).withSchema('mcp'),
     'postgres',
   );
   try {

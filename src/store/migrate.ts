@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import { AppError } from '../errors.ts';
 import type { Database, Engine } from './database.ts';
 import { initial } from './migrations/001-initial.ts';
+import { auditChain } from './migrations/010-audit-chain.ts';
+import { toolChanges } from './migrations/011-tool-changes.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** What a column type is called on each engine, so that one text of SQL serves both. */
@@ -24,7 +26,7 @@ export interface Migration {
 }
 
 /** In order, never changed once released: a change to the tables is a new entry. */
-const migrations: readonly Migration[] = [initial];
+const migrations: readonly Migration[] = [initial, auditChain, toolChanges];
 
 const columnTypes: Record<Engine, ColumnTypes> = {
   sqlite: {

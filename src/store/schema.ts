@@ -15,6 +15,7 @@ export interface Schema {
   skills: SkillsTable;
   tool_vectors: ToolVectorsTable;
   settings: SettingsTable;
+  tool_changes: ToolChangesTable;
 }
 
 export type JsonObject = Record<string, unknown>;
@@ -128,6 +129,9 @@ interface AuditTable {
   server_id: string | null;
   server_name: string | null;
   details: JsonOrNull<JsonObject>;
+  /** The place in the chain and the seal; null in records from before the chain. */
+  seq: number | null;
+  hash: string | null;
 }
 export type AuditRow = Selectable<AuditTable>;
 
@@ -157,6 +161,25 @@ interface ToolVectorsTable {
   vector: Uint8Array;
 }
 export type ToolVectorRow = Selectable<ToolVectorsTable>;
+
+/** `withdrawn`: the server went back, or changed the tool again. `removed`: the server took the tool away. */
+export type ToolChangeState = 'pending' | 'approved' | 'rejected' | 'withdrawn' | 'removed';
+
+interface ToolChangesTable {
+  id: Generated<number>;
+  server_id: string;
+  /** The server's own name of the tool. */
+  tool: string;
+  definition_before: Json<JsonObject>;
+  definition_after: JsonOrNull<JsonObject>;
+  after_hash: string | null;
+  risk: string;
+  state: ToolChangeState;
+  at: string;
+  decided_at: string | null;
+  decided_by: string | null;
+}
+export type ToolChangeRow = Selectable<ToolChangesTable>;
 
 interface SettingsTable {
   key: string;

@@ -4,7 +4,16 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
-import { isObject, isRequest, isResponse, type JsonObject, type RpcMessage, type RpcRequest } from '../json-rpc.ts';
+import {
+  encodeHeader,
+  isObject,
+  isRequest,
+  isResponse,
+  type JsonObject,
+  namedBy,
+  type RpcMessage,
+  type RpcRequest,
+} from '../json-rpc.ts';
 import {
   answerTo,
   ConnectionLost,
@@ -341,21 +350,4 @@ export function requestHeaders(
     if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name);
   }
   return headers;
-}
-
-/** The parameter that `Mcp-Name` repeats, per method. */
-export const namedBy: Record<string, string> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
-
-/** Header values are visible ASCII; everything else travels as base64 (2026-07-28, Streamable HTTP). */
-export function encodeHeader(value: string): string {
-  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')
-    ? value
-    : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
 }

@@ -59,6 +59,10 @@ export interface Link {
   connect(attempts?: number): void;
   session(owner: SessionOwner | undefined, signal?: AbortSignal): Promise<Session>;
   release(ownerKey: string): Promise<void>;
+  /** Passes a client's notification on to the session that only it uses, if there is one. */
+  tell(ownerKey: string, method: string, params: JsonObject): void;
+  /** The server asked its client something: from now on, clients that can answer get sessions of their own. */
+  noteAsked(): void;
   /** A call found the connection broken: passive evidence that counts at once. Resolves when it is decided. */
   reportLost(session: Session, error: Error): Promise<void>;
   /** Hides the secrets of the server's connection in a text. */
@@ -183,7 +187,10 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     void session.close();
     lostAt = Date.now();
     clearTimeout(graceTimer);
-    graceTimer = setTimeout(() => deps.events.emit('catalog.changed', allKinds), config.listGraceMs).unref();
+    graceTimer = setTimeout(
+      () => deps.events.emit('catalog.changed', { ...allKinds, server_id: server.id }),
+      config.listGraceMs,
+    ).unref();
     registry.apply(server.id, 'connection_lost', { error: explain(error), stderr: output });
   }
 
@@ -394,6 +401,14 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     connect,
     session,
     release,
+    tell(ownerKey, method, params) {
+      // A session that is closing reports its end to the calls on it.
+      void owned
+        .get(ownerKey)
+        ?.session?.notify(method, params)
+        .catch(() => undefined);
+    },
+    noteAsked: () => registry.noteInteractive(server.id),
     async reportLost(session, error) {
       if (session !== shared) return;
       // On HTTP a call has a stream of its own: that it was cut need not mean anything for the others.
@@ -422,7 +437,8 @@ async function showsLife(session: Session): Promise<boolean> {
 
 export const allKinds = { tools: true, prompts: true, resources: true };
 
-function wantsOwnSession(server: Server): boolean {
+/** The server asks its clients questions, so that each needs a session to be asked in. */
+export function wantsOwnSession(server: Server): boolean {
   const mode = server.options.sessions ?? 'auto';
   // A server of the new era asks within the call's own answer, so it needs no session to ask in.
   return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));

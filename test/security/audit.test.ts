@@ -4,6 +4,8 @@ import { createAudit } from '../../src/security/audit.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTestDatabase } from '../support/databases.ts';
 
+const keys = { current: Buffer.alloc(32, 7) };
+
 async function openTestDatabase(t: TestContext): Promise<Database> {
   const { url, file, close } = await createTestDatabase();
   const db = await openDatabase({ url, file });
@@ -15,7 +17,7 @@ async function openTestDatabase(t: TestContext): Promise<Database> {
 }
 
 test('an audit record has the fields of the contract', async (t) => {
-  const audit = createAudit(await openTestDatabase(t));
+  const audit = createAudit(await openTestDatabase(t), { keys });
   t.after(() => audit.close());
   const entry = {
     event: 'server.registered',
@@ -32,12 +34,12 @@ test('an audit record has the fields of the contract', async (t) => {
 
 test('records keep their order, calls and admin acts alike, and closing writes the rest', async (t) => {
   const db = await openTestDatabase(t);
-  const audit = createAudit(db, { flushEveryMs: 60_000 });
+  const audit = createAudit(db, { keys, flushEveryMs: 60_000 });
   for (let n = 0; n < 300; n++) audit.record({ event: 'tool.called', actor: 'a', details: { n } });
   await audit.recordNow({ event: 'server.removed', actor: 'a' });
   audit.record({ event: 'last', actor: 'a' });
   await audit.close();
-  const reader = createAudit(db);
+  const reader = createAudit(db, { keys });
   t.after(() => reader.close());
   const rows = await reader.find({ limit: 1_000 });
   assert.deepEqual(
@@ -51,7 +53,7 @@ test('records keep their order, calls and admin acts alike, and closing writes t
 });
 
 test('records beyond the capacity are counted and the loss is itself recorded', async (t) => {
-  const audit = createAudit(await openTestDatabase(t), { capacity: 2, flushEveryMs: 60_000 });
+  const audit = createAudit(await openTestDatabase(t), { keys, capacity: 2, flushEveryMs: 60_000 });
   t.after(() => audit.close());
   for (let n = 0; n < 5; n++) audit.record({ event: 'tool.called', actor: 'a' });
   const rows = await audit.find({ limit: 10 });
@@ -68,7 +70,7 @@ test('records beyond the capacity are counted and the loss is itself recorded', 
 test('a database that fails is reported, recording goes on, and an admin act says so', async (t) => {
   const { promise: reported, resolve } = Promise.withResolvers<unknown>();
   const db = await openTestDatabase(t);
-  const audit = createAudit(db, { flushEveryMs: 5, onError: resolve });
+  const audit = createAudit(db, { keys, flushEveryMs: 5, onError: resolve });
   await db.kysely.schema.dropTable('audit').execute();
   audit.record({ event: 'tool.called', actor: 'a' });
   assert.ok((await reported) instanceof Error);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createAuditSeal } from '../../src/security/audit-chain.ts';
 import { findAudit, insertAuditBatch } from '../../src/store/audit.ts';
 import { deleteProfile, findProfile, findProfiles, upsertProfile } from '../../src/store/profiles.ts';
 import { deleteSetting, findSetting, upsertSetting } from '../../src/store/settings.ts';
@@ -8,6 +9,7 @@ import { openTestDatabase } from './store.ts';
 
 test('audit records are found by filter and page, the newest first', async (t) => {
   const db = await openTestDatabase(t);
+  const seal = createAuditSeal({ current: Buffer.alloc(32, 1) });
   const entry = (n: number) => ({
     timestamp: new Date(Date.UTC(2025, 0, 1, 0, n)).toISOString(),
     event: n % 2 === 0 ? 'tool.called' : 'server.registered',
@@ -20,8 +22,9 @@ test('audit records are found by filter and page, the newest first', async (t) =
   await insertAuditBatch(
     db,
     Array.from({ length: 250 }, (_, n) => entry(n)),
+    seal,
   );
-  await insertAuditBatch(db, []);
+  await insertAuditBatch(db, [], seal);
 
   const numbers = async (filter: Parameters<typeof findAudit>[1]) =>
     (await findAudit(db, filter)).map((row) => row.details?.n);

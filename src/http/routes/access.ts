@@ -1,4 +1,5 @@
 /** Tokens and the audit. */
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { Audit } from '../../security/audit.ts';
@@ -26,6 +27,19 @@ const auditView = z.object({
   server_id: z.string().nullable(),
   server_name: z.string().nullable(),
   details: z.record(z.string(), z.unknown()).nullable(),
+});
+
+const place = z.object({ seq: z.int(), hash: z.string() });
+
+const verdictView = z.object({
+  intact: z.boolean(),
+  records: z.int(),
+  unsealed: z.int().describe('records from before they were sealed'),
+  anchor: place.describe('where the chain begins: the last record that retention removed'),
+  head: place.nullable().describe('the newest record; note it elsewhere to detect a database that was put back'),
+  problem: z
+    .object({ kind: z.string(), seq: z.int().nullable(), id: z.int().nullable(), explanation: z.string() })
+    .optional(),
 });
 
 export function accessRoutes({ authenticator, audit }: { authenticator: Authenticator; audit: Audit }): AnyRoute[] {
@@ -116,5 +130,44 @@ export function accessRoutes({ authenticator, audit }: { authenticator: Authenti
         return { audit: await audit.find(query) };
       },
     }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/audit/verify',
+      tag: 'access',
+      summary: 'Is the audit what was written? Finds the first record that was changed, removed or inserted',
+      role: 'admin',
+      answers: { 200: { description: 'The verdict', schema: verdictView } },
+      handle: () => audit.verify(),
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/audit/export',
+      tag: 'access',
+      summary: 'The audit with its seals, one JSON record per line, the oldest first',
+      role: 'admin',
+      query: z.strictObject({
+        since: z.iso.datetime({ offset: true }).optional(),
+        until: z.iso.datetime({ offset: true }).optional(),
+      }),
+      answers: { 200: { description: 'NDJSON', schema: z.string(), contentType: 'application/x-ndjson' } },
+      async handle({ query: { since, until }, principal, address, reply }) {
+        const range = { since: inUtc(since), until: inUtc(until) };
+        const actor = principal.name;
+        await audit.recordNow({ event: 'audit.exported', actor, ip_address: address, details: range });
+        reply.type('application/x-ndjson').header('content-disposition', 'attachment; filename="audit.ndjson"');
+        return reply.send(Readable.from(toLines(audit.export(range))));
+      },
+    }),
   ];
+}
+
+/** Stored times are compared as text. */
+function inUtc(time: string | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString();
+}
+
+async function* toLines(records: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const record of records) yield `${JSON.stringify(record)}\n`;
 }

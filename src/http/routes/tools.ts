@@ -52,7 +52,7 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
         503: { description: 'The server is not available, or has too much to do' },
         504: { description: 'The server did not answer in time' },
       },
-      async handle({ body, principal, address, signal }) {
+      async handle({ body, principal, address, requestId, trace, note, signal }) {
         const started = performance.now();
         const visible = (server: { name: string }) => maySee(principal, server.name);
         const { server_id: id } = body;
@@ -61,12 +61,13 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
           throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
         }
         const { tool, strategy } = resolveTool(catalog.snapshot, { name: body.name, server, visible });
+        note({ server: tool.server.name, tool: tool.row.name });
         // With a token the server may report progress, and progress extends the deadline.
         const params = { name: body.name, arguments: body.arguments, _meta: { progressToken: randomUUID() } };
         const { result, warning, routingMs, executionMs } = await router.callTool(
           tool,
           params,
-          { principal, address },
+          { principal, address, requestId, trace },
           { signal },
         );
         return {

@@ -1,0 +1,79 @@
+/** `/metrics`, and where its numbers come from. */
+import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Config } from '../../config.ts';
+import type { Events } from '../../events.ts';
+import type { Metrics, ServerMeasure } from '../../metrics.ts';
+import { contentType } from '../../prometheus.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Audit } from '../../security/audit.ts';
+import type { Pool } from '../../upstream/pool.ts';
+import { residentMemory } from '../../upstream/process-memory.ts';
+import { type AnyRoute, route } from '../route.ts';
+
+export interface MetricsRouteDependencies {
+  config: Config;
+  metrics: Metrics;
+  registry: Registry;
+  catalog: Catalog;
+  pool: Pool;
+  events: Events;
+  audit: Audit;
+}
+
+export function metricsRoutes(deps: MetricsRouteDependencies): AnyRoute[] {
+  observe(deps);
+  return [
+    route({
+      method: 'GET',
+      path: '/metrics',
+      tag: 'state',
+      summary: 'Numbers for Prometheus',
+      role: deps.config.metricsPublic ? 'public' : 'viewer',
+      answers: { 200: { description: 'The text format of Prometheus', schema: z.string(), contentType } },
+      async handle({ reply }) {
+        reply.type(contentType);
+        return await deps.metrics.render();
+      },
+    }),
+  ];
+}
+
+function observe({ metrics, registry, catalog, pool, events, audit }: MetricsRouteDependencies): void {
+  metrics.watch({
+    servers: () => registry.list().map(measure),
+    tools() {
+      const { tools } = catalog.snapshot;
+      return { total: tools.length, classified: tools.filter(({ row }) => row.is_classified).length };
+    },
+    childMemory: process.platform === 'linux' ? residentMemory : undefined,
+    audit: () => audit.backlog,
+  });
+
+  function measure(server: ReturnType<Registry['list']>[number]): ServerMeasure {
+    const link = pool.link(server.id);
+    return {
+      name: server.name,
+      status: server.lifecycle.status,
+      consecutiveFailures: server.lifecycle.failures,
+      active: link?.gate.active ?? 0,
+      queued: link?.gate.queued ?? 0,
+      sharedSessions: link?.shared === undefined ? 0 : 1,
+      clientSessions: link?.ownedSessions ?? 0,
+      era: server.era ?? 'unknown',
+      childPids: link?.childPids ?? [],
+    };
+  }
+
+  const lost = new Set<string>();
+  events.on('server.status', ({ server_id: id, name, status, previous }) => {
+    const wasConnected = previous === 'CONNECTED' || previous === 'DEGRADED';
+    if (wasConnected && status === 'ERROR') lost.add(id);
+    if (status === 'DISCONNECTED') lost.delete(id);
+    if (status === 'CONNECTED' && previous === 'CONNECTING' && lost.delete(id)) metrics.onReconnected(name);
+  });
+  events.on('server.removed', ({ server_id: id, name }) => {
+    lost.delete(id);
+    metrics.forgetServer(name);
+  });
+}

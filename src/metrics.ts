@@ -1,0 +1,267 @@
+/** Every metric, named once. Rooms tell what happened; what they keep themselves is read when somebody scrapes. */
+import { readdirSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createExposition, type Sample } from './prometheus.ts';
+import { version } from './version.ts';
+
+export interface CallMeasure {
+  server: string;
+  tool: string;
+  outcome: string;
+  routingMs: number;
+  /** Undefined where the call never reached the server. */
+  executionMs?: number;
+}
+
+/** What rooms keep anyway; asked at every scrape. */
+export interface MetricSources {
+  servers(): Iterable<ServerMeasure>;
+  tools(): { total: number; classified: number };
+  /** Resident memory of a process and everything it started, or undefined where that can't be known. */
+  childMemory?: (pid: number) => Promise<number | undefined>;
+  audit?: () => { waiting: number; dropped: number };
+  pendingChanges?: () => number;
+}
+
+export interface ServerMeasure {
+  name: string;
+  status: string;
+  consecutiveFailures: number;
+  active: number;
+  queued: number;
+  sharedSessions: number;
+  clientSessions: number;
+  era: string;
+  childPids: readonly number[];
+}
+
+/** Sessions of MCP clients: how they speak (`http`, `sse`, `stdio`) and which era. */
+export type SessionCount = readonly [kind: string, era: string, count: number];
+
+export interface Metrics {
+  onCall(call: CallMeasure): void;
+  onHealthCheck(server: string, check: { ms?: number; failed: boolean }): void;
+  onReconnected(server: string): void;
+  onDatabaseQuery(ms: number, failed: boolean): void;
+  onRequest(method: string, route: string, status: number, ms: number): void;
+  onSearch(ms: number): void;
+  onQuery(ms: number): void;
+  /** Spans that the tracer could not deliver. */
+  onSpansDropped(count: number): void;
+  forgetServer(server: string): void;
+  watch(sources: MetricSources): void;
+  watchSessions(counts: () => Iterable<SessionCount>): void;
+  /** Tools that wait: for their vector, for their classification. */
+  watchBacklog(backlog: { embedding: () => number; classification: () => number }): void;
+  render(): Promise<string>;
+  close(): void;
+}
+
+const prefix = 'mcp_aggregator_';
+const statuses = ['connected', 'degraded', 'connecting', 'disconnected', 'disconnecting', 'error'];
+// The contract's buckets (0.05, 0.1) and ours below them: routing should take less than a millisecond.
+const routingBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 1, 5];
+const executionBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+const requestBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
+const databaseBuckets = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
+const searchBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 1];
+const queryBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30];
+const loopResolutionMs = 20;
+
+export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; engine: string }): Metrics {
+  const exposition = createExposition();
+  const counter = (name: string, help: string, labels?: string[]) => exposition.counter(prefix + name, help, labels);
+  const histogram = (name: string, help: string, buckets: number[], labels?: string[]) =>
+    exposition.histogram(prefix + name, help, buckets, labels);
+  const gauge = (name: string, help: string, labels: string[], samples: () => Iterable<Sample>) =>
+    exposition.read('gauge', prefix + name, help, labels, samples);
+
+  const routing = histogram('routing_duration_seconds', 'Resolving a tool and getting its session.', routingBuckets);
+  const execution = histogram(
+    'execution_duration_seconds',
+    'From the request to a server until its answer.',
+    executionBuckets,
+    ['server'],
+  );
+  const calls = counter('calls_total', 'Tool calls by outcome.', [
+    'server',
+    'outcome',
+    ...(toolLabels ? ['tool'] : []),
+  ]);
+  const rejections = counter('queue_rejections_total', 'Calls refused because a server has too much to do.', [
+    'server',
+  ]);
+  const healthFailures = counter('health_check_failures_total', 'Health checks that failed.', ['server']);
+  const reconnections = counter('reconnections_total', 'Connections made again after one was lost.', ['server']);
+  const database = histogram('database_query_duration_seconds', 'Queries to the database.', databaseBuckets);
+  const databaseErrors = counter('database_errors_total', 'Queries that the database refused or did not answer.');
+  const requests = histogram('http_request_duration_seconds', 'Requests to the REST API.', requestBuckets, [
+    'method',
+    'route',
+    'status',
+  ]);
+  const searches = histogram('search_duration_seconds', 'Searches for tools.', searchBuckets);
+  const queries = histogram('query_duration_seconds', 'Queries over many servers.', queryBuckets);
+  const spansDropped = counter('trace_spans_dropped_total', 'Spans that the collector did not take.');
+
+  const healthDurations = new Map<string, number>();
+  gauge('health_check_duration_seconds', 'The latest answered health check.', ['server'], () =>
+    [...healthDurations].map(([server, seconds]) => [[server], seconds]),
+  );
+  gauge('build_info', 'Always 1; the labels say what runs.', ['version', 'node_version', 'database'], () => [
+    [[version, process.version, engine], 1],
+  ]);
+  const loopDelay = monitorEventLoopDelay({ resolution: loopResolutionMs });
+  loopDelay.enable();
+  gauge('event_loop_delay_seconds', 'Delay of the event loop since the scrape before.', ['statistic'], () =>
+    readLoopDelay(loopDelay),
+  );
+  describeProcess(exposition.read);
+
+  return {
+    onCall({ server, tool, outcome, routingMs, executionMs }) {
+      if (toolLabels) calls.add(1, server, outcome, tool);
+      else calls.add(1, server, outcome);
+      if (outcome === 'overloaded') rejections.add(1, server);
+      if (executionMs === undefined) return;
+      routing.observe(routingMs / 1_000);
+      execution.observe(executionMs / 1_000, server);
+    },
+    onHealthCheck(server, { ms, failed }) {
+      if (ms !== undefined) healthDurations.set(server, ms / 1_000);
+      healthFailures.add(failed ? 1 : 0, server);
+    },
+    onReconnected: (server) => reconnections.add(1, server),
+    onDatabaseQuery(ms, failed) {
+      database.observe(ms / 1_000);
+      if (failed) databaseErrors.add(1);
+    },
+    onRequest: (method, route, status, ms) => requests.observe(ms / 1_000, method, route, String(status)),
+    onSearch: (ms) => searches.observe(ms / 1_000),
+    onQuery: (ms) => queries.observe(ms / 1_000),
+    onSpansDropped: (count) => spansDropped.add(count),
+
+    forgetServer(server) {
+      healthDurations.delete(server);
+      for (const series of [execution, calls, rejections, healthFailures, reconnections]) series.forget(server);
+    },
+
+    watch(sources) {
+      describeServers(sources, exposition.read);
+      exposition.read('untyped', `${prefix}tools_total`, 'Tools known.', [], () => [[[], sources.tools().total]]);
+      gauge('tools_classified', 'Tools with skills.', [], () => [[[], sources.tools().classified]]);
+      const { audit, pendingChanges } = sources;
+      if (audit !== undefined) {
+        gauge('audit_waiting', 'Audit records not stored yet.', [], () => [[[], audit().waiting]]);
+        exposition.read('counter', `${prefix}audit_dropped_total`, 'Audit records lost for want of room.', [], () => [
+          [[], audit().dropped],
+        ]);
+      }
+      if (pendingChanges !== undefined) {
+        gauge('tool_changes_pending', 'Changed tools that wait for an admin.', [], () => [[[], pendingChanges()]]);
+      }
+    },
+
+    watchSessions(counts) {
+      gauge('sessions', 'Sessions of MCP clients.', ['kind', 'era'], () =>
+        [...counts()].map(([kind, era, count]) => [[kind, era], count]),
+      );
+    },
+
+    watchBacklog({ embedding, classification }) {
+      gauge('embedding_backlog', 'Tools that wait for their vector.', [], () => [[[], embedding()]]);
+      gauge('classification_backlog', 'Tools that wait for their skills.', [], () => [[[], classification()]]);
+    },
+
+    render: () => exposition.render(),
+    close: () => loopDelay.disable(),
+  };
+}
+
+type Read = ReturnType<typeof createExposition>['read'];
+
+function describeServers({ servers, childMemory }: MetricSources, read: Read): void {
+  const each = (name: string, help: string, value: (server: ServerMeasure) => number) =>
+    read('gauge', prefix + name, help, ['server'], () =>
+      [...servers()].map((server) => [[server.name], value(server)] as const),
+    );
+
+  read('untyped', `${prefix}servers_total`, 'Registered servers by status.', ['status'], () => {
+    const count = new Map(statuses.map((status) => [status, 0]));
+    for (const { status } of servers()) count.set(status.toLowerCase(), (count.get(status.toLowerCase()) ?? 0) + 1);
+    return [...count].map(([status, number]) => [[status], number] as const);
+  });
+  each('server_up', '1 while calls to the server are executed.', ({ status }) =>
+    status === 'CONNECTED' || status === 'DEGRADED' ? 1 : 0,
+  );
+  each(
+    'health_check_consecutive_failures',
+    'Failed checks since the last good one.',
+    (server) => server.consecutiveFailures,
+  );
+  each('active_calls', 'Requests that a server works on.', (server) => server.active);
+  each('queue_length', 'Requests that wait for a server.', (server) => server.queued);
+  each('children', 'Processes started for a server.', (server) => server.childPids.length);
+  read('gauge', `${prefix}server_sessions`, 'Sessions to servers.', ['kind', 'era'], () => countSessions(servers()));
+  if (childMemory === undefined) return;
+  const memoryName = `${prefix}children_resident_memory_bytes`;
+  read('gauge', memoryName, 'Memory of the processes started for a server.', ['server'], async () => {
+    const measured = [...servers()].filter(({ childPids }) => childPids.length > 0);
+    return await Promise.all(
+      measured.map(async ({ name, childPids }) => {
+        const sizes = await Promise.all(childPids.map(childMemory));
+        return [[name], sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)] as const;
+      }),
+    );
+  });
+}
+
+function countSessions(servers: Iterable<ServerMeasure>): Sample[] {
+  const count = new Map<string, number>();
+  const add = (kind: string, era: string, number: number) => {
+    if (number > 0) count.set(`${kind} ${era}`, (count.get(`${kind} ${era}`) ?? 0) + number);
+  };
+  for (const { sharedSessions, clientSessions, era } of servers) {
+    add('shared', era, sharedSessions);
+    add('client', era, clientSessions);
+  }
+  return [...count].map(([key, number]) => [key.split(' '), number]);
+}
+
+/** The histogram counts the time between its own ticks, so a loop without any delay shows the resolution. */
+function readLoopDelay(histogram: ReturnType<typeof monitorEventLoopDelay>): Sample[] {
+  const seconds = (nanoseconds: number) =>
+    Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - loopResolutionMs / 1_000) : 0;
+  const empty = histogram.count === 0;
+  const samples: Sample[] = [
+    [['p50'], empty ? 0 : seconds(histogram.percentile(50))],
+    [['p99'], empty ? 0 : seconds(histogram.percentile(99))],
+    [['max'], empty ? 0 : seconds(histogram.max)],
+  ];
+  histogram.reset();
+  return samples;
+}
+
+/** Under the names that every Prometheus client uses, so that common dashboards find them. */
+function describeProcess(read: Read): void {
+  const startedAt = Date.now() / 1_000 - process.uptime();
+  const one = (type: 'counter' | 'gauge', name: string, help: string, value: () => number | undefined) =>
+    read(type, name, help, [], () => {
+      const current = value();
+      return current === undefined ? [] : [[[], current]];
+    });
+  one('gauge', 'process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
+  one('gauge', 'process_start_time_seconds', 'Start of the process since the epoch.', () => startedAt);
+  one('counter', 'process_cpu_seconds_total', 'User and system time.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  one('gauge', 'process_open_fds', 'Open file descriptors.', openFiles);
+  one('gauge', 'nodejs_heap_size_used_bytes', 'Used part of the heap.', () => process.memoryUsage().heapUsed);
+  one('gauge', 'nodejs_heap_size_total_bytes', 'Size of the heap.', () => process.memoryUsage().heapTotal);
+  one('gauge', 'nodejs_external_memory_bytes', 'Memory outside of the heap.', () => process.memoryUsage().external);
+}
+
+function openFiles(): number | undefined {
+  return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : undefined;
+}

@@ -1,0 +1,141 @@
+/** Counters, histograms and values read on demand, in the text format that Prometheus scrapes. */
+
+export type Sample = readonly [labels: readonly string[], value: number];
+type MaybePromise<T> = T | Promise<T>;
+
+export interface Counter {
+  add(amount: number, ...labels: string[]): void;
+  /** Ends the series of something that is gone; the first label names it. */
+  forget(first: string): void;
+}
+
+export interface Histogram {
+  observe(value: number, ...labels: string[]): void;
+  forget(first: string): void;
+}
+
+/** `untyped` is for the contract's gauges whose names end in `_total`, which only counters may. */
+export type ReadType = 'counter' | 'gauge' | 'untyped';
+
+export interface Exposition {
+  counter(name: string, help: string, labels?: readonly string[]): Counter;
+  histogram(name: string, help: string, buckets: readonly number[], labels?: readonly string[]): Histogram;
+  /** Values that somebody else keeps: read at every scrape. */
+  read(
+    type: ReadType,
+    name: string,
+    help: string,
+    labels: readonly string[],
+    samples: () => MaybePromise<Iterable<Sample>>,
+  ): void;
+  render(): Promise<string>;
+}
+
+export const contentType = 'text/plain; version=0.0.4; charset=utf-8';
+
+export function createExposition(): Exposition {
+  const families = new Map<string, () => MaybePromise<string>>();
+
+  function add(name: string, type: string, help: string, body: () => MaybePromise<string[]>): void {
+    if (families.has(name)) throw new Error(`The metric ${name} exists already`);
+    const head = `# HELP ${name} ${help.replace(/[\\\n]/g, escapeText)}\n# TYPE ${name} ${type}\n`;
+    families.set(name, async () => {
+      const lines = await body();
+      return lines.length === 0 ? '' : `${head}${lines.join('\n')}\n`;
+    });
+  }
+
+  return {
+    counter(name, help, labels = []) {
+      const series = createSeries(labels, () => ({ value: 0 }));
+      if (labels.length === 0) series.at([]);
+      add(name, 'counter', help, () => series.all().map(({ text, state }) => line(name, text, state.value)));
+      return {
+        add(amount, ...values) {
+          series.at(values).value += amount;
+        },
+        forget: series.forget,
+      };
+    },
+
+    histogram(name, help, buckets, labels = []) {
+      const series = createSeries(labels, () => ({ counts: new Float64Array(buckets.length + 1), sum: 0 }));
+      if (labels.length === 0) series.at([]);
+      add(name, 'histogram', help, () =>
+        series.all().flatMap(({ text, state }) => histogramLines(name, text, buckets, state)),
+      );
+      return {
+        observe(value, ...values) {
+          const state = series.at(values);
+          let place = 0;
+          while (place < buckets.length && value > (buckets[place] ?? 0)) place += 1;
+          state.counts[place] = (state.counts[place] ?? 0) + 1;
+          state.sum += value;
+        },
+        forget: series.forget,
+      };
+    },
+
+    read(type, name, help, labels, samples) {
+      add(name, type, help, async () =>
+        [...(await samples())].map(([values, value]) => line(name, labelText(labels, values), value)),
+      );
+    },
+
+    async render() {
+      return (await Promise.all([...families.values()].map((family) => family()))).join('');
+    },
+  };
+}
+
+/** One state per combination of label values, found by a single map lookup because calls pass here. */
+function createSeries<State>(names: readonly string[], create: () => State) {
+  const known = new Map<string, { first: string | undefined; text: string; state: State }>();
+  return {
+    at(values: readonly string[]): State {
+      const key = values.length === 1 ? (values[0] ?? '') : values.join('\0');
+      const entry = known.get(key);
+      if (entry !== undefined) return entry.state;
+      const state = create();
+      known.set(key, { first: values[0], text: labelText(names, values), state });
+      return state;
+    },
+    all: () => [...known.values()],
+    forget(first: string): void {
+      for (const [key, entry] of known) if (entry.first === first) known.delete(key);
+    },
+  };
+}
+
+function histogramLines(
+  name: string,
+  labels: string,
+  buckets: readonly number[],
+  { counts, sum }: { counts: Float64Array; sum: number },
+): string[] {
+  const lines: string[] = [];
+  let count = 0;
+  for (const [place, upper] of [...buckets, Number.POSITIVE_INFINITY].entries()) {
+    count += counts[place] ?? 0;
+    lines.push(line(`${name}_bucket`, `${labels === '' ? '' : `${labels},`}le="${number(upper)}"`, count));
+  }
+  lines.push(line(`${name}_sum`, labels, sum), line(`${name}_count`, labels, count));
+  return lines;
+}
+
+function line(name: string, labels: string, value: number): string {
+  return labels === '' ? `${name} ${number(value)}` : `${name}{${labels}} ${number(value)}`;
+}
+
+function labelText(names: readonly string[], values: readonly string[]): string {
+  return names.map((name, place) => `${name}="${(values[place] ?? '').replace(/[\\\n"]/g, escapeText)}"`).join(',');
+}
+
+function escapeText(character: string): string {
+  return character === '\n' ? '\\n' : `\\${character}`;
+}
+
+function number(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf';
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
+}

@@ -1,0 +1,174 @@
+/** The seal on audit records: a hash chain whose ends are signed, and the verifier that walks along it. */
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import {
+  type AuditSeal,
+  type ChainPlace,
+  chainStart,
+  findAuditAfter,
+  findAuditEnds,
+  headLostEvent,
+  type NewAudit,
+} from '../store/audit.ts';
+import type { Database } from '../store/database.ts';
+import type { AuditRow } from '../store/schema.ts';
+
+export interface AuditKeys {
+  current: Buffer;
+  previous?: Buffer;
+}
+
+/** The key signs nothing but the ends of this chain, so it is derived and not the credential key itself. */
+export function createAuditSeal({ current, previous }: AuditKeys): AuditSeal {
+  const signing = derive(current);
+  const accepted = previous === undefined ? [signing] : [signing, derive(previous)];
+  return {
+    next: (last, entry) => ({ seq: last.seq + 1, hash: hashRecord(last, entry) }),
+    sign: (place) => ({ ...place, signature: signatureOf(place, signing).toString('hex') }),
+    read(stored) {
+      if (!isSigned(stored)) return undefined;
+      const { seq, hash, signature } = stored;
+      const given = Buffer.from(signature, 'hex');
+      const valid = accepted.some((key) => {
+        const expected = signatureOf({ seq, hash }, key);
+        return given.length === expected.length && timingSafeEqual(given, expected);
+      });
+      return valid ? { seq, hash } : undefined;
+    },
+  };
+}
+
+/** Over everything that is stored of a record but its id, in a form that both engines give back the same. */
+export function hashRecord(previous: ChainPlace, entry: NewAudit): string {
+  const { timestamp, event, actor, ip_address, server_id, server_name, details } = entry;
+  const record = [previous.seq + 1, timestamp, event, actor, ip_address, server_id, server_name, details];
+  return createHash('sha256')
+    .update(previous.hash)
+    .update('\n')
+    .update(JSON.stringify(record, sortedKeys))
+    .digest('hex');
+}
+
+export interface AuditVerdict {
+  intact: boolean;
+  records: number;
+  /** From before records were sealed: nothing is known about them. */
+  unsealed: number;
+  /** Where the chain begins: the last record that retention removed. */
+  anchor: ChainPlace;
+  /** To be compared with one noted elsewhere: a database put back as a whole to an older state is consistent too. */
+  head: ChainPlace | null;
+  problem?: AuditProblem;
+}
+
+export interface AuditProblem {
+  kind: 'changed' | 'removed' | 'inserted' | 'truncated' | 'head_lost' | 'head_forged' | 'anchor_forged';
+  seq: number | null;
+  id: number | null;
+  explanation: string;
+}
+
+const pageSize = 1_000;
+
+/** Walks the whole chain and stops at the first record that was changed, removed or inserted. */
+export async function verifyAudit(db: Database, seal: AuditSeal): Promise<AuditVerdict> {
+  const ends = await findAuditEnds(db);
+  const anchor = seal.read(ends.anchor) ?? chainStart;
+  const verdict: AuditVerdict = { intact: false, records: 0, unsealed: 0, anchor, head: null };
+  const fail = (problem: AuditProblem) => ({ ...verdict, problem });
+  if (ends.anchor !== undefined && seal.read(ends.anchor) === undefined) return fail(forged('anchor_forged', anchor));
+
+  let last = anchor;
+  for (let id = 0, page = await findAuditAfter(db, id, pageSize); page.length > 0; ) {
+    for (const row of page) {
+      id = row.id;
+      if (row.seq === null && last === anchor) {
+        verdict.unsealed += 1;
+        continue;
+      }
+      const problem = problemOf(last, row);
+      if (problem !== undefined) {
+        // Retention may have moved the beginning while we read.
+        const now = await findAuditEnds(db);
+        return sameJson(now.anchor, ends.anchor) ? fail(problem) : await verifyAudit(db, seal);
+      }
+      last = { seq: row.seq ?? 0, hash: row.hash ?? '' };
+      verdict.records += 1;
+    }
+    page = await findAuditAfter(db, id, pageSize);
+  }
+
+  // Read after the records: whatever was appended meanwhile, the head is at least as new.
+  const stored = (await findAuditEnds(db)).head;
+  const head = seal.read(stored);
+  if (head === undefined && stored !== undefined) return fail(forged('head_forged', last));
+  if (head === undefined && last.seq > 0) return fail(forged('head_lost', last));
+  verdict.head = head ?? null;
+  const problem = head === undefined ? undefined : endProblem(last, head, await isThere(db, head));
+  return problem === undefined ? { ...verdict, intact: true } : fail(problem);
+}
+
+function problemOf(last: ChainPlace, row: AuditRow): AuditProblem | undefined {
+  const at = { seq: row.seq, id: row.id };
+  const expected = last.seq + 1;
+  if (row.seq === null || row.seq < expected) {
+    return { kind: 'inserted', ...at, explanation: `record ${row.id} stands between ${last.seq} and ${expected}` };
+  }
+  if (row.seq > expected) {
+    const range = row.seq - 1 === expected ? `record ${expected} is` : `records ${expected} to ${row.seq - 1} are`;
+    return { kind: 'removed', seq: expected, id: null, explanation: `${range} missing` };
+  }
+  if (row.hash !== hashRecord(last, row)) {
+    return { kind: 'changed', ...at, explanation: `record ${row.seq} is not what was written` };
+  }
+  if (row.event !== headLostEvent) return undefined;
+  const explanation = `the signed head was missing or forged when record ${row.seq} was written`;
+  return { kind: 'head_lost', ...at, explanation };
+}
+
+function endProblem(last: ChainPlace, head: ChainPlace, headIsThere: boolean): AuditProblem | undefined {
+  if (last.seq === head.seq && last.hash === head.hash) return undefined;
+  if (last.seq > head.seq) {
+    const explanation = `the records after ${head.seq} were not written by us`;
+    return { kind: 'inserted', seq: head.seq + 1, id: null, explanation };
+  }
+  if (headIsThere) return undefined; // written after our last page
+  const explanation = `the newest record should be ${head.seq}, but the records end at ${last.seq}`;
+  return { kind: 'truncated', seq: last.seq + 1, id: null, explanation };
+}
+
+async function isThere({ kysely }: Database, { seq, hash }: ChainPlace): Promise<boolean> {
+  const row = await kysely.selectFrom('audit').select('hash').where('seq', '=', seq).executeTakeFirst();
+  return row?.hash === hash;
+}
+
+function forged(kind: 'head_forged' | 'head_lost' | 'anchor_forged', { seq }: ChainPlace): AuditProblem {
+  const explanation = {
+    head_forged: 'the signed head of the chain was not signed with our key',
+    head_lost: 'the signed head of the chain is missing',
+    anchor_forged: 'the signed beginning of the chain was not signed with our key',
+  }[kind];
+  return { kind, seq, id: null, explanation };
+}
+
+function derive(key: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', 'mcp-aggregator audit chain', 32));
+}
+
+function signatureOf({ seq, hash }: ChainPlace, key: Buffer): Buffer {
+  return createHmac('sha256', key).update(`${seq}\n${hash}`).digest();
+}
+
+function isSigned(value: unknown): value is ChainPlace & { signature: string } {
+  if (typeof value !== 'object' || value === null) return false;
+  const { seq, hash, signature } = value as Record<string, unknown>;
+  return typeof seq === 'number' && typeof hash === 'string' && typeof signature === 'string';
+}
+
+function sortedKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function sameJson(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
