@@ -26,6 +26,7 @@ import {
 import {
   contentType,
   type EventBody,
+  orConnectionLost,
   parseMessages,
   readEvents,
   refuseDenied,
@@ -101,7 +102,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         }
         throw signal.reason;
       }
-      throw error;
+      throw orConnectionLost(error, wire.url);
     }
   }
 

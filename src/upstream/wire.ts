@@ -171,6 +171,11 @@ export function toConnectionLost(error: unknown, url: URL): ConnectionLost {
   return new ConnectionLost(`${what} ${url.host}`, neverSent.has(code) ? 'no' : 'maybe', error);
 }
 
+/** A stream that breaks while it is read tells so with an error of the system's or of undici's. */
+export function orConnectionLost(error: unknown, url: URL): unknown {
+  return codeOf(error) === '' ? error : toConnectionLost(error, url);
+}
+
 function codeOf(error: unknown): string {
   for (let current = error; current instanceof Error; current = current.cause) {
     if ('code' in current && typeof current.code === 'string') return current.code;
