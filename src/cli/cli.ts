@@ -10,6 +10,7 @@ import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
+import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
 import { addVersion } from './commands/version.ts';
 import { CommandFailure, type Exit, exitCodes } from './exit-code.ts';
@@ -18,6 +19,7 @@ import { withoutControls } from './terminal.ts';
 /** In the order of `--help`. */
 const commands: readonly AddCommand[] = [
   addServe,
+  addStdio,
   addAdd,
   addImport,
   addList,

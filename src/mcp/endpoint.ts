@@ -120,7 +120,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (initialize !== undefined) {
       if (messages.length > 1)
         throw new OwnError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
-      const scope = createScope(scopeOf, principal, deps);
+      const scope = () => createScope(scopeOf, principal, deps);
       const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
       return session.post(messages, response, accept);
     }
@@ -170,7 +170,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       response.setHeader('allow', 'GET');
       throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
-    const scope = createScope(scopeOf, principal, deps);
+    const scope = () => createScope(scopeOf, principal, deps);
     const pending: RpcRequest = {
       jsonrpc: '2.0',
       id: 0,

@@ -22,6 +22,7 @@ import {
   type ServerIdentity,
   type Session,
   type SessionEvents,
+  subscriptionAcknowledged,
 } from './session.ts';
 import {
   contentType,
@@ -63,6 +64,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   let { identity, sessionId } = options;
   const closed = new AbortController();
   const inFlight = new Set<Exchange>();
+  const progressOf = new Map<number, { exchange: Exchange; token: unknown }>();
   let reopening: Promise<void> | undefined;
   let nextId = 2;
   let heardAt = Date.now();
@@ -86,7 +88,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<JsonObject> {
     const id = nextId++;
-    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: dress(params, identity, exchange.client) };
+    const dressed = withOwnToken(id, dress(params, identity, exchange.client), exchange);
+    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: dressed };
     const signal = exchange.signal;
     try {
       const answer = await wire.send('POST', {
@@ -103,7 +106,24 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         throw signal.reason;
       }
       throw orConnectionLost(error, wire.url);
+    } finally {
+      progressOf.delete(id);
     }
+  }
+
+  /** Many clients share a session of the old era, and two may both use 1; the new era has no session to share. */
+  function withOwnToken(id: number, params: JsonObject, exchange: Exchange): JsonObject {
+    const meta = isObject(params._meta) ? params._meta : {};
+    if (identity.era === 'modern' || meta.progressToken === undefined) return params;
+    progressOf.set(id, { exchange, token: meta.progressToken });
+    return { ...params, _meta: { ...meta, progressToken: id } };
+  }
+
+  /** Some servers report progress on the stream that belongs to no request; the token still tells whose it is. */
+  function tellProgress(params: JsonObject): boolean {
+    const known = progressOf.get(params.progressToken as number);
+    known?.exchange.onNotification?.('notifications/progress', { ...params, progressToken: known.token });
+    return known !== undefined;
   }
 
   async function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
@@ -162,6 +182,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
             ? events.onRequest(message.method, params, [], signal)
             : exchange.onRequest(message.method, params, signal),
         );
+      } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
+        // told
       } else if (exchange.onNotification !== undefined && belongsToRequest(message.method)) {
         exchange.onNotification(message.method, message.params ?? {});
       } else {
@@ -246,7 +268,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     if (isRequest(message)) {
       const candidates = [...inFlight];
       void answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
-    } else {
+    } else if (message.method !== 'notifications/progress' || !tellProgress(message.params ?? {})) {
       events.onNotification(message.method, message.params ?? {});
     }
   }
@@ -303,6 +325,7 @@ function belongsToRequest(method: string): boolean {
   return (
     method === 'notifications/progress' ||
     method === 'notifications/message' ||
+    method === subscriptionAcknowledged ||
     method.startsWith('notifications/tasks')
   );
 }
