@@ -12,6 +12,11 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
   log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
 
+  // Through the log, because Node's own report of a crash would show the message as it is, secrets and all.
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'crashed');
+    process.exit(1);
+  });
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
