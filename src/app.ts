@@ -12,6 +12,7 @@ import { accessRoutes } from './http/routes/access.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { serverRoutes } from './http/routes/servers.ts';
 import { stateRoutes } from './http/routes/state.ts';
+import { toolChangeRoutes } from './http/routes/tool-changes.ts';
 import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
@@ -148,6 +149,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     tracer,
     routes: [
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
+      ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),

@@ -161,17 +161,11 @@ function stringsOf(value: unknown, at = ''): [at: string, text: string][] {
   });
 }
 
-const scanned = new WeakMap<JsonObject, readonly Warning[]>();
-
-/** The warnings of a tool; remembered, because lists ask for them again and again. */
-export function scanTool(definition: JsonObject): readonly Warning[] {
-  const before = scanned.get(definition);
-  if (before !== undefined) return before;
+/** What a model would read in a definition that it should not. */
+export function scanTool(definition: JsonObject): Warning[] {
   // Icons are data and `_meta` is for programs: models see neither.
   const { icons: _icons, _meta, ...visible } = definition;
-  const warnings = stringsOf(visible).flatMap(([at, text]) => scanDescription(text).map((found) => ({ ...found, at })));
-  scanned.set(definition, warnings);
-  return warnings;
+  return stringsOf(visible).flatMap(([at, text]) => scanDescription(text).map((found) => ({ ...found, at })));
 }
 
 type Finding = Omit<Warning, 'at'>;
@@ -207,9 +201,11 @@ const shortestOrder = 12;
 const legitimate =
   /(?<=\p{Extended_Pictographic}[\u{fe0f}\u{1f3fb}-\u{1f3ff}]?)\u200d(?=\p{Extended_Pictographic})|(?<=[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}\p{Mn}])[\u200c\u200d]|\u{1f3f4}[\u{e0061}-\u{e007a}\u{e0030}-\u{e0039}]{2,6}\u{e007f}|(?<=[\p{Script=Arabic}\p{Script=Hebrew}][^\n]{0,40})[\u200e\u200f]|^\ufeff/gu;
 
-// biome-ignore lint/suspicious/noMisleadingCharacterClass: each of them is meant alone
-const invisible =
-  /\u034f|[\u00ad\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+const invisible = new RegExp(
+  '[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180e\\u200b-\\u200d\\u2060-\\u2064\\u206a-\\u206f' +
+    '\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]',
+  'gu',
+);
 
 const hiddenPatterns: [Warning['kind'], RegExp][] = [
   ['invisible_text', new RegExp(`(?:${invisible.source})+`, 'u')],
