@@ -15,6 +15,11 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
   log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
 
+  // Through the log, because Node's own report of a crash would show the message as it is, secrets and all.
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'crashed');
+    process.exit(1);
+  });
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () => {
@@ -55,6 +60,7 @@ export async function serveInProcess(
 /** The command line finds a running aggregator by this file, whatever port it was given. */
 function publishAddress({ url, dataDir }: App): () => void {
   const file = join(dataDir, 'address.json');
-  writeFileSync(file, `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });
+  writeFileSync(`${file}.new`, `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
   return () => rmSync(file, { force: true });
 }

@@ -38,6 +38,7 @@ export type Outcome =
   | 'rpc_error'
   | 'unavailable'
   | 'overloaded'
+  | 'held'
   | 'timeout'
   | 'cancelled'
   | 'failed';
@@ -189,6 +190,7 @@ export function createRouter(deps: RouterDependencies): Router {
     events.emit('call.started', call);
     let outcome: Outcome = 'failed';
     try {
+      deps.catalog.changes.requireReviewed(tool);
       const headers = server.era === 'modern' ? parameterHeaders(row.input_schema, params.arguments) : undefined;
       const result = await relay(
         server,
@@ -382,6 +384,8 @@ function outcomeOf(error: unknown): Outcome {
       return 'cancelled';
     case 'SERVER_OVERLOADED':
       return 'overloaded';
+    case 'TOOL_CHANGE_PENDING':
+      return 'held';
     case 'SERVER_UNAVAILABLE':
     case 'SERVER_CONNECTION_FAILED':
       return 'unavailable';
