@@ -62,13 +62,14 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   });
   return { clusters, complete };
 
-  /** Cheap lower bounds of the distance first; only what passes them all is measured. */
+  /** Cheap bounds of the distance first, an upper one and lower ones; only what passes them all is measured. */
   function findCluster(text: Uint16Array, profiles: Int32Array[]): number | undefined {
     let isIndexed = false;
     let isPrepared = false;
     for (const other of representatives) {
       const limit = largestDistance(Math.max(text.length, other.text.length), threshold);
       if (Math.abs(text.length - other.text.length) > limit) continue;
+      if (differsInOnePlace(text, other.text, limit)) return other.cluster;
       if (profilesDiffer(profiles, other.profiles, text.length >= other.text.length, limit)) continue;
       if (meter.steps + boundSteps > maxSteps) {
         complete = false;
@@ -123,6 +124,16 @@ export function largestDistance(length: number, threshold: number): number {
   let distance = Math.ceil((1 - threshold) * length) + 1;
   while (distance >= 0 && !(1 - distance / length > threshold)) distance--;
   return distance;
+}
+
+/** What lies between a common beginning and a common end can be replaced as a whole, so the distance is at most its length. */
+function differsInOnePlace(a: Uint16Array, b: Uint16Array, limit: number): boolean {
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < shorter - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  return Math.max(a.length, b.length) - start - end <= limit;
 }
 
 /** One edit destroys at most `size` grams of the longer text, so more missing grams than that prove the distance. */
