@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { toCodes } from './codes.ts';
 import { phraseBound } from './distance-bounds.ts';
-import { gramProfiles, missesMoreThan, profileSizes } from './gram-profile.ts';
+import { type GramProfiles, gramProfiles, missesMoreThan } from './gram-profile.ts';
 import { distanceMeter } from './levenshtein.ts';
 
 /**
@@ -28,7 +28,7 @@ const defaultMaxSteps = 120_000_000;
 interface Representative {
   cluster: number;
   text: Uint16Array;
-  profiles: Int32Array[];
+  profiles: GramProfiles;
 }
 
 export function dedupe(contents: readonly string[], options: DedupeOptions = {}): Deduplication {
@@ -63,14 +63,16 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   return { clusters, complete };
 
   /** Cheap bounds of the distance first, an upper one and lower ones; only what passes them all is measured. */
-  function findCluster(text: Uint16Array, profiles: Int32Array[]): number | undefined {
+  function findCluster(text: Uint16Array, profiles: GramProfiles): number | undefined {
     let isIndexed = false;
     let isPrepared = false;
     for (const other of representatives) {
       const limit = largestDistance(Math.max(text.length, other.text.length), threshold);
       if (Math.abs(text.length - other.text.length) > limit) continue;
       if (differsInOnePlace(text, other.text, limit)) return other.cluster;
-      if (profilesDiffer(profiles, other.profiles, text.length >= other.text.length, limit)) continue;
+      const isLonger = text.length >= other.text.length;
+      const [longer, shorter] = isLonger ? [profiles, other.profiles] : [other.profiles, profiles];
+      if (profilesDiffer(longer, shorter, limit)) continue;
       if (meter.steps + boundSteps > maxSteps) {
         complete = false;
         return undefined;
@@ -136,12 +138,9 @@ function differsInOnePlace(a: Uint16Array, b: Uint16Array, limit: number): boole
   return Math.max(a.length, b.length) - start - end <= limit;
 }
 
-/** One edit destroys at most `size` grams of the longer text, so more missing grams than that prove the distance. */
-function profilesDiffer(mine: Int32Array[], theirs: Int32Array[], mineIsLonger: boolean, limit: number): boolean {
-  return profileSizes.some((size, i) => {
-    const a = mine[i];
-    const b = theirs[i];
-    if (a === undefined || b === undefined) return false;
-    return mineIsLonger ? missesMoreThan(a, b, size * limit) : missesMoreThan(b, a, size * limit);
-  });
+/** One edit destroys at most two pairs or three triples of the longer text; more missing ones prove the distance. */
+function profilesDiffer(longer: GramProfiles, shorter: GramProfiles, limit: number): boolean {
+  return (
+    missesMoreThan(longer.twos, shorter.twos, 2 * limit) || missesMoreThan(longer.threes, shorter.threes, 3 * limit)
+  );
 }

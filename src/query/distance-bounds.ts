@@ -52,7 +52,7 @@ export function phraseBound(): PhraseBound {
         }
         edits++;
         if (edits > limit) return true;
-        if (edits + (other.length - at) / shortest < limit) return false;
+        if ((limit - edits) * shortest > other.length - at) return false;
       }
       return false;
     },
