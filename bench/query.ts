@@ -29,11 +29,11 @@ await quality();
 async function findEmbed(): Promise<QueryDeps['embed']> {
   const path = '../src/search/embed.ts';
   const module: unknown = await import(path).catch(() => undefined);
-  if (typeof module !== 'object' || module === null || !('createEmbedder' in module)) return undefined;
-  const { createEmbedder } = module;
-  if (typeof createEmbedder !== 'function') return undefined;
-  const embedder: { embed(texts: readonly string[]): Float32Array[] } = await createEmbedder();
-  return (texts) => embedder.embed(texts);
+  if (typeof module !== 'object' || module === null || !('loadStaticEmbedder' in module)) return undefined;
+  const { loadStaticEmbedder } = module;
+  if (typeof loadStaticEmbedder !== 'function') return undefined;
+  const embedder: { embedText(text: string): Float32Array } = loadStaticEmbedder();
+  return (texts) => texts.map((text) => embedder.embedText(text));
 }
 
 function speed(): void {
@@ -163,8 +163,31 @@ async function memory(): Promise<void> {
       cut: output.metadata.truncated,
     });
   }
+  rows.push(...[100, 400].map((count) => comparing(count)));
   console.log('Memory of one query (live bytes after collection, sampled after merging)');
   console.table(rows);
+}
+
+/** What comparing holds when its last text comes up: the texts prepared, and their profiles. */
+function comparing(count: number): Record<string, unknown> {
+  const contents = longItems(count).map((item) => item.content);
+  const last = contents.at(-1) ?? '';
+  collectGarbage();
+  const before = used(process.memoryUsage());
+  let held = 0;
+  const get = (): string => {
+    collectGarbage();
+    held = used(process.memoryUsage()) - before;
+    return last;
+  };
+  Object.defineProperty(contents, count - 1, { get });
+  dedupe(contents);
+  return {
+    query: `comparing ${count} results of 5 KB`,
+    'MB held at most': round(held / 1024 / 1024),
+    'goal MB': 10,
+    items: count,
+  };
 }
 
 function sampled(sample: () => void, inner: NonNullable<QueryDeps['embed']>): QueryDeps['embed'] {
