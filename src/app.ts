@@ -9,12 +9,15 @@ import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { judge } from './health/verdict.ts';
+import { createActivity } from './http/activity.ts';
 import { accessRoutes } from './http/routes/access.ts';
+import { activityRoutes } from './http/routes/activity.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
 import { searchRoutes } from './http/routes/search.ts';
 import { serverRoutes } from './http/routes/servers.ts';
+import { sessionRoutes } from './http/routes/session.ts';
 import { stateRoutes } from './http/routes/state.ts';
 import { toolChangeRoutes } from './http/routes/tool-changes.ts';
 import { toolRoutes } from './http/routes/tools.ts';
@@ -29,6 +32,7 @@ import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
+import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
@@ -92,6 +96,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   closers.push(() => audit.close());
 
   const events = createEvents();
+  const activity = createActivity(events);
+  closers.push(() => activity.close());
   const registry = await createRegistry({ db, vault, events, log, config, secrets });
   closers.push(() => registry.settled());
 
@@ -129,7 +135,10 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     intervalMs: config.healthIntervalMs,
     onChecked(server, outcome) {
       const ms = 'ms' in outcome ? outcome.ms : undefined;
-      metrics.onHealthCheck(server, { ms, failed: judge(outcome).health === 'failed' });
+      const failed = judge(outcome).health === 'failed';
+      metrics.onHealthCheck(server, { ms, failed });
+      const id = registry.findByName(server)?.id;
+      if (id !== undefined) activity.onCheck(id, { failed });
     },
   });
   closers.push(() => monitor.close());
@@ -181,12 +190,14 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   });
   closers.push(() => mcp.close());
 
+  const sessions = createPageSessions({ vault, authenticator });
   const http = createHttpServer({
     config,
     log,
     authenticator,
     version,
     raw: mcp.handle,
+    sessions,
     secrets,
     metrics,
     tracer,
@@ -198,6 +209,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...searchRoutes({ catalog, finder, skillBook, audit }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
+      ...sessionRoutes({ sessions }),
+      ...activityRoutes({ activity, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
     ],
