@@ -15,6 +15,7 @@ import { activityRoutes } from './http/routes/activity.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
+import { queryRoutes } from './http/routes/query.ts';
 import { searchRoutes } from './http/routes/search.ts';
 import { serverRoutes } from './http/routes/servers.ts';
 import { sessionRoutes } from './http/routes/session.ts';
@@ -24,7 +25,10 @@ import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
+import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
+import { createAsker } from './query/asker.ts';
+import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
@@ -39,6 +43,7 @@ import { createSecrets, type Secrets } from './security/secrets.ts';
 import { createSkillBook } from './skills/skill-book.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
+import { findSetting, upsertSetting } from './store/settings.ts';
 import { createTracer, noTracer } from './tracing.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createPool } from './upstream/pool.ts';
@@ -124,8 +129,20 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   });
   closers.push(() => catalog.close());
   const skillBook = await createSkillBook(db);
-  const finder = createFinder({ db, catalog, skillBook, events, log, config });
+  const finder = createFinder({
+    db,
+    catalog,
+    skillBook,
+    events,
+    log,
+    config,
+    onSearch: (ms) => metrics.onSearch(ms),
+  });
   closers.push(() => finder.close());
+  metrics.watchBacklog({
+    embedding: () => finder.backlog.embedding,
+    classification: () => finder.backlog.classification,
+  });
   const reconnector = createReconnector({ registry, pool, events });
   closers.push(() => reconnector.close());
   const monitor = createHealthMonitor({
@@ -167,6 +184,16 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
 
+  const asker = createAsker({
+    config,
+    catalog,
+    router,
+    finder,
+    listServers: () => registry.list(),
+    rules: serverRulesSchema.parse((await findSetting(db, rulesKey)) ?? []),
+    saveRules: (rules) => upsertSetting(db, rulesKey, rules),
+    onQuery: (ms) => metrics.onQuery(ms),
+  });
   const profiles = await createProfiles(db);
   const mcp = createMcp({
     config,
@@ -178,6 +205,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     catalog,
     profiles,
     router,
+    more: queryTools(asker),
     async findTools(query, { limit, scope, signal }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
       const isVisible = ({ name }: { name: string }) => offered.has(name);
@@ -206,6 +234,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...importRoutes({ registry, fleet, audit }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
+      ...queryRoutes({ asker, audit }),
       ...searchRoutes({ catalog, finder, skillBook, audit }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
@@ -245,6 +274,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
 
 /** Below this chance, search_tools would rather say that nothing fits. */
 const nothingFitsBelow = 0.3;
+
+const rulesKey = 'serverRules';
 
 const listsBehind: Record<string, string[]> = {
   'notifications/tools/list_changed': ['tool'],

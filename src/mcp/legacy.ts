@@ -248,7 +248,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       return {
         method,
         peer: { ...peer, scope: scope() },
-        signal: AbortSignal.any([signal, closed.signal]),
+        signal,
         notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
         ask: (asked, question, withdrawn) => ask(outlet, asked, question, withdrawn),
       };

@@ -33,6 +33,8 @@ export interface Finder {
   /** A skill was added, changed or removed: every tool is classified anew. */
   reclassify(): void;
   toolsOfSkill(id: string): number;
+  /** Vectors of the built-in model, whatever search uses. */
+  embed(texts: readonly string[]): Float32Array[];
   quality(): QualityReport;
   readonly backlog: { embedding: number; classification: number };
   /** Embedded, indexed and classified: nothing is under way. */
@@ -47,6 +49,7 @@ export interface FinderDependencies {
   events: Events;
   log: Logger;
   config: Config;
+  onSearch?: (ms: number) => void;
 }
 
 const saveEveryMs = 100;
@@ -284,7 +287,9 @@ export function createFinder(deps: FinderDependencies): Finder {
     async search(request, signal) {
       await filled;
       refreshSkills();
-      return await search(index, request, signal);
+      const found = await search(index, request, signal);
+      deps.onSearch?.(found.metadata.totalTimeMs);
+      return found;
     },
     follow,
     reclassify() {
@@ -292,6 +297,7 @@ export function createFinder(deps: FinderDependencies): Finder {
       queue.add(catalog.snapshot.tools.map(({ row }) => toClassify(row)));
     },
     toolsOfSkill: (id) => skillVectors.toolCount(id),
+    embed: (texts) => texts.map((text) => builtIn.embedText(text)),
     quality: () => inspectQuality(index, (text) => builtIn.embedText(text)),
     get backlog() {
       return { embedding, classification: queue.pending };
