@@ -17,6 +17,7 @@ const rooms: Record<string, string[]> = {
   search: ['catalog', 'skills', 'store'],
   routing: ['catalog', 'health', 'upstream', 'registry', 'security', 'store'],
   query: ['search', 'routing', 'catalog'],
+  replicas: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search'],
   mcp: ['catalog', 'search', 'routing', 'query', 'upstream', 'registry', 'security'],
   http: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search', 'routing', 'query'],
   // Not rooms: they stand above all of them.
@@ -35,6 +36,7 @@ const homes: Record<string, string[]> = {
   undici: ['upstream/', 'health/probe.ts', 'cli/client.ts'],
   'node:child_process': ['upstream/', 'cli/'],
   'eventsource-parser': ['upstream/', 'cli/'],
+  ioredis: ['replicas/redis.ts'],
 };
 
 const source = join(import.meta.dirname, '..', 'src');

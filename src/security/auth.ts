@@ -41,6 +41,8 @@ export interface AuthenticatorOptions {
   /** What a request without a token may do, on loopback listeners only. */
   anonymous?: 'caller' | 'viewer';
   flushEveryMs?: number;
+  /** Told when a token was created or revoked. */
+  onStored?: () => void;
   /** Told when noting the last use failed; it is tried again. */
   onError?: (error: unknown) => void;
 }
@@ -109,6 +111,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       });
       const entry = toEntry(saved);
       entries.set(id, entry);
+      options.onStored?.();
       return { token, row: { ...entry.row } };
     },
 
@@ -118,6 +121,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       const existed = await deleteToken(db, id);
       entries.delete(id);
       used.delete(id);
+      options.onStored?.();
       return existed;
     },
 
