@@ -32,12 +32,13 @@ import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { createForwarder, toSessionId } from './replicas/forward.ts';
+import { createRateLimiter } from './replicas/rate-limit.ts';
 import { createReplicas } from './replicas/replicas.ts';
 import { advertisedAddress, takePart } from './replicas/take-part.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
-import { createAuthenticator } from './security/auth.ts';
+import { createAuthenticator, type Principal } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
 import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
@@ -228,6 +229,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
     onQuery: (ms) => metrics.onQuery(ms),
   });
+  const limiter =
+    config.rateLimit === undefined
+      ? undefined
+      : createRateLimiter({ perMinute: config.rateLimit, redis: replicas.redis });
+  const admitCall = limiter && ((principal: Principal) => limiter.admit(principal.id));
   const profiles = await createProfiles(db, () => replicas.tell({ kind: 'profiles' }));
   const mcp = createMcp({
     config,
@@ -241,6 +247,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     router,
     createSessionId: () => toSessionId(replicas.id, randomUUID()),
     elsewhere: createForwarder(replicas),
+    admitCall,
     more: queryTools(asker),
     async findTools(query, { limit, scope, signal }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
@@ -261,6 +268,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     authenticator,
     version,
     raw: mcp.handle,
+    drainRaw: mcp.drain,
+    admitCall,
     sessions,
     secrets,
     metrics,
