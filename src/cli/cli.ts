@@ -7,8 +7,10 @@ import { addAdd } from './commands/add.ts';
 import { addCall } from './commands/call.ts';
 import { addConnect } from './commands/connect.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addExport } from './commands/export.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
+import { addRotateKey } from './commands/rotate-key.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
 import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
@@ -22,10 +24,12 @@ const commands: readonly AddCommand[] = [
   addStdio,
   addAdd,
   addImport,
+  addExport,
   addList,
   addCall,
   addConnect,
   addToken,
+  addRotateKey,
   addDoctor,
   addVersion,
 ];
