@@ -108,7 +108,7 @@ async function overRest(
 }
 
 async function overMcp(
-  { url }: Replica,
+  { send }: Replica,
   server: string,
   text: string,
   id: number,
@@ -119,7 +119,7 @@ async function overMcp(
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
   };
-  const response = await fetch(`${url}/mcp`, {
+  const response = await send('/mcp', {
     method: 'POST',
     signal,
     headers: {
@@ -132,13 +132,14 @@ async function overMcp(
     },
     body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: { text }, _meta } }),
   });
-  const received = await response.text();
-  const messages = response.headers.get('content-type')?.startsWith('text/event-stream')
+  const { text: received } = response;
+  const messages = response.contentType.startsWith('text/event-stream')
     ? [...received.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data))
     : [JSON.parse(received)];
   const answers = messages.filter((message) => message.id === id || (message.id === null && response.status >= 400));
   if (answers.length !== 1) return { kind: 'result', payload: `${answers.length} answers` };
   const [{ result, error }] = answers;
-  if (error !== undefined) return { kind: 'error', code: `JSON-RPC ${error.code}` };
+  if (error !== undefined)
+    return { kind: 'error', code: `JSON-RPC ${error.code} ${String(error.message).split(':')[0]}` };
   return { kind: 'result', payload: result.structuredContent?.arguments?.text };
 }

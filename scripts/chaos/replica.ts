@@ -8,6 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../test/support/redis.ts';
 
+import { type Client, createClient } from './client.ts';
+
 export const token = 'the-admin-token-of-the-chaos-run';
 const program = fileURLToPath(new URL('../../bin/mcp-aggregator.js', import.meta.url));
 const remoteControl = fileURLToPath(new URL('./remote-control.ts', import.meta.url));
@@ -32,6 +34,7 @@ export interface Replica {
   turnClock(offsetMs: number): Promise<void>;
   /** After a collection of the garbage. */
   measure(): Promise<Memory>;
+  readonly send: Client;
   api(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<{ status: number; body: unknown }>;
 }
 
@@ -51,6 +54,7 @@ export async function createReplica({ name, directory, dataDir, env }: ReplicaOp
   const control = join(home, 'control.json');
   const log = createWriteStream(join(directory, `${name}.log`), { flags: 'a' });
   const outages: { from: number; until: number }[] = [];
+  const send = createClient(url);
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
@@ -79,7 +83,7 @@ export async function createReplica({ name, directory, dataDir, env }: ReplicaOp
   }
 
   const listens = () =>
-    fetch(`${url}/api/v1/aggregator/health`).then(
+    send('/api/v1/aggregator/health', { method: 'GET', headers: {} }).then(
       () => true,
       () => false,
     );
@@ -117,8 +121,9 @@ export async function createReplica({ name, directory, dataDir, env }: ReplicaOp
     stop: () => end('SIGTERM'),
     turnClock: async (offsetMs) => void (await order({ offsetMs })),
     measure: () => order({ measure: true }),
+    send,
     async api(method, path, body, signal) {
-      const response = await fetch(`${url}/api/v1${path}`, {
+      const { status, text } = await send(`/api/v1${path}`, {
         method,
         signal,
         headers: {
@@ -127,8 +132,7 @@ export async function createReplica({ name, directory, dataDir, env }: ReplicaOp
         },
         body: body === undefined ? undefined : JSON.stringify(body),
       });
-      const text = await response.text();
-      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+      return { status, body: text === '' ? undefined : JSON.parse(text) };
     },
   };
 }
