@@ -10,10 +10,12 @@ import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts'
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Authenticator, Principal } from '../security/auth.ts';
+import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { describeApi } from './openapi.ts';
+import { mountPages } from './pages.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
 
 export interface HttpDependencies {
@@ -25,6 +27,7 @@ export interface HttpDependencies {
   secrets: Secrets;
   metrics: Metrics;
   tracer: Tracer;
+  sessions: PageSessions;
   /** Takes the paths that are not REST (MCP, pages); true when it took the request. */
   raw?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
@@ -51,9 +54,10 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
-      createServer(
-        deps.raw === undefined ? (handle as RequestListener) : rawFirst(deps.raw, handle as RequestListener),
-      ),
+      createServer((request, response) => {
+        deps.sessions.admit(request);
+        if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
+      }),
     // A path that cannot even be read is answered like everything else that is wrong.
     frameworkErrors: (error, _request, reply) => void sendError(error, reply, deps.secrets),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
@@ -94,6 +98,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   });
 
   for (const definition of routes) mount(definition);
+  mountPages(app);
   const document = describeApi(routes, deps.version);
   app.get('/openapi.json', async (request) => {
     identify('viewer', request);
@@ -208,15 +213,6 @@ const requestIdPattern = /^[\w.:/+=-]{1,128}$/;
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
-}
-
-function rawFirst(
-  raw: (request: IncomingMessage, response: ServerResponse) => boolean,
-  handle: RequestListener,
-): RequestListener {
-  return (request, response) => {
-    if (!raw(request, response)) handle(request, response);
-  };
 }
 
 function jsonBody(request: FastifyRequest): unknown {
