@@ -41,9 +41,11 @@ suite('access', () => {
     assert.ok(!JSON.stringify(health.body).includes('alpha'));
 
     const { body: document } = await app.api('GET', '/openapi.json');
+    // Logging in shows the token in the body.
+    const open = new Set(['/api/v1/aggregator/health', '/api/v1/session']);
     for (const [path, operations] of Object.entries((document as Document).paths)) {
       for (const method of Object.keys(operations)) {
-        if (path === '/api/v1/aggregator/health') continue;
+        if (open.has(path)) continue;
         const answer = await app.api(method.toUpperCase(), path.replace(/\{\w+\}/g, 'alpha'), undefined, {
           token: null,
         });

@@ -70,7 +70,8 @@ test('kill -9: the children end too, and a restart has every server and tool at 
       ['sleeping', 0],
     ],
   );
-  assert.deepEqual(list.servers[0].tools, before.tools);
+  const names = (tools: { id: string; name: string }[]) => tools.map(({ id, name }) => [id, name]);
+  assert.deepEqual(names(list.servers[0].tools), names(before.tools));
   // The server is still connecting behind the list; a call waits for it.
   const answer = await api(aggregator, 'POST', '/api/v1/tools/call', { name: 'kept.whoami' });
   assert.notEqual(answer.structuredContent?.pid, pid);
