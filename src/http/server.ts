@@ -58,6 +58,8 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
         deps.sessions.admit(request);
         if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
       }),
+    // A path that cannot even be read is answered like everything else that is wrong.
+    frameworkErrors: (error, _request, reply) => void sendError(error, reply, deps.secrets),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 
@@ -261,7 +263,8 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return toErrorAnswer(new AppError('BODY_TOO_LARGE', 'The request body is too large'));
   if (statusCode !== undefined && statusCode < 500) {
-    const problem = { loc: ['body'], msg: (error as Error).message, type: 'value_error' };
+    const place = code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'path' : 'body';
+    const problem = { loc: [place], msg: (error as Error).message, type: 'value_error' };
     return { status: 422, body: { detail: [problem], error_code: 'VALIDATION_ERROR' } };
   }
   return {

@@ -123,6 +123,8 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       try {
         if (number > 0) await delay(retryDelaysMs[number - 1] ?? 0, undefined, { signal });
         const session = await open({ info: ourInfo, capabilities: everythingAClientCan }, sharedEvents(), signal);
+        // Given up in the very moment in which it succeeded.
+        if (signal.aborted) return await session.close();
         attempt = undefined;
         return becomeConnected(session);
       } catch (error) {
@@ -340,6 +342,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       return { pending: force ? 0 : gate.active, done: draining.done };
     }
     registry.apply(server.id, 'disconnect');
+    const givenUp = attempt?.done;
     attempt?.controller.abort();
     attempt = undefined;
     lostAt = undefined;
@@ -347,19 +350,19 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     const pending = force ? 0 : gate.active;
     const forced = new AbortController();
     if (force) forced.abort();
-    const done = drain(forced.signal);
+    const done = drain(forced.signal, givenUp);
     draining = { done, force: () => forced.abort() };
     return { pending, done };
   }
 
-  async function drain(forced: AbortSignal): Promise<void> {
+  async function drain(forced: AbortSignal, givenUp: Promise<void> | undefined): Promise<void> {
     if (gate.active > 0 && !forced.aborted) {
       await Promise.race([
         gate.idle(),
         delay(config.drainTimeoutMs, undefined, { signal: forced, ref: false }).catch(() => undefined), // forced
       ]);
     }
-    await closeSessions();
+    await Promise.all([givenUp, closeSessions()]);
     draining = undefined;
     registry.apply(server.id, 'disconnected');
     wake();
