@@ -14,4 +14,5 @@ if (major < 22 || (major === 22 && minor < 13)) {
 module.enableCompileCache?.();
 const compiled = new URL('../dist/cli/cli.js', import.meta.url);
 const source = new URL('../src/cli/cli.ts', import.meta.url);
-await import(existsSync(source) ? source.href : compiled.href);
+const { run } = await import(existsSync(source) ? source.href : compiled.href);
+await run(process.argv.slice(2), process.env);

@@ -3,28 +3,36 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
+import { createProfiles } from './catalog/profiles.ts';
 import { type Config, secretValues } from './config.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { judge } from './health/verdict.ts';
 import { accessRoutes } from './http/routes/access.ts';
+import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
+import { profileRoutes } from './http/routes/profiles.ts';
+import { searchRoutes } from './http/routes/search.ts';
 import { serverRoutes } from './http/routes/servers.ts';
 import { stateRoutes } from './http/routes/state.ts';
 import { toolChangeRoutes } from './http/routes/tool-changes.ts';
 import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
+import { createMcp } from './mcp/mcp.ts';
 import { createMetrics } from './metrics.ts';
+import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
+import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
 import { childEnvironment } from './security/policy.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
+import { createSkillBook } from './skills/skill-book.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
 import { createTracer, noTracer } from './tracing.ts';
@@ -36,6 +44,7 @@ import { version } from './version.ts';
 export interface App {
   readonly url: string;
   readonly dataDir: string;
+  readonly log: Logger;
   /** Where the admin token is, unless it came from the environment. */
   readonly adminTokenFile: string | undefined;
   close(): Promise<void>;
@@ -99,8 +108,23 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   closers.push(() => pool.close());
   const fleet = createFleet({ registry, pool, enabled: config.enabled });
 
-  const catalog = await createCatalog({ db, registry, pool, events, log, config });
+  const catalog = await createCatalog({
+    db,
+    registry,
+    pool,
+    events,
+    log,
+    config,
+    onToolsChanged: (server, changes) => finder.follow(server, changes),
+  });
   closers.push(() => catalog.close());
+  const skillBook = await createSkillBook(db);
+  const finder = createFinder({ db, catalog, skillBook, events, log, config, onSearch: metrics.onSearch });
+  closers.push(() => finder.close());
+  metrics.watchBacklog({
+    embedding: () => finder.backlog.embedding,
+    classification: () => finder.backlog.classification,
+  });
   const reconnector = createReconnector({ registry, pool, events });
   closers.push(() => reconnector.close());
   const monitor = createHealthMonitor({
@@ -139,25 +163,61 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
 
+  const profiles = await createProfiles(db);
+  const mcp = createMcp({
+    config,
+    log,
+    events,
+    vault,
+    authenticator,
+    registry,
+    catalog,
+    profiles,
+    router,
+    async findTools(query, { limit, scope, signal }) {
+      const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
+      const isVisible = ({ name }: { name: string }) => offered.has(name);
+      const { tools } = await finder.search({ query, limit, toolThreshold: nothingFitsBelow, isVisible }, signal);
+      return tools.flatMap(({ tool: { name }, score }) => {
+        const tool = offered.get(name);
+        return tool === undefined ? [] : [{ tool, score }];
+      });
+    },
+  });
+  closers.push(() => mcp.close());
+  metrics.watchSessions(() => [
+    ['session', 'legacy', mcp.sessions.legacy],
+    ['listening', 'modern', mcp.sessions.listening],
+    ['parked', 'modern', mcp.sessions.parked],
+  ]);
+
   const http = createHttpServer({
     config,
     log,
     authenticator,
     version,
+    raw: mcp.handle,
     secrets,
     metrics,
     tracer,
     routes: [
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
+      ...importRoutes({ registry, fleet, audit }),
       ...toolRoutes({ registry, catalog, router }),
+      ...searchRoutes({ catalog, finder, skillBook, audit }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
+      ...profileRoutes({ profiles, audit }),
       ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
     ],
   });
   const { host, port } = await http.listen();
   closers.push(() => http.close());
+  if (config.config !== undefined) {
+    const configFile = await createConfigFile({ path: config.config, registry, fleet, log });
+    closers.push(() => configFile.close());
+  }
   fleet.start();
 
   function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
@@ -172,6 +232,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     dataDir: config.dataDir,
+    log,
     adminTokenFile,
     close() {
       closing ??= closeAll(closers);
@@ -179,6 +240,9 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   };
 }
+
+/** Below this chance, search_tools would rather say that nothing fits. */
+const nothingFitsBelow = 0.3;
 
 const listsBehind: Record<string, string[]> = {
   'notifications/tools/list_changed': ['tool'],

@@ -14,7 +14,7 @@ export interface AppEvents {
     removed: string[];
   };
   'server.lists_changed': { server_id: string; kinds: string[] };
-  'catalog.changed': { tools: boolean; prompts: boolean; resources: boolean };
+  'catalog.changed': { server_id: string; tools: boolean; prompts: boolean; resources: boolean };
   'resource.updated': { server_id: string; name: string; uri: string };
   'call.started': CallEvent;
   'call.finished': CallEvent & { outcome: string; duration_ms: number };

@@ -88,3 +88,28 @@ export const rpcCodes = {
   unsupportedVersion: -32022,
   urlElicitationRequired: -32042,
 } as const;
+
+/** The parameter that `Mcp-Name` repeats, per method. */
+export const namedBy: Record<string, string> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+};
+
+/** Header values are visible ASCII; everything else travels as base64 (2026-07-28, Streamable HTTP). */
+export function encodeHeader(value: string): string {
+  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')
+    ? value
+    : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
+}
+
+/** Undefined where it claims to be base64 and is not. */
+export function decodeHeader(value: string): string | undefined {
+  const encoded = /^=\?base64\?(.*)\?=$/.exec(value.trim())?.[1];
+  if (encoded === undefined) return value.trim();
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64') === encoded ? bytes.toString('utf8') : undefined;
+}

@@ -1,14 +1,16 @@
 /** config → createApp → run until a signal → close. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createApp } from './app.ts';
 import { loadConfig } from './config.ts';
-import { createLog } from './log.ts';
-import { createSecrets } from './security/secrets.ts';
 
 export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
   const config = loadConfig(environment, flags);
-  const secrets = createSecrets();
-  const log = createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
-  const app = await createApp(config, log, secrets);
+  const app = await createApp(config);
+  const { log } = app;
+  // The command line finds a running aggregator by this file, whatever port it was given.
+  const addressFile = join(app.dataDir, 'address.json');
+  writeFileSync(addressFile, `${JSON.stringify({ url: app.url, pid: process.pid })}\n`, { mode: 0o600 });
   log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
 
@@ -21,6 +23,7 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'closing');
+      rmSync(addressFile, { force: true });
       app.close().then(
         () => process.exit(0),
         (error: unknown) => {

@@ -20,6 +20,7 @@ import {
 } from '../store/tools.ts';
 import { allKinds, type Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
+import type { Session } from '../upstream/session.ts';
 import { type ChangeReview, createChangeReview } from './change-review.ts';
 import { type Kind, listAll } from './discover.ts';
 import { toCanonical, toWireName } from './tool-name.ts';
@@ -59,6 +60,8 @@ export interface Catalog {
   refresh(serverId: string, which?: readonly Kind[]): Promise<void>;
   /** The same with nobody waiting: a failure goes into the server's history. */
   refreshInBackground(serverId: string, which?: readonly Kind[]): void;
+  /** How long a client may keep a list, as the spec merges it over servers. */
+  cacheHints(servers: Iterable<Server>, kind: Kind): { ttlMs: number; cacheScope: 'public' | 'private' };
   /** The stored tools were changed by somebody else (classification). */
   replaceTools(tools: readonly ToolRow[]): void;
   close(): Promise<void>;
@@ -76,6 +79,7 @@ export interface CatalogDependencies {
 }
 
 const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
+const changedBy = { tool: 'tools', prompt: 'prompts', resource: 'resources', resource_template: 'resources' } as const;
 const itemKinds = ['prompt', 'resource', 'resource_template'] as const;
 const debounceMs = 100;
 
@@ -85,6 +89,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   const items = new Map<string, Record<ServerItemKind, { key: string; definition: JsonObject }[]>>();
   const refreshing = new Map<string, { done: Promise<void>; again?: Set<Kind> }>();
   const debounced = new Map<string, { kinds: Set<Kind>; timer: NodeJS.Timeout }>();
+  const hints = new Map<string, { expires: number; public: boolean }>();
   const closed = new AbortController();
   const changeReview = await createChangeReview({ db, registry, policy: config.toolChanges });
   let lastSync: string | null = null;
@@ -161,32 +166,48 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       throw new AppError('SESSION_NOT_FOUND', `No active session for: ${registry.find(serverId)?.name ?? serverId}`);
     }
     const changed = { tools: false, prompts: false, resources: false };
+    let failure: { error: unknown } | undefined;
     for (const kind of which) {
-      const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
-      const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
-      if (listing.skipped > 0)
-        log.warn({ server: link.server.name, kind, skipped: listing.skipped }, 'entries without a name');
-      if (kind === 'tool') {
-        changed.tools = await storeTools(link, listing.items);
-      } else if (await replaceServerItems(db, serverId, kind, listing.items)) {
-        itemsOf(serverId)[kind] = listing.items;
-        if (kind === 'prompt') changed.prompts = true;
-        else changed.resources = true;
+      try {
+        if (await discoverKind(link, session, kind)) changed[changedBy[kind]] = true;
+      } catch (error) {
+        // A server that cannot list its prompts still has tools.
+        failure ??= { error };
       }
     }
+    if (changed.tools || changed.prompts || changed.resources) {
+      events.emit('catalog.changed', { ...changed, server_id: serverId });
+    }
+    if (failure !== undefined) throw failure.error;
+    registry.noteDiscovery(serverId, null);
     lastSync = new Date().toISOString();
-    if (!changed.tools && !changed.prompts && !changed.resources) return;
-    snapshot = build();
-    events.emit('catalog.changed', changed);
   }
 
-  async function storeTools(link: Link, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
+  /** True when something changed; the snapshot has it then. */
+  async function discoverKind(link: Link, session: Session, kind: Kind): Promise<boolean> {
     const { server } = link;
+    const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
+    const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
+    if (listing.skipped > 0)
+      log.warn({ server: server.name, kind, skipped: listing.skipped }, 'entries without a name');
+    hints.set(`${server.id} ${kind}`, {
+      expires: Date.now() + (listing.ttlMs ?? 0),
+      public: listing.cacheScope === 'public',
+    });
+    if (kind === 'tool') return await storeTools(server, listing.items);
+    if (!(await replaceServerItems(db, server.id, kind, listing.items))) return false;
+    itemsOf(server.id)[kind] = listing.items;
+    snapshot = build();
+    return true;
+  }
+
+  async function storeTools(server: Server, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
     if (listed.length === 0) log.warn({ server: server.name }, 'the server lists no tools');
     const offered = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
     const found = await changeReview.settle(server, tools.get(server.id) ?? [], offered);
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
     const changes = await replaceServerTools(db, server.id, found, limits);
+    if (registry.find(server.id) === undefined) return false; // removed meanwhile
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after), ...changes.unchanged];
     tools.set(
       server.id,
@@ -205,8 +226,10 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       changed: changes.changed.map(({ after }) => after.name),
       removed: changes.removed.map((row) => row.name),
     };
-    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     const anything = summary.added.length + summary.changed.length + summary.removed.length > 0;
+    // Before anybody is told: whoever hears of a tool may call it at once.
+    snapshot = build();
+    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     if (anything) {
       registry.record(server.id, 'DISCOVERED', { tools: rows.length, ...shortened(summary) });
       deps.onToolsChanged?.(server, changes);
@@ -233,8 +256,11 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       if (closed.signal.aborted) return;
       const server = registry.find(serverId);
       if (server === undefined) return;
-      log.warn({ server: server.name, err: error }, 'discovery failed');
-      registry.record(serverId, 'DISCOVERY_FAILED', { error: describe(error) });
+      const text = describe(error);
+      const problem = pool.link(serverId)?.mask(text) ?? text;
+      log.warn({ server: server.name, error: problem }, 'discovery failed');
+      registry.record(serverId, 'DISCOVERY_FAILED', { error: problem });
+      registry.noteDiscovery(serverId, `discovery failed: ${problem}`);
     });
   }
 
@@ -243,7 +269,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       if (status === 'CONNECTED' && previous === 'CONNECTING') refreshInBackground(id);
       const listedNow = status === 'CONNECTED' || status === 'DEGRADED';
       const listedBefore = previous === 'CONNECTED' || previous === 'DEGRADED';
-      if (listedNow !== listedBefore) events.emit('catalog.changed', allKinds);
+      if (listedNow !== listedBefore) events.emit('catalog.changed', { ...allKinds, server_id: id });
     }),
     events.on('server.registered', () => {
       snapshot = build();
@@ -253,7 +279,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       items.delete(id);
       changeReview.forget(id);
       snapshot = build();
-      events.emit('catalog.changed', allKinds);
+      events.emit('catalog.changed', { ...allKinds, server_id: id });
     }),
     events.on('server.lists_changed', ({ server_id: id, kinds }) => refreshSoon(id, kinds as Kind[])),
   ];
@@ -267,6 +293,16 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     },
     changes: changeReview,
     isListed: (server) => pool.open(server).listed,
+    cacheHints(servers, kind) {
+      let ttlMs = Number.POSITIVE_INFINITY;
+      let isPublic = true;
+      for (const { id } of servers) {
+        const hint = hints.get(`${id} ${kind}`);
+        ttlMs = Math.min(ttlMs, Math.max(0, (hint?.expires ?? 0) - Date.now()));
+        isPublic &&= hint?.public === true;
+      }
+      return { ttlMs: Number.isFinite(ttlMs) ? ttlMs : 0, cacheScope: isPublic ? 'public' : 'private' };
+    },
     refresh,
     refreshInBackground,
     replaceTools(rows) {

@@ -1,10 +1,86 @@
+/** The command line: every command, and what a failure looks like. */
+import { Command, CommanderError } from 'commander';
 import { AppError } from '../errors.ts';
-import { serve } from '../main.ts';
+import { version } from '../version.ts';
+import { type AddCommand, withGlobalFlags } from './command.ts';
+import { addAdd } from './commands/add.ts';
+import { addCall } from './commands/call.ts';
+import { addConnect } from './commands/connect.ts';
+import { addDoctor } from './commands/doctor.ts';
+import { addImport } from './commands/import.ts';
+import { addList } from './commands/list.ts';
+import { addServe, describeSettings } from './commands/serve.ts';
+import { addToken } from './commands/token.ts';
+import { addVersion } from './commands/version.ts';
+import { CommandFailure, type Exit, exitCodes } from './exit-code.ts';
 
-try {
-  await serve(process.env, {});
-} catch (error) {
-  if (!(error instanceof AppError)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
+/** In the order of `--help`. */
+const commands: readonly AddCommand[] = [
+  addServe,
+  addAdd,
+  addImport,
+  addList,
+  addCall,
+  addConnect,
+  addToken,
+  addDoctor,
+  addVersion,
+];
+
+export async function run(words: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  // `mcp-aggregator tools | head` closes our output early; that is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+  try {
+    await createProgram(environment).parseAsync(words, { from: 'user' });
+  } catch (error) {
+    const { exit, message, answer } = explain(error);
+    process.exitCode = exitCodes[exit].code;
+    if (message === undefined) return;
+    const json = beforeDashes(words).includes('--json');
+    console.error(json ? JSON.stringify({ error: message, exit, answer }) : message.replace(/^/, 'error: '));
+  }
+}
+
+function createProgram(environment: NodeJS.ProcessEnv): Command {
+  const program = withGlobalFlags(new Command('mcp-aggregator'))
+    .description('One MCP endpoint and one REST API in front of many MCP servers.')
+    .version(version, '--version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .addHelpText('after', () => `\n${describeSettings()}\n\n${describeExitCodes()}`)
+    .exitOverride();
+  for (const add of commands) add(program, environment);
+  for (const command of program.commands) withGlobalFlags(command);
+  return program;
+}
+
+function describeExitCodes(): string {
+  return ['Exit codes:', ...Object.values(exitCodes).map(({ code, meaning }) => `  ${code}  ${meaning}`)].join('\n');
+}
+
+/** Commander prints its own messages, so there is none left to print for them. */
+function explain(error: unknown): { exit: Exit; message?: string; answer?: unknown } {
+  if (error instanceof CommanderError) return { exit: error.exitCode === 0 ? 'ok' : 'usage' };
+  if (error instanceof CommandFailure) return error;
+  if (error instanceof AppError) {
+    return { exit: error.code === 'DATA_DIRECTORY_IN_USE' ? 'conflict' : 'usage', message: error.message };
+  }
+  if (isAddressInUse(error)) {
+    const message = `${error.address}:${error.port} is in use by another program; choose another port with --port`;
+    return { exit: 'conflict', message };
+  }
+  throw error;
+}
+
+function isAddressInUse(error: unknown): error is Error & { address: string; port: number } {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+}
+
+function beforeDashes(words: readonly string[]): readonly string[] {
+  const end = words.indexOf('--');
+  return end === -1 ? words : words.slice(0, end);
 }

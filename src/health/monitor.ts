@@ -29,6 +29,7 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
 
   function look(): void {
     const now = Date.now();
+    for (const id of due.keys()) if (pool.link(id) === undefined) due.delete(id);
     for (const link of pool.links()) {
       const { id } = link.server;
       if (link.shared === undefined) {
@@ -62,10 +63,11 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
     deps.onChecked?.(server.name, outcome);
     registry.noteHealth(server.id, new Date().toISOString());
     if (verdict.health === 'passed') return void registry.apply(server.id, 'health_passed');
-    log.warn({ server: server.name, reason: verdict.reason, counted: verdict.health === 'failed' }, 'health check');
+    const reason = link.mask(verdict.reason);
+    log.warn({ server: server.name, reason, counted: verdict.health === 'failed' }, 'health check');
     if (verdict.health === 'misconfigured') return;
-    const next = registry.apply(server.id, 'health_failed', { error: `health check failed: ${verdict.reason}` });
-    if (next?.status === 'ERROR' && shared !== undefined) link.reportLost(shared, new Error(verdict.reason));
+    const next = registry.apply(server.id, 'health_failed', { error: `health check failed: ${reason}` });
+    if (next?.status === 'ERROR' && shared !== undefined) void link.reportLost(shared, new Error(reason));
   }
 
   return {

@@ -17,9 +17,10 @@ export async function probeUrl(url: string): Promise<ProbeOutcome> {
   }
 }
 
-export async function probeSession(session: Session): Promise<ProbeOutcome> {
+export async function probeSession(session: Session, timeoutMs = probeTimeoutMs): Promise<ProbeOutcome> {
   const started = performance.now();
-  const ask = (method: string) => session.request(method, {}, { signal: AbortSignal.timeout(probeTimeoutMs) });
+  const startedAt = Date.now();
+  const ask = (method: string) => session.request(method, {}, { signal: AbortSignal.timeout(timeoutMs) });
   try {
     await ask(session.era === 'modern' ? 'server/discover' : 'ping').catch((error: unknown) => {
       if (!(error instanceof RpcError)) throw error;
@@ -28,12 +29,17 @@ export async function probeSession(session: Session): Promise<ProbeOutcome> {
     });
     return { kind: 'answered', ms: performance.now() - started };
   } catch (error) {
+    // Busy is not dead: a server that reports progress on its calls may leave us waiting.
+    if (isTimeout(error) && session.heardAt > startedAt) return { kind: 'answered', ms: performance.now() - started };
     return { kind: 'failed', reason: reasonOf(error) };
   }
 }
 
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'TimeoutError';
+}
+
 function reasonOf(error: unknown): string {
-  if (error instanceof DOMException && error.name === 'TimeoutError')
-    return `no answer within ${probeTimeoutMs / 1_000} s`;
+  if (isTimeout(error)) return `no answer within ${probeTimeoutMs / 1_000} s`;
   return describe(error);
 }

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { AnyRoute } from './route.ts';
 
-const errorSchema = z.object({
+/** Loose: some answers name the server beside the error (seed 001, 503). */
+const errorSchema = z.looseObject({
   detail: z.string(),
   error_code: z.string(),
   context: z.record(z.string(), z.unknown()).optional(),

@@ -21,6 +21,8 @@ export interface RouteContext<Params, Query, Body> {
   note(fields: Record<string, unknown>): void;
   /** Aborts when the client goes away before it has its answer. */
   signal: AbortSignal;
+  /** Aborts when the aggregator shuts down: endless answers end then. */
+  closing: AbortSignal;
   request: FastifyRequest;
   reply: FastifyReply;
 }

@@ -1,6 +1,9 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
+
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Config, isLoopback } from '../config.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
@@ -9,7 +12,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Authenticator, Principal } from '../security/auth.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
-import { type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { describeApi } from './openapi.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
 
@@ -35,6 +38,8 @@ const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', server
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
   const { config, log, authenticator, routes, metrics, tracer } = deps;
+  const closing = new AbortController();
+  const unanswered = new Set<ServerResponse>();
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
   let boundPort = config.port;
 
@@ -47,7 +52,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
       createServer(
-        deps.raw === undefined ? (handle as RequestListener) : rawFirst(deps.raw, handle as RequestListener),
+        deps.raw === undefined ? (handle as RequestListener) : rawFirst(deps.raw, handle as RequestListener, watchRaw),
       ),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
@@ -67,8 +72,18 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     inProgress.set(request, { fields: {}, startedAt: performance.now(), parent, trace: tracer.child(parent) });
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+    if (closing.signal.aborted) {
+      reply.header('connection', 'close');
+      throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
+    }
+    unanswered.add(reply.raw);
+    reply.raw.on('close', () => unanswered.delete(reply.raw));
     checkHost(request.headers.host, { boundHost: config.host, boundPort, allowedHosts: config.allowedHosts });
     checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
+    // Nothing has such a name, and PostgreSQL would refuse to look for it.
+    if (request.url.includes('%00')) {
+      throw new ValidationError([{ loc: ['url'], msg: 'must not contain a NUL character', type: 'value_error' }]);
+    }
   });
 
   app.addHook('onResponse', async (request, reply) => {
@@ -78,14 +93,17 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
 
   for (const definition of routes) mount(definition);
   const document = describeApi(routes, deps.version);
-  app.get('/openapi.json', async () => document);
+  app.get('/openapi.json', async (request) => {
+    identify('viewer', request);
+    return document;
+  });
 
   function mount(definition: AnyRoute): void {
     app.route({
       method: definition.method,
       url: definition.path.replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
-        const principal = identify(definition, request);
+        const principal = identify(definition.role, request);
         const notes = inProgress.get(request);
         const note = (more: Record<string, unknown>) => void Object.assign(notes?.fields ?? {}, more);
         if (principal !== nobody) note({ principal: principal.name });
@@ -103,6 +121,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
           trace: notes?.trace,
           note,
           signal: gone.signal,
+          closing: closing.signal,
           request,
           reply,
         };
@@ -111,14 +130,37 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     });
   }
 
-  function identify(definition: AnyRoute, request: FastifyRequest): Principal {
-    if (definition.role === 'public') return nobody;
+  function identify(role: AnyRoute['role'], request: FastifyRequest): Principal {
+    if (role === 'public') return nobody;
     const principal = authenticator.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
     });
-    requireRole(principal, definition.role);
+    requireRole(principal, role);
     return principal;
+  }
+
+  /** The same for requests that never see the framework; who asked is in the lines of their calls. */
+  function watchRaw(request: IncomingMessage, response: ServerResponse, path: string): void {
+    const startedAt = performance.now();
+    const parent = traceOf(request.headers);
+    const context = tracer.child(parent);
+    if (context !== undefined && tracer.enabled) request.headers.traceparent = formatTraceparent(context);
+    response.on('close', () => {
+      const endedAt = performance.now();
+      const { method = '' } = request;
+      const status = response.statusCode;
+      metrics.onRequest(method, path, status, endedAt - startedAt);
+      if (log.isLevelEnabled('debug')) {
+        const duration_ms = Math.round((endedAt - startedAt) * 1_000) / 1_000;
+        log.debug({ request_id: request.headers['x-request-id'], method, path, status, duration_ms }, 'request');
+      }
+      if (!tracer.enabled) return;
+      const attributes = { 'http.request.method': method, 'http.route': path, 'http.response.status_code': status };
+      const error = status >= 500 ? new Error('failed') : undefined;
+      const name = `${method} ${path}`;
+      tracer.record({ name, kind: 'server', context, parent, startedAt, endedAt, attributes, error });
+    });
   }
 
   /** One line, one measurement and one span per request. */
@@ -158,6 +200,14 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       return { host: config.host, port: boundPort };
     },
     async close() {
+      closing.abort();
+      const answered = [...unanswered].map((response) => once(response, 'close'));
+      const late = new AbortController();
+      await Promise.race([
+        Promise.all(answered),
+        delay(config.shutdownTimeoutMs, undefined, { signal: late.signal }).catch(() => undefined), // all answered
+      ]);
+      late.abort();
       await app.close();
     },
   };
@@ -184,10 +234,23 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): stri
 function rawFirst(
   raw: (request: IncomingMessage, response: ServerResponse) => boolean,
   handle: RequestListener,
+  watch: (request: IncomingMessage, response: ServerResponse, path: string) => void,
 ): RequestListener {
   return (request, response) => {
+    const path = mcpPathOf(request.url ?? '');
+    if (path !== undefined) {
+      const id = requestIdOf(request);
+      request.headers['x-request-id'] = id;
+      response.setHeader('x-request-id', id);
+      watch(request, response, path);
+    }
     if (!raw(request, response)) handle(request, response);
   };
+}
+
+/** Names of servers and profiles are cut off: as labels they would have no bound. */
+function mcpPathOf(url: string): string | undefined {
+  return /^\/(?:mcp(?:\/(?:servers|profiles)(?=\/.))?|sse|messages)(?=[/?]|$)/.exec(url)?.[0];
 }
 
 function jsonBody(request: FastifyRequest): unknown {

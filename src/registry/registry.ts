@@ -61,6 +61,8 @@ export interface Registry {
   noteInteractive(id: string): void;
   noteHealth(id: string, at: string): void;
   noteToolCount(id: string, count: number): void;
+  /** What is wrong with the lists of a connected server, or null when nothing is. */
+  noteDiscovery(id: string, problem: string | null): void;
   record(id: string, eventType: string, details: JsonObject): void;
   /** Everything noted so far is stored. */
   settled(): Promise<void>;
@@ -107,6 +109,13 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   function change(server: Server, patch: RowPatch): void {
     Object.assign(server, patch, { updated_at: new Date().toISOString() });
     write(() => updateServer(db, server.id, patch));
+  }
+
+  // Sealed with the key before this one, which will be taken away.
+  for (const server of servers.values()) {
+    if (!vault.needsReseal(server.sealed)) continue;
+    server.sealed = vault.seal(vault.open(server.sealed, server.id), server.id);
+    await updateServer(db, server.id, { connection_config: { sealed: server.sealed } });
   }
 
   function get(id: string): Server {
@@ -173,8 +182,10 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       }
       const row = await updateServer(db, id, fields);
       if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
-      const { status: _status, ...stored } = toServer(row);
-      Object.assign(server, stored, { lifecycle: server.lifecycle });
+      // Only what was patched: the rest of the row may be behind what is in memory.
+      const { connection_config: sealed, ...changed } = fields;
+      Object.assign(server, changed, { updated_at: row.updated_at });
+      if (sealed !== undefined) server.sealed = sealed.sealed;
       record(id, 'UPDATED', { fields: Object.keys(patch) });
       events.emit('server.updated', { server_id: id, name: server.name });
       return { server, reconnect: connection !== undefined || patch.options !== undefined };
@@ -287,6 +298,13 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     noteToolCount(id, count) {
       const server = servers.get(id);
       if (server !== undefined) server.tool_count = count;
+    },
+
+    noteDiscovery(id, problem) {
+      const server = servers.get(id);
+      if (server?.lifecycle.status !== 'CONNECTED' || server.error_message === problem) return;
+      change(server, { error_message: problem });
+      events.emit('server.updated', { server_id: id, name: server.name });
     },
 
     async settled() {

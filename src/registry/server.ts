@@ -5,12 +5,37 @@ import { isHttpsOrLoopback } from '../security/policy.ts';
 export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const;
 export type TransportType = (typeof transportTypes)[number];
 
+/** NUL ends a string for the operating system and for PostgreSQL; in a credential it would also defeat the mask. */
+const text = (most: number) => z.string().max(most).refine(hasNoNul, 'must not contain a NUL character');
+
+function hasNoNul(value: string): boolean {
+  return !value.includes('\0');
+}
+
 const requiredText = (transport: TransportType, field: string) => {
   const message = `${transport} transport requires '${field}' in connection_config`;
-  return z.string({ error: message }).min(1, message).max(8_192);
+  return z
+    .string({ error: message })
+    .min(1, message)
+    .max(8_192, `${field} may have at most 8192 characters`)
+    .refine(hasNoNul, 'must not contain a NUL character');
 };
 
-const stringMap = z.record(z.string().max(256), z.string().max(32_768));
+const environment = z.record(
+  z
+    .string()
+    .max(256)
+    .refine((name) => hasNoNul(name) && name !== '' && !name.includes('='), 'is not a name of a variable'),
+  text(32_768),
+);
+
+const headers = z.record(
+  z
+    .string()
+    .max(256)
+    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header'),
+  text(32_768).refine((value) => !/[\r\n]/.test(value), 'must not contain a line break'),
+);
 
 const serverUrl = (transport: TransportType, field: string) =>
   requiredText(transport, field).superRefine((value, context) => {
@@ -21,12 +46,12 @@ const serverUrl = (transport: TransportType, field: string) =>
 export const connectionConfigs = {
   STDIO: z.strictObject({
     command: requiredText('STDIO', 'command'),
-    args: z.array(z.string().max(32_768)).max(1_000).optional(),
-    env: stringMap.optional(),
-    cwd: z.string().min(1).max(4_096).optional(),
+    args: z.array(text(32_768)).max(1_000).optional(),
+    env: environment.optional(),
+    cwd: text(4_096).min(1).optional(),
   }),
-  SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: stringMap.optional() }),
-  HTTP: z.strictObject({ base_url: serverUrl('HTTP', 'base_url'), headers: stringMap.optional() }),
+  SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: headers.optional() }),
+  HTTP: z.strictObject({ base_url: serverUrl('HTTP', 'base_url'), headers: headers.optional() }),
 };
 
 export type StdioConfig = z.infer<typeof connectionConfigs.STDIO>;
@@ -60,8 +85,15 @@ export const serverOptions = z.strictObject({
 export type ServerOptions = z.infer<typeof serverOptions>;
 
 const common = {
-  description: z.string().max(1_000, 'description may have at most 1000 characters').nullish(),
-  health_check_url: z.url({ protocol: /^https?$/, error: 'health_check_url must be an http or https URL' }).nullish(),
+  description: z
+    .string()
+    .max(1_000, 'description may have at most 1000 characters')
+    .refine(hasNoNul, 'must not contain a NUL character')
+    .nullish(),
+  health_check_url: z
+    .url({ protocol: /^https?$/, error: 'health_check_url must be an http or https URL' })
+    .refine(hasNoCredentials, 'health_check_url must not hold a user name or password: it is shown to everybody')
+    .nullish(),
   auto_connect: z.boolean().optional(),
   options: serverOptions.optional(),
 };
@@ -88,6 +120,12 @@ export const serverPatch = z.strictObject({
   ...common,
 });
 export type ServerPatch = z.infer<typeof serverPatch>;
+
+function hasNoCredentials(value: string): boolean {
+  if (!URL.canParse(value)) return true; // reported as no URL
+  const { username, password } = new URL(value);
+  return username === '' && password === '';
+}
 
 const variable = /\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/g;
 

@@ -14,7 +14,7 @@ import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
 import { carryTrace, noTracer, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { HttpProblem } from '../upstream/http.ts';
-import { brief, type Link, type SessionOwner } from '../upstream/link.ts';
+import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
 import { parameterHeaders } from './parameter-headers.ts';
@@ -25,6 +25,8 @@ export interface Caller {
   requestId?: string;
   /** The span that the call belongs to. */
   trace?: TraceContext;
+  /** Of the client's request: they may name its trace and its id. */
+  headers?: Readonly<Record<string, string | string[] | undefined>>;
   client?: ClientIdentity;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
@@ -71,6 +73,11 @@ export interface Router {
     exchange?: RelayExchange,
   ): Promise<JsonObject>;
   callTool(tool: CatalogTool, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<CallResult>;
+  /** Tells the server that somebody wants to hear of changes; the function that ends it. */
+  subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>>;
+  /** An MCP client went away: the sessions that only it used end. */
+  release(ownerKey: string): Promise<void>;
+  tell(ownerKey: string, method: string, params: JsonObject): void;
   /** Calls in progress, all servers together. */
   readonly active: number;
 }
@@ -97,7 +104,7 @@ export function createRouter(deps: RouterDependencies): Router {
     exchange: RelayExchange = {},
     timing: { acquiredAt?: number } = {},
   ): Promise<JsonObject> {
-    const parent = caller.trace ?? traceOf({}, params);
+    const parent = caller.trace ?? traceOf(caller.headers ?? {}, params);
     const hop = tracer.child(parent);
     if (!tracer.enabled) return await send(server, method, carryTrace(params, hop), caller, exchange, timing);
     const startedAt = performance.now();
@@ -143,13 +150,14 @@ export function createRouter(deps: RouterDependencies): Router {
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
-        link.reportLost(session, error);
+        await link.reportLost(session, error);
         if (!mayRepeat(error, method, params, server)) throw lostInMidCall(server, method, params, started, error);
-        session = await link.session(caller.owner, deadline.signal);
+        // The server may have been changed meanwhile: it has another link then, and this one is closed.
+        session = await (pool.link(server.id) ?? link).session(caller.owner, deadline.signal);
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
       }
     } catch (error) {
-      throw translate(error, server, deadline);
+      throw translate(error, link, deadline);
     } finally {
       deadline.clear();
       active -= 1;
@@ -222,7 +230,7 @@ export function createRouter(deps: RouterDependencies): Router {
         server: server.name,
         tool: row.name,
         principal: caller.principal.name,
-        requestId: caller.requestId,
+        requestId: caller.requestId ?? caller.headers?.['x-request-id']?.toString(),
         outcome,
         routingMs: (timing.acquiredAt ?? ended) - started,
         executionMs: timing.acquiredAt === undefined ? undefined : ended - timing.acquiredAt,
@@ -230,9 +238,22 @@ export function createRouter(deps: RouterDependencies): Router {
     }
   }
 
+  async function subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>> {
+    if (caller.owner !== undefined && wantsOwnSession(server)) {
+      await relay(server, 'resources/subscribe', { uri }, caller);
+      return async () => void (await relay(server, 'resources/unsubscribe', { uri }, caller));
+    }
+    const { watch } = pool.open(server);
+    await watch.subscribe(uri);
+    return () => watch.unsubscribe(uri);
+  }
+
   return {
     relay,
     callTool,
+    subscribe,
+    release: (ownerKey) => pool.release(ownerKey),
+    tell: (ownerKey, method, params) => pool.tell(ownerKey, method, params),
     get active() {
       return active;
     },
@@ -279,6 +300,7 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
         exchange.onRequest === undefined
           ? undefined
           : async (method, params, signal) => {
+              link.noteAsked();
               // While a person is being asked, the server is not the one who is slow.
               clearTimeout(timer);
               try {
@@ -318,7 +340,8 @@ function lostInMidCall(
   );
 }
 
-function translate(error: unknown, server: Server, deadline: Deadline): unknown {
+function translate(error: unknown, link: Link, deadline: Deadline): unknown {
+  const { server } = link;
   if (deadline.timedOut) {
     return new AppError('EXECUTION_TIMEOUT', `No answer in time from ${server.name}`, {
       cause: error,
@@ -333,9 +356,20 @@ function translate(error: unknown, server: Server, deadline: Deadline): unknown 
     });
   }
   if (error instanceof HttpProblem || error instanceof AccessDenied) {
-    return new AppError('EXECUTION_FAILED', `${server.name}: ${describe(error)}`, { cause: error });
+    return new AppError('EXECUTION_FAILED', `${server.name}: ${link.mask(describe(error))}`, { cause: error });
+  }
+  if (error instanceof RpcError) {
+    return new RpcError(error.code, link.mask(error.message), maskStrings(error.data, link.mask));
   }
   return error;
+}
+
+/** Servers repeat in their errors what they were given, credentials too. */
+function maskStrings(value: unknown, mask: (text: string) => string): unknown {
+  if (typeof value === 'string') return mask(value);
+  if (Array.isArray(value)) return value.map((part) => maskStrings(part, mask));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, maskStrings(part, mask)]));
 }
 
 function outcomeOf(error: unknown): Outcome {

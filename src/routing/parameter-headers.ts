@@ -1,6 +1,5 @@
 /** 2026-07-28: parameters that a tool marks with `x-mcp-header` are repeated as `Mcp-Param-<Name>` headers. */
-import { isObject, type JsonObject } from '../json-rpc.ts';
-import { encodeHeader } from '../upstream/http.ts';
+import { encodeHeader, isObject, type JsonObject } from '../json-rpc.ts';
 
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const primitive = new Set(['string', 'number', 'integer', 'boolean']);

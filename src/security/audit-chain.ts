@@ -6,6 +6,7 @@ import {
   chainStart,
   findAuditAfter,
   findAuditEnds,
+  findAuditHash,
   headLostEvent,
   type NewAudit,
 } from '../store/audit.ts';
@@ -103,7 +104,8 @@ export async function verifyAudit(db: Database, seal: AuditSeal): Promise<AuditV
   if (head === undefined && stored !== undefined) return fail(forged('head_forged', last));
   if (head === undefined && last.seq > 0) return fail(forged('head_lost', last));
   verdict.head = head ?? null;
-  const problem = head === undefined ? undefined : endProblem(last, head, await isThere(db, head));
+  const problem =
+    head === undefined ? undefined : endProblem(last, head, (await findAuditHash(db, head.seq)) === head.hash);
   return problem === undefined ? { ...verdict, intact: true } : fail(problem);
 }
 
@@ -134,11 +136,6 @@ function endProblem(last: ChainPlace, head: ChainPlace, headIsThere: boolean): A
   if (headIsThere) return undefined; // written after our last page
   const explanation = `the newest record should be ${head.seq}, but the records end at ${last.seq}`;
   return { kind: 'truncated', seq: last.seq + 1, id: null, explanation };
-}
-
-async function isThere({ kysely }: Database, { seq, hash }: ChainPlace): Promise<boolean> {
-  const row = await kysely.selectFrom('audit').select('hash').where('seq', '=', seq).executeTakeFirst();
-  return row?.hash === hash;
 }
 
 function forged(kind: 'head_forged' | 'head_lost' | 'anchor_forged', { seq }: ChainPlace): AuditProblem {

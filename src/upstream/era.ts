@@ -64,7 +64,16 @@ export async function shakeHandsOnChannel(
     const identity = await identify();
     conversation.settle(identity);
     if (identity.era === 'legacy') await conversation.notify('notifications/initialized');
-    return { ...identity, request: conversation.request, notify: conversation.notify, close: conversation.close };
+    const { request, notify, close } = conversation;
+    return {
+      ...identity,
+      get heardAt() {
+        return conversation.heardAt;
+      },
+      request,
+      notify,
+      close,
+    };
   } catch (error) {
     await conversation.close();
     throw options.signal.aborted ? options.signal.reason : error;

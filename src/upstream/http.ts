@@ -4,7 +4,16 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
-import { isObject, isRequest, isResponse, type JsonObject, type RpcMessage, type RpcRequest } from '../json-rpc.ts';
+import {
+  encodeHeader,
+  isObject,
+  isRequest,
+  isResponse,
+  type JsonObject,
+  namedBy,
+  type RpcMessage,
+  type RpcRequest,
+} from '../json-rpc.ts';
 import {
   answerTo,
   ConnectionLost,
@@ -47,6 +56,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   const inFlight = new Set<Exchange>();
   let reopening: Promise<void> | undefined;
   let nextId = 2;
+  let heardAt = Date.now();
 
   if (identity.era === 'legacy') void listen();
 
@@ -134,6 +144,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
   function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => JsonObject) | undefined {
     let outcome: (() => JsonObject) | undefined;
+    heardAt = Date.now();
     for (const message of messages) {
       if (isResponse(message)) {
         if (message.id === id || 'error' in message) outcome = () => resultOf(message);
@@ -224,6 +235,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   function hear(message: RpcMessage): void {
+    heardAt = Date.now();
     if (isResponse(message)) return;
     if (isRequest(message)) {
       const candidates = [...inFlight];
@@ -261,6 +273,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     },
     get instructions() {
       return identity.instructions;
+    },
+    get heardAt() {
+      return heardAt;
     },
     request,
     notify,
@@ -326,21 +341,4 @@ export function requestHeaders(
     if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name);
   }
   return headers;
-}
-
-/** The parameter that `Mcp-Name` repeats, per method. */
-export const namedBy: Record<string, string> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
-
-/** Header values are visible ASCII; everything else travels as base64 (2026-07-28, Streamable HTTP). */
-export function encodeHeader(value: string): string {
-  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')
-    ? value
-    : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
 }

@@ -15,6 +15,7 @@ import { createGate, type Gate } from './gate.ts';
 import {
   AccessDenied,
   type ClientIdentity,
+  ConnectionLost,
   type Exchange,
   ourInfo,
   type Session,
@@ -58,8 +59,14 @@ export interface Link {
   connect(attempts?: number): void;
   session(owner: SessionOwner | undefined, signal?: AbortSignal): Promise<Session>;
   release(ownerKey: string): Promise<void>;
-  /** A call found the connection broken: passive evidence that counts at once. */
-  reportLost(session: Session, error: Error): void;
+  /** Passes a client's notification on to the session that only it uses, if there is one. */
+  tell(ownerKey: string, method: string, params: JsonObject): void;
+  /** The server asked its client something: from now on, clients that can answer get sessions of their own. */
+  noteAsked(): void;
+  /** A call found the connection broken: passive evidence that counts at once. Resolves when it is decided. */
+  reportLost(session: Session, error: Error): Promise<void>;
+  /** Hides the secrets of the server's connection in a text. */
+  mask(text: string): string;
   disconnect(options: { force: boolean }): { pending: number; done: Promise<void> };
   close(): Promise<void>;
 }
@@ -77,6 +84,7 @@ const everythingAClientCan: JsonObject = {
 };
 const retryDelaysMs = [1_000, 2_000, 4_000];
 const waitForReconnectionMs = 5_000;
+const signOfLifeMs = 2_000;
 const maxOwnedSessions = 100;
 const ownedIdleMs = 300_000;
 const stderrLines = 40;
@@ -100,9 +108,12 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   let firstAttempts = server.connected_at !== null;
   let graceTimer: NodeJS.Timeout | undefined;
   let mask = (text: string) => text;
+  // A server that was updated refuses the handshake of the era that is remembered: ask again after a failure.
+  let eraInDoubt = false;
+  let closed = false;
 
   function connect(attempts = retryDelaysMs.length): void {
-    if (attempt !== undefined || shared !== undefined) return;
+    if (closed || !config.enabled || attempt !== undefined || shared !== undefined) return;
     if (registry.apply(server.id, 'connect') === undefined) return;
     const controller = new AbortController();
     attempt = { controller, done: tryToConnect(attempts, controller.signal) };
@@ -119,8 +130,9 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       } catch (error) {
         if (signal.aborted) return;
         failure = error;
+        eraInDoubt = true;
         if (error instanceof AppError) break; // nothing that another attempt would mend
-        log.debug({ server: server.name, attempt: number + 1, err: error }, 'connection attempt failed');
+        log.debug({ server: server.name, attempt: number + 1, error: explain(error) }, 'connection attempt failed');
       }
     }
     attempt = undefined;
@@ -135,6 +147,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     shared = session;
     lostAt = undefined;
     firstAttempts = false;
+    eraInDoubt = false;
     registry.noteIdentity(server.id, session);
     watch.attach(session);
     registry.apply(server.id, 'connect_succeeded', {
@@ -173,7 +186,11 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     watch.detach();
     void session.close();
     lostAt = Date.now();
-    graceTimer = setTimeout(() => deps.events.emit('catalog.changed', allKinds), config.listGraceMs).unref();
+    clearTimeout(graceTimer);
+    graceTimer = setTimeout(
+      () => deps.events.emit('catalog.changed', { ...allKinds, server_id: server.id }),
+      config.listGraceMs,
+    ).unref();
     registry.apply(server.id, 'connection_lost', { error: explain(error), stderr: output });
   }
 
@@ -184,11 +201,16 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     return await awaitSession(signal);
   }
 
+  function mayComeBack(): boolean {
+    if (closed || !config.enabled || draining !== undefined || server.desired !== 'connected') return false;
+    return listed() || server.lifecycle.status === 'CONNECTING';
+  }
+
   async function awaitSession(signal?: AbortSignal): Promise<Session> {
-    if (server.desired !== 'connected' || !(listed() || server.lifecycle.status === 'CONNECTING')) throw unavailable();
+    if (!mayComeBack()) throw unavailable();
     const deadline = AbortSignal.timeout(waitForReconnectionMs);
     const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
-    while (shared === undefined && !ended.aborted) {
+    while (shared === undefined && !ended.aborted && mayComeBack()) {
       connect(1);
       await new Promise<void>((resolve) => {
         waiting.add(resolve);
@@ -270,7 +292,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       connection,
       client,
       events,
-      verdict: verdictOf(server),
+      verdict: eraInDoubt ? undefined : verdictOf(server),
       signal: AbortSignal.any([ended, timeout]),
       connectTimeoutMs: config.connectionTimeoutMs,
       maxMessageBytes: config.maxMessageBytes,
@@ -379,11 +401,25 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     connect,
     session,
     release,
-    reportLost(session, error) {
+    tell(ownerKey, method, params) {
+      // A session that is closing reports its end to the calls on it.
+      void owned
+        .get(ownerKey)
+        ?.session?.notify(method, params)
+        .catch(() => undefined);
+    },
+    noteAsked: () => registry.noteInteractive(server.id),
+    async reportLost(session, error) {
+      if (session !== shared) return;
+      // On HTTP a call has a stream of its own: that it was cut need not mean anything for the others.
+      const onlyItsStream = server.transport_type === 'HTTP' && error instanceof ConnectionLost;
+      if (onlyItsStream && error.executed === 'maybe' && (await showsLife(session))) return;
       if (session === shared) lose(error);
     },
+    mask: (text) => mask(text),
     disconnect,
     async close() {
+      closed = true;
       attempt?.controller.abort();
       await Promise.all([attempt?.done, closeSessions()]);
       wake();
@@ -391,9 +427,18 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   };
 }
 
+async function showsLife(session: Session): Promise<boolean> {
+  const method = session.era === 'modern' ? 'server/discover' : 'ping';
+  return await session.request(method, {}, { signal: AbortSignal.timeout(signOfLifeMs) }).then(
+    () => true,
+    (error: unknown) => error instanceof RpcError,
+  );
+}
+
 export const allKinds = { tools: true, prompts: true, resources: true };
 
-function wantsOwnSession(server: Server): boolean {
+/** The server asks its clients questions, so that each needs a session to be asked in. */
+export function wantsOwnSession(server: Server): boolean {
   const mode = server.options.sessions ?? 'auto';
   // A server of the new era asks within the call's own answer, so it needs no session to ask in.
   return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));

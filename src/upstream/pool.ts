@@ -1,4 +1,5 @@
 /** One link per registered server. */
+import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import { createLink, type Link, type LinkDependencies } from './link.ts';
 
@@ -11,6 +12,7 @@ export interface Pool {
   replace(server: Server): Promise<Link>;
   drop(serverId: string): Promise<void>;
   release(ownerKey: string): Promise<void>;
+  tell(ownerKey: string, method: string, params: JsonObject): void;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,9 @@ export function createPool(deps: LinkDependencies): Pool {
     },
     async release(ownerKey) {
       await Promise.all([...links.values()].map((link) => link.release(ownerKey)));
+    },
+    tell(ownerKey, method, params) {
+      for (const link of links.values()) link.tell(ownerKey, method, params);
     },
     async close() {
       await Promise.all([...links.values()].map((link) => link.close()));

@@ -42,6 +42,8 @@ export interface ServerIdentity {
 }
 
 export interface Session extends ServerIdentity {
+  /** When the server last said anything at all (epoch, ms). */
+  readonly heardAt: number;
   request(method: string, params: JsonObject, exchange?: Exchange): Promise<JsonObject>;
   notify(method: string, params?: JsonObject): Promise<void>;
   close(): Promise<void>;
@@ -107,6 +109,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   let lost: ConnectionLost | undefined;
   let closing = false;
   let nextId = 1;
+  let heardAt = Date.now();
   let unasked = { second: 0, count: 0 };
 
   const channel = open({ onMessage: receive, onClose: fail });
@@ -143,6 +146,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   }
 
   function receive(message: RpcMessage): void {
+    heardAt = Date.now();
     if (isResponse(message)) return settleResponse(message as RpcSuccess);
     const params = message.params ?? {};
     if (isRequest(message)) return void answer(message, params);
@@ -202,6 +206,9 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   }
 
   return {
+    get heardAt() {
+      return heardAt;
+    },
     request,
     async notify(method: string, params: JsonObject = {}): Promise<void> {
       await channel.send({ jsonrpc: '2.0', method, params: dress(params, identity, undefined) });

@@ -1,7 +1,6 @@
 /** The HTTP+SSE transport of 2024-11-05: one event stream in, a POST for every message out. */
-import { isMessage } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
-import { contentType, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
+import { contentType, parseMessages, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
 
 export interface SseOptions {
   wire: Wire;
@@ -12,9 +11,11 @@ export interface SseOptions {
 /** Resolves when the server has named the address for messages. */
 export async function openSse(options: SseOptions): Promise<(handlers: ChannelHandlers) => Channel> {
   const { wire } = options;
+  // The attempt's own signal ends with the attempt; the stream goes on after it.
   const ended = new AbortController();
-  const opening = AbortSignal.any([options.signal, ended.signal]);
-  const answer = await wire.send('GET', { headers: { accept: 'text/event-stream' }, signal: opening });
+  const onAbort = () => ended.abort(options.signal.reason);
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  const answer = await wire.send('GET', { headers: { accept: 'text/event-stream' }, signal: ended.signal });
   refuseDenied(answer);
   if (answer.status !== 200 || contentType(answer) !== 'text/event-stream') {
     void answer.body.dump();
@@ -25,8 +26,7 @@ export async function openSse(options: SseOptions): Promise<(handlers: ChannelHa
   let handlers: ChannelHandlers | undefined;
   const finished = readEvents(answer.body, options.maxMessageBytes, (event) => {
     if (event.event === 'endpoint') return endpoint.resolve(event.data);
-    const message: unknown = JSON.parse(event.data);
-    if (isMessage(message)) handlers?.onMessage(message);
+    for (const message of parseMessages(event.data)) handlers?.onMessage(message);
   }).then(
     () => new ConnectionLost('the server ended its event stream', 'maybe'),
     (error: unknown) => (error instanceof ConnectionLost ? error : toConnectionLost(error, wire.url)),
@@ -37,6 +37,7 @@ export async function openSse(options: SseOptions): Promise<(handlers: ChannelHa
   });
 
   const path = sameOriginPath(await endpoint.promise, wire.url);
+  options.signal.removeEventListener('abort', onAbort);
 
   return (given) => {
     handlers = given;

@@ -1,6 +1,7 @@
 /** A server that is our child: one line of JSON per message on its stdin and stdout. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMessage } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
@@ -42,7 +43,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   let heard = false;
 
   if (child.pid !== undefined) options.warden.guard(child.pid);
-  child.on('error', (error) => fail(startProblem(options.command, error)));
+  child.on('error', (error) => fail(startProblem(options, error)));
   child.on('exit', (code, signal) => {
     // `exit` may come before the last output was read: what it printed explains the exit.
     setTimeout(() => fail(new ConnectionLost(exitProblem(code, signal, heard), 'maybe')), 20);
@@ -126,7 +127,11 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   };
 }
 
-function startProblem(command: string, error: NodeJS.ErrnoException): ConnectionLost {
+function startProblem({ command, cwd }: ChildOptions, error: NodeJS.ErrnoException): ConnectionLost {
+  // The operating system names the command for a directory that is missing, too.
+  if (cwd !== undefined && !existsSync(cwd)) {
+    return new ConnectionLost(`the directory "${cwd}" to start the command in does not exist`, 'no', error);
+  }
   const reasons: Record<string, string> = {
     ENOENT: `the command "${command}" was not found; check its spelling and PATH`,
     EACCES: `the command "${command}" may not be executed; check its permissions`,

@@ -104,7 +104,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       summary: 'What happens, as it happens (server-sent events)',
       role: 'viewer',
       answers: { 200: { description: 'A stream of events', schema: z.string(), contentType: 'text/event-stream' } },
-      handle({ principal, reply, signal }) {
+      handle({ principal, reply, signal, closing }) {
         reply.hijack();
         const { raw } = reply;
         raw.writeHead(200, {
@@ -122,6 +122,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
           if (raw.writableLength > unreadLimitBytes) raw.destroy();
         });
         const timer = setInterval(() => raw.write(': keep-alive\n\n'), keepAliveMs).unref();
+        closing.addEventListener('abort', () => raw.end(), { signal });
         signal.addEventListener('abort', () => {
           off();
           clearInterval(timer);

@@ -1,4 +1,5 @@
 /** `POST /api/v1/tools/call`: a tool call without an MCP client. */
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { AppError } from '../../errors.ts';
@@ -61,7 +62,8 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
         }
         const { tool, strategy } = resolveTool(catalog.snapshot, { name: body.name, server, visible });
         note({ server: tool.server.name, tool: tool.row.name });
-        const params = { name: body.name, arguments: body.arguments };
+        // With a token the server may report progress, and progress extends the deadline.
+        const params = { name: body.name, arguments: body.arguments, _meta: { progressToken: randomUUID() } };
         const { result, warning, routingMs, executionMs } = await router.callTool(
           tool,
           params,

@@ -1,0 +1,59 @@
+import { loadStaticEmbedder } from '../src/search/embed.ts';
+import { search } from '../src/search/search.ts';
+import { createSearchIndex, embedTools } from '../src/search/search-index.ts';
+import type { SearchableTool } from '../src/search/tool.ts';
+import { percentile } from './search-measures.ts';
+import { readScaleTools, readSets } from './search-sets.ts';
+
+const sizes = [1_000, 10_000, 100_000];
+const strategies = ['lexical', 'direct', 'hierarchical'] as const;
+const requestCount = 200;
+
+/** Time and memory as the catalog grows. Beyond the corpus, tools are repeated under further servers' names. */
+export async function measureScale(folder: string): Promise<void> {
+  const corpus = readScaleTools(folder);
+  const queries = [...readSets(folder)].flatMap((set) =>
+    set.requests.filter((_, position) => position % Math.ceil((set.requests.length * 4) / requestCount) === 0),
+  );
+  console.log('tools    load ms  embed ms  build ms  first ms  index MB   strategy       p50 ms  p95 ms');
+  for (const size of sizes) {
+    const tools = Array.from({ length: size }, (_, position) => copy(corpus, position));
+    globalThis.gc?.();
+    const before = process.memoryUsage();
+    const began = performance.now();
+    const embedder = loadStaticEmbedder();
+    const loaded = performance.now();
+    const vectors = await embedTools(embedder, tools);
+    const embedded = performance.now();
+    const index = createSearchIndex(embedder, embedder);
+    for (const [position, tool] of tools.entries()) index.upsert(tool, vectors[position] ?? null);
+    const built = performance.now();
+    await search(index, { query: 'send a message to a channel' });
+    const answered = performance.now();
+    globalThis.gc?.();
+    const after = process.memoryUsage();
+    const megabytes =
+      (after.heapUsed + after.arrayBuffers + after.external - before.heapUsed - before.arrayBuffers - before.external) /
+      1e6;
+    const head = [size, loaded - began, embedded - loaded, built - embedded, answered - built, megabytes];
+    for (const strategy of strategies) {
+      const times: number[] = [];
+      for (const { query } of queries) {
+        const start = performance.now();
+        await search(index, { query, strategy });
+        times.push(performance.now() - start);
+      }
+      console.log(
+        `${head.map((value) => value.toFixed(0).padStart(8)).join(' ')}   ${strategy.padEnd(14)} ${percentile(times, 0.5).toFixed(1).padStart(6)}  ${percentile(times, 0.95).toFixed(1).padStart(6)}`,
+      );
+    }
+  }
+}
+
+function copy(corpus: SearchableTool[], position: number): SearchableTool {
+  const tool = corpus[position % corpus.length];
+  if (tool === undefined) throw new RangeError('the corpus is empty');
+  const round = Math.floor(position / corpus.length);
+  const server = round === 0 ? tool.server : `${tool.server} ${round}`;
+  return { ...tool, id: position + 1, server, name: `${server}.${tool.originalName}` };
+}

@@ -1,0 +1,56 @@
+/** A named selection of servers and tools that one MCP endpoint offers (`/mcp/profiles/{name}`). */
+import { z } from 'zod';
+import type { CatalogTool } from './catalog.ts';
+
+export const profileName = z
+  .string()
+  .max(64, 'name may have at most 64 characters')
+  .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and hold only a-z, 0-9, "-" and "_"');
+
+export const profileDefinition = z.strictObject({
+  description: z.string().max(1_000).optional(),
+  servers: z.array(z.string().min(1)).max(1_000).optional().describe('only these servers; all where not given'),
+  tools: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).describe('canonical name; "*" stands for any characters'),
+        rename: z
+          .string()
+          .regex(/^[A-Za-z0-9_-]{1,64}$/, 'rename may hold 1 to 64 of A-Z, a-z, 0-9, "_" and "-"')
+          .optional(),
+        description: z.string().max(10_000).optional(),
+      }),
+    )
+    .max(10_000)
+    .optional()
+    .describe('only these tools; all of the servers where not given'),
+  exposure: z.enum(['auto', 'all', 'search']).optional(),
+});
+export type ProfileDefinition = z.infer<typeof profileDefinition>;
+
+export interface Profile extends ProfileDefinition {
+  name: string;
+}
+
+export interface Selected {
+  rename?: string;
+  description?: string;
+}
+
+export function selectsServer(profile: ProfileDefinition, server: string): boolean {
+  if (profile.servers !== undefined) return profile.servers.includes(server);
+  return profile.tools === undefined || profile.tools.some(({ name }) => matches(name.split('.')[0] ?? name, server));
+}
+
+/** How the profile offers a tool, or undefined when it does not. */
+export function selectTool(profile: ProfileDefinition, tool: CatalogTool): Selected | undefined {
+  if (!selectsServer(profile, tool.server.name)) return undefined;
+  if (profile.tools === undefined) return {};
+  return profile.tools.find(({ name }) => matches(name, tool.row.name));
+}
+
+function matches(pattern: string, name: string): boolean {
+  if (!pattern.includes('*')) return pattern === name;
+  const source = pattern.split('*').map((part) => part.replace(/[\\^$.+?()[\]{}|]/g, '\\$&'));
+  return new RegExp(`^${source.join('.*')}$`).test(name);
+}

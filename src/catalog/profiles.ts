@@ -1,0 +1,40 @@
+/** The stored profiles, in memory: every MCP request may ask for one. */
+import type { Database } from '../store/database.ts';
+import { deleteProfile, findProfiles, upsertProfile } from '../store/profiles.ts';
+import type { Profile, ProfileDefinition } from './profile.ts';
+
+export interface Profiles {
+  list(): Profile[];
+  find(name: string): Profile | undefined;
+  save(name: string, definition: ProfileDefinition): Promise<Profile>;
+  remove(name: string): Promise<boolean>;
+  /** Reads them again, after another replica changed them. */
+  reload(): Promise<void>;
+}
+
+export async function createProfiles(db: Database): Promise<Profiles> {
+  let profiles = await load();
+
+  async function load(): Promise<Map<string, Profile>> {
+    const rows = await findProfiles(db);
+    return new Map(rows.map(({ name, definition }) => [name, { ...(definition as ProfileDefinition), name }]));
+  }
+
+  return {
+    list: () => [...profiles.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    find: (name) => profiles.get(name),
+    async save(name, definition) {
+      await upsertProfile(db, name, definition);
+      const profile = { ...definition, name };
+      profiles.set(name, profile);
+      return profile;
+    },
+    async remove(name) {
+      profiles.delete(name);
+      return await deleteProfile(db, name);
+    },
+    async reload() {
+      profiles = await load();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/** The REST API of a running aggregator, as commands use it. */
+import { Agent, request } from 'undici';
+import type { Problem } from '../errors.ts';
+import { CommandFailure, exitOfStatus } from './exit-code.ts';
+import type { Target } from './target.ts';
+
+export interface Client {
+  readonly url: string;
+  get<Answer>(path: string): Promise<Answer>;
+  post<Answer>(path: string, body?: unknown): Promise<Answer>;
+  delete(path: string): Promise<void>;
+}
+
+export const api = '/api/v1/aggregator';
+export const serverPath = (name: string) => `${api}/servers/${encodeURIComponent(name)}`;
+
+export function createClient({ url, token, dataDir }: Target): Client {
+  // A tool may take as long as the aggregator lets it, so no timeout of ours.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 1 });
+
+  async function send<Answer>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Answer> {
+    const response = await request(`${url}${path}`, {
+      method,
+      dispatcher,
+      headers: {
+        accept: 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    }).catch((cause: unknown) => {
+      throw unreachable(url, cause);
+    });
+    const text = await response.body.text();
+    const answer = parseAnswer(text, url);
+    if (response.statusCode >= 400) throw toFailure(response.statusCode, answer, { token, dataDir });
+    // The API's own schemas describe its answers; the command line is as new as the API that it came with.
+    return answer as Answer;
+  }
+
+  return {
+    url,
+    get: (path) => send('GET', path),
+    post: (path, body) => send('POST', path, body),
+    delete: (path) => send('DELETE', path),
+  };
+}
+
+function parseAnswer(text: string, url: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new CommandFailure('unreachable', `${url} is not an mcp-aggregator: its answer is not JSON`, { cause });
+  }
+}
+
+function unreachable(url: string, cause: unknown): CommandFailure {
+  const { code } = cause as NodeJS.ErrnoException;
+  return new CommandFailure(
+    'unreachable',
+    `No aggregator answers at ${url}${code === undefined ? '' : ` (${code})`}. Start it with: mcp-aggregator serve`,
+    { cause },
+  );
+}
+
+interface ErrorAnswer {
+  detail?: string | Problem[];
+  error_code?: string;
+  server?: { error_message?: string | null };
+}
+
+function toFailure(status: number, answer: unknown, from: Pick<Target, 'token' | 'dataDir'>): CommandFailure {
+  const { detail, server } = (answer ?? {}) as ErrorAnswer;
+  const lines = Array.isArray(detail)
+    ? detail.map(({ loc, msg }) => (loc.length > 1 ? `${loc.slice(1).join('.')}: ${msg}` : msg))
+    : [detail ?? `The aggregator answered with HTTP ${status}`];
+  if (status === 401) {
+    lines.push(
+      from.token === undefined
+        ? `No token was found in ${from.dataDir}. Give one with --token or MCP_AGGREGATOR_TOKEN.`
+        : 'Check --token, MCP_AGGREGATOR_TOKEN and MCP_AGGREGATOR_ADMIN_TOKEN, or name the data directory with --data-dir.',
+    );
+  }
+  if (server?.error_message) lines.push(`Its last error: ${server.error_message}`);
+  return new CommandFailure(exitOfStatus(status), lines.join('\n'), { answer });
+}

@@ -1,0 +1,38 @@
+/** What every command but `serve` is made of: flags, a client, a terminal. */
+import type { Command } from 'commander';
+import { type Client, createClient } from './client.ts';
+import { resolveTarget, type TargetFlags } from './target.ts';
+import { createTerminal, type Terminal } from './terminal.ts';
+
+export interface CommandContext {
+  client: Client;
+  terminal: Terminal;
+  environment: NodeJS.ProcessEnv;
+}
+
+export type GlobalFlags = TargetFlags & { json?: boolean };
+
+/** What each file of `commands/` exports; `cli.ts` lists them. */
+export type AddCommand = (program: Command, environment: NodeJS.ProcessEnv) => void;
+
+/** Global flags may stand before and after the command's name. */
+export function withGlobalFlags(command: Command): Command {
+  return command
+    .option('--url <url>', 'address of the aggregator (MCP_AGGREGATOR_URL)')
+    .option('--token <token>', 'token to use (MCP_AGGREGATOR_TOKEN); otherwise the one in the data directory')
+    .option('--data-dir <path>', 'data directory (MCP_AGGREGATOR_DATA_DIR)')
+    .option('--json', 'print JSON instead of text');
+}
+
+export function globalFlags(command: Command): GlobalFlags {
+  return command.optsWithGlobals<GlobalFlags>();
+}
+
+export function createContext(command: Command, environment: NodeJS.ProcessEnv): CommandContext {
+  const flags = globalFlags(command);
+  return {
+    client: createClient(resolveTarget(flags, environment)),
+    terminal: createTerminal({ json: flags.json === true, environment }),
+    environment,
+  };
+}

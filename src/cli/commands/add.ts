@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import { collect, toAssignments } from '../assignments.ts';
+import { api } from '../client.ts';
+import { type AddCommand, createContext } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+import { awaitSettled } from '../settled.ts';
+import { reportSettled } from './connect.ts';
+
+interface AddOptions {
+  stdio?: boolean;
+  sse?: string;
+  http?: string;
+  header: string[];
+  env: string[];
+  description?: string;
+  connect: boolean;
+  wait: boolean;
+  cwd?: string;
+  healthUrl?: string;
+}
+
+export const addAdd: AddCommand = (program, environment) => {
+  program
+    .command('add')
+    .description('register a server and connect it')
+    .usage('<name> (--stdio -- command args… | --sse url | --http url) [options]')
+    .argument('<name>', 'a-z, 0-9, "-" and "_", a letter first')
+    .argument('[command...]', 'with --stdio: the command and its arguments, after --')
+    .option('--stdio', 'a server that is started as a child process')
+    .option('--sse <url>', 'a server that speaks HTTP with server-sent events (2024-11-05)')
+    .option('--http <url>', 'a server that speaks Streamable HTTP')
+    .option('--header <name=value>', 'header sent to the server; may hold ${VARIABLE}; repeatable', collect, [])
+    .option('--env <name=value>', 'variable of the child process; may hold ${VARIABLE}; repeatable', collect, [])
+    .option('--cwd <path>', 'directory that the child process is started in')
+    .option('--description <text>', 'what the server is for')
+    .option('--health-url <url>', 'asked by health checks instead of the server itself')
+    .option('--no-connect', 'register only')
+    .option('--no-wait', 'do not wait for the connection')
+    .addHelpText('after', examples)
+    .action(async (name: string, words: string[], options: AddOptions, self: Command) => {
+      const context = createContext(self, environment);
+      const { client, terminal } = context;
+      const registered = await client.post(`${api}/servers`, {
+        name,
+        ...toConnection(words, options),
+        description: options.description,
+        health_check_url: options.healthUrl,
+        auto_connect: options.connect,
+      });
+      if (!options.connect || !options.wait) {
+        if (terminal.json) return terminal.printJson(registered);
+        return terminal.print(`${name} is registered${options.connect ? ' and connects in the background' : ''}.`);
+      }
+      const server = await terminal.progress(`${name}: connecting`, (update) => awaitSettled(client, name, update));
+      reportSettled(server, context);
+    });
+};
+
+function toConnection(words: string[], options: AddOptions) {
+  const chosen = [options.stdio && '--stdio', options.sse && '--sse', options.http && '--http'].filter(Boolean);
+  if (chosen.length !== 1) {
+    throw new CommandFailure(
+      'usage',
+      `give one of --stdio, --sse and --http${chosen.length > 1 ? `, not ${chosen.join(' and ')}` : ''}`,
+    );
+  }
+  const headers = optional(toAssignments(options.header, '--header'));
+  if (options.stdio) {
+    const [command, ...args] = words;
+    if (command === undefined)
+      throw new CommandFailure('usage', 'give the command after --, for example: --stdio -- npx -y some-server');
+    if (headers !== undefined) throw new CommandFailure('usage', '--header is for --sse and --http; use --env');
+    const env = optional(toAssignments(options.env, '--env'));
+    return { transport_type: 'STDIO', connection_config: { command, args, env, cwd: options.cwd } };
+  }
+  if (words.length > 0)
+    throw new CommandFailure('usage', `unexpected: ${words.join(' ')}; a command goes with --stdio`);
+  if (options.env.length > 0 || options.cwd !== undefined) {
+    throw new CommandFailure('usage', '--env and --cwd are for --stdio; use --header');
+  }
+  return options.http !== undefined
+    ? { transport_type: 'HTTP', connection_config: { base_url: options.http, headers } }
+    : { transport_type: 'SSE', connection_config: { url: options.sse, headers } };
+}
+
+function optional(values: Record<string, string>): Record<string, string> | undefined {
+  return Object.keys(values).length === 0 ? undefined : values;
+}
+
+const examples = `
+Examples:
+  mcp-aggregator add files --stdio -- npx -y @modelcontextprotocol/server-filesystem /tmp
+  mcp-aggregator add notes --http https://mcp.example.com/mcp --header 'Authorization=Bearer \${NOTES_TOKEN}'`;

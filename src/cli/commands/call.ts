@@ -1,0 +1,123 @@
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { serverView, toolListView, toolView } from '../../http/views.ts';
+import { toAssignments } from '../assignments.ts';
+import { api, type Client, serverPath } from '../client.ts';
+import { type AddCommand, createContext } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+
+type Tool = z.infer<typeof toolView>;
+type Json = Record<string, unknown>;
+
+interface CallAnswer {
+  content: Json[];
+  structuredContent?: unknown;
+  isError: boolean;
+  metadata: { warning?: string };
+}
+
+export const addCall: AddCommand = (program, environment) => {
+  program
+    .command('call')
+    .description('call a tool and print what it answers')
+    .usage('<tool> [json | key=value… | -] [options]')
+    .argument('<tool>', 'server.tool, or the name alone where only one server has it')
+    .argument('[arguments...]', 'a JSON object, key=value pairs, or - to read JSON from stdin')
+    .option('--server <server>', 'the server that has the tool')
+    .addHelpText('after', examples)
+    .action(async (name: string, words: string[], options: { server?: string }, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const values = await readArguments(words, () => findTool(client, name, options.server));
+      const answer = await terminal.progress(`calling ${name}`, () =>
+        client.post<CallAnswer>('/api/v1/tools/call', { name, arguments: values, server_id: options.server }),
+      );
+      if (terminal.json) terminal.printJson(answer);
+      else terminal.print(toText(answer));
+      if (answer.metadata.warning !== undefined) terminal.note(`warning: ${answer.metadata.warning}`);
+      if (answer.isError) throw new CommandFailure('failed', 'The tool reports an error.');
+    });
+};
+
+async function readArguments(words: string[], tool: () => Promise<Tool | undefined>): Promise<Json> {
+  const [first] = words;
+  if (first === undefined) return {};
+  if (first === '-') return toObject(await text(process.stdin), 'stdin');
+  if (first.startsWith('{')) {
+    if (words.length > 1) throw new CommandFailure('usage', 'give one JSON object, quoted as one argument');
+    return toObject(first, 'the argument');
+  }
+  const pairs = toAssignments(words, 'arguments');
+  // "7" is text for one tool and a number for another: only its schema knows.
+  const doubtful = Object.values(pairs).some((value) => typeof guess(value) !== 'string');
+  const schema = doubtful ? (await tool())?.input_schema : undefined;
+  return toTyped(pairs, schema);
+}
+
+function toObject(json: string, where: string): Json {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (cause) {
+    throw new CommandFailure('usage', `${where} is not valid JSON: ${(cause as SyntaxError).message}`, { cause });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  throw new CommandFailure('usage', `${where} must be a JSON object, for example {"message": "hello"}`);
+}
+
+/** Values as the schema types them; those it says nothing about become what they look like. */
+export function toTyped(pairs: Record<string, string>, schema: Json | undefined): Json {
+  const properties = (schema?.properties ?? {}) as Record<string, Json | undefined>;
+  return Object.fromEntries(
+    Object.entries(pairs).map(([key, value]) => [key, properties[key]?.type === 'string' ? value : guess(value)]),
+  );
+}
+
+function guess(value: string): unknown {
+  if (!/^(-?\d|[[{]|true$|false$|null$|")/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value; // looked like JSON, is text
+  }
+}
+
+async function findTool(client: Client, name: string, server: string | undefined): Promise<Tool | undefined> {
+  const from = server ?? (name.includes('.') ? name.slice(0, name.indexOf('.')) : undefined);
+  const matches = (tool: Tool) => tool.name === name || tool.original_name === name || tool.wire_name === name;
+  if (from !== undefined) {
+    return (await client.get<z.infer<typeof toolListView>>(`${serverPath(from)}/tools`)).tools.find(matches);
+  }
+  const { servers } = await client.get<{ servers: z.infer<typeof serverView>[] }>(
+    `${api}/servers?include_tools=true&limit=1000`,
+  );
+  return servers.flatMap(({ tools = [] }) => tools).find(matches);
+}
+
+function toText({ content, structuredContent }: CallAnswer): string {
+  if (content.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent, null, 2);
+  return content.map(partToText).join('\n');
+}
+
+function partToText(part: Json): string {
+  const resource = (part.resource ?? {}) as Json;
+  switch (part.type) {
+    case 'text':
+      return String(part.text);
+    case 'image':
+    case 'audio':
+      return `[${part.type} ${part.mimeType}, ${Math.ceil((String(part.data).length * 3) / 4_096)} KB; --json prints it]`;
+    case 'resource':
+      return typeof resource.text === 'string' ? resource.text : `[resource ${resource.uri}; --json prints it]`;
+    case 'resource_link':
+      return `[resource ${part.uri}]`;
+    default:
+      return JSON.stringify(part);
+  }
+}
+
+const examples = `
+Examples:
+  mcp-aggregator call everything.echo message=hello
+  mcp-aggregator call everything.get-sum '{"a": 1, "b": 2}'
+  echo '{"message": "hello"}' | mcp-aggregator call everything.echo -`;

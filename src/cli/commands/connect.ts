@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { type Client, serverPath } from '../client.ts';
+import { type AddCommand, type CommandContext, createContext } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+import { awaitSettled, type ServerDetail } from '../settled.ts';
+
+interface Answer {
+  status: string;
+  message: string;
+}
+
+export const addConnect: AddCommand = (program, environment) => {
+  program
+    .command('connect')
+    .description('connect a server')
+    .argument('<server>', 'name or id')
+    .option('--no-wait', 'do not wait for the connection')
+    .action(async (name: string, options: { wait: boolean }, self: Command) => {
+      const context = createContext(self, environment);
+      const { client, terminal } = context;
+      const answer = await client.post<Answer>(`${serverPath(name)}/connect`);
+      if (!options.wait) return report(answer, context);
+      const server = await terminal.progress(`${name}: connecting`, (update) => awaitSettled(client, name, update));
+      reportSettled(server, context);
+    });
+
+  program
+    .command('disconnect')
+    .description('disconnect a server after its pending calls; it stays registered')
+    .argument('<server>', 'name or id')
+    .option('--force', 'cancel pending calls at once')
+    .action(async (name: string, options: { force?: boolean }, self: Command) => {
+      const context = createContext(self, environment);
+      const { client, terminal } = context;
+      const force = options.force === true;
+      const answer = await client.post<Answer>(`${serverPath(name)}/disconnect`, { force });
+      if (answer.status !== 'DISCONNECTING') return report(answer, context);
+      const server = await terminal.progress(answer.message, () => awaitSettled(client, name, () => undefined));
+      report({ status: server.status, message: 'Server disconnected successfully' }, context);
+    });
+
+  program
+    .command('remove')
+    .description('remove a server with its tools and history')
+    .argument('<server>', 'name or id')
+    .option('-y, --yes', 'do not ask')
+    .action(async (name: string, options: { yes?: boolean }, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const server = await client.get<ServerDetail>(serverPath(name));
+      if (!options.yes) {
+        if (!terminal.canAsk) throw new CommandFailure('usage', `${server.name} would be removed: confirm with --yes`);
+        const sure = await terminal.confirm(`Remove ${server.name} with its ${countTools(server)}?`);
+        if (!sure) throw new CommandFailure('failed', 'Nothing was removed.');
+      }
+      await remove(client, server);
+      if (terminal.json) terminal.printJson({ removed: server.name, server_id: server.id });
+      else terminal.print(`${server.name} is removed.`);
+    });
+};
+
+const remove = (client: Client, server: ServerDetail) => client.delete(serverPath(server.id));
+
+const countTools = ({ tool_count }: ServerDetail) => (tool_count === 1 ? '1 tool' : `${tool_count} tools`);
+
+function report(answer: Answer, { terminal }: CommandContext): void {
+  if (terminal.json) terminal.printJson(answer);
+  else terminal.print(`${terminal.status(answer.status)}: ${answer.message}`);
+}
+
+/** What became of a connection; one that failed ends the command with its reason. */
+export function reportSettled(server: ServerDetail, { terminal }: CommandContext): void {
+  if (terminal.json) terminal.printJson(server);
+  const { name, status, error_message: error } = server;
+  if (status === 'CONNECTED' || status === 'DEGRADED') {
+    if (!terminal.json) terminal.print(`${name}: ${terminal.status(status)}, ${countTools(server)}`);
+    return;
+  }
+  throw new CommandFailure(
+    'failed',
+    `${name}: ${status}: ${error ?? 'no reason given'}\nMore: mcp-aggregator show ${name}`,
+  );
+}

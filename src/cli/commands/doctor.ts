@@ -1,0 +1,230 @@
+/** Looks at everything that can be wrong, from the ground up, and says what to do about it. */
+import { accessSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type Config, loadConfig } from '../../config.ts';
+import { describe } from '../../errors.ts';
+import { version } from '../../version.ts';
+import { api, type Client, serverPath } from '../client.ts';
+import { type AddCommand, createContext, globalFlags } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+import type { ServerDetail } from '../settled.ts';
+import { dataDirOf } from '../target.ts';
+
+export interface Finding {
+  what: string;
+  verdict: 'ok' | 'warning' | 'problem';
+  /** What was found. */
+  detail: string;
+  /** What to do about it. */
+  advice?: string;
+}
+
+export const addDoctor: AddCommand = (program, environment) => {
+  program
+    .command('doctor')
+    .description('check the installation, the aggregator and every server, and say what to do')
+    .action(async (_options, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const dataDir = dataDirOf(globalFlags(self), environment);
+      const findings = await terminal.progress('looking', async () => {
+        const configuration = checkConfiguration(environment);
+        const running = await checkAggregator(client);
+        return [
+          checkNode(process.versions.node),
+          configuration.finding,
+          ...checkDataDirectory(dataDir),
+          running.database ?? (await checkDatabase(dataDir, configuration.config)),
+          running.finding,
+          ...(running.runs ? await checkServers(client) : []),
+        ];
+      });
+      const problems = findings.filter(({ verdict }) => verdict === 'problem');
+      if (terminal.json) terminal.printJson({ ok: problems.length === 0, findings });
+      else {
+        const marks = {
+          ok: terminal.style('green', 'ok     '),
+          warning: terminal.style('yellow', 'warning'),
+          problem: terminal.style('red', 'problem'),
+        };
+        for (const { what, verdict, detail, advice } of findings) {
+          terminal.print(`${marks[verdict]}  ${what}: ${detail}`);
+          if (advice !== undefined) terminal.print(advice.replace(/^/gm, '         -> '));
+        }
+      }
+      if (problems.length > 0) {
+        throw new CommandFailure(
+          'failed',
+          `${problems.length === 1 ? '1 problem' : `${problems.length} problems`} found.`,
+        );
+      }
+    });
+};
+
+export function checkNode(running: string): Finding {
+  const [major = 0, minor = 0] = running.split('.').map(Number);
+  const fits = major > 22 || (major === 22 && minor >= 13);
+  const found = { what: 'Node', detail: `${running}, mcp-aggregator ${version}` };
+  return fits
+    ? { ...found, verdict: 'ok' }
+    : { ...found, verdict: 'problem', advice: 'Install Node 22.13 or newer from https://nodejs.org' };
+}
+
+function checkConfiguration(environment: NodeJS.ProcessEnv): { finding: Finding; config?: Config } {
+  const what = 'configuration';
+  try {
+    return { config: loadConfig(environment), finding: { what, verdict: 'ok', detail: 'all settings are valid' } };
+  } catch (error) {
+    const finding: Finding = { what, verdict: 'problem', detail: 'serve would not start', advice: describe(error) };
+    return { finding };
+  }
+}
+
+const groupAndOthers = 0o077;
+
+function checkDataDirectory(dataDir: string): Finding[] {
+  const what = 'data directory';
+  if (!existsSync(dataDir)) {
+    return [{ what, verdict: 'ok', detail: `${dataDir} does not exist yet; the first start creates it` }];
+  }
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return [
+      { what, verdict: 'problem', detail: describe(error), advice: `Make ${dataDir} readable and writable for you` },
+    ];
+  }
+  // Windows has no such bits.
+  const open = ['', 'credential-key', 'admin-token']
+    .map((name) => join(dataDir, name))
+    .filter((path) => process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & groupAndOthers) !== 0);
+  if (open.length === 0) return [{ what, verdict: 'ok', detail: dataDir }];
+  return open.map((path) => ({
+    what,
+    verdict: path === dataDir ? 'warning' : 'problem',
+    detail: `${path} can be read by others`,
+    advice: `chmod go-rwx ${path}`,
+  }));
+}
+
+/** Without opening it: the aggregator that is not running now may be started any moment, and owns it then. */
+async function checkDatabase(dataDir: string, config: Config | undefined): Promise<Finding> {
+  const what = 'database';
+  if (config?.databaseUrl !== undefined) {
+    const { hostname, port } = new URL(config.databaseUrl);
+    const place = `PostgreSQL at ${hostname}:${port || 5432}`;
+    const problem = await reach(hostname || 'localhost', Number(port || 5432));
+    if (problem === undefined) return { what, verdict: 'ok', detail: `${place} takes connections` };
+    return { what, verdict: 'problem', detail: `${place}: ${problem}`, advice: 'Start it, or correct DATABASE_URL' };
+  }
+  const file = join(dataDir, 'aggregator.db');
+  if (!existsSync(file)) return { what, verdict: 'ok', detail: 'embedded; the first start creates it' };
+  const begin = Buffer.alloc(15);
+  const length = readSync(openSync(file, 'r'), begin);
+  if (length === 0 || begin.toString('latin1') === 'SQLite format 3') return { what, verdict: 'ok', detail: file };
+  return { what, verdict: 'problem', detail: `${file} is not a database`, advice: 'Move it away, or restore a backup' };
+}
+
+function reach(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 3_000 });
+    const end = (problem?: string) => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.once('connect', () => end());
+    socket.once('timeout', () => end('no answer within 3 s'));
+    socket.once('error', (error) => end(describe(error) || 'refused'));
+  });
+}
+
+interface Health {
+  status: string;
+  checks: { database: string };
+}
+
+async function checkAggregator(client: Client): Promise<{ runs: boolean; finding: Finding; database?: Finding }> {
+  const what = 'aggregator';
+  let health: Health;
+  try {
+    health = await client.get<Health>(`${api}/health`);
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    // 503 is an answer too: it runs, and its database does not.
+    const answered = error.answer as Health | undefined;
+    if (answered?.checks === undefined) {
+      const detail = `does not run at ${client.url}`;
+      return { runs: false, finding: { what, verdict: 'problem', detail, advice: 'Start it: mcp-aggregator serve' } };
+    }
+    health = answered;
+  }
+  const failed = health.checks.database !== 'ok';
+  return {
+    runs: true,
+    finding: { what, verdict: 'ok', detail: `runs at ${client.url}` },
+    database: {
+      what: 'database',
+      verdict: failed ? 'problem' : 'ok',
+      detail: failed ? 'does not answer the aggregator' : 'answers the aggregator',
+      ...(failed ? { advice: "Look at the aggregator's log for the reason" } : {}),
+    },
+  };
+}
+
+async function checkServers(client: Client): Promise<Finding[]> {
+  try {
+    const { servers } = await client.get<{ servers: { id: string }[] }>(`${api}/servers?limit=1000`);
+    if (servers.length === 0) {
+      return [{ what: 'servers', verdict: 'ok', detail: 'none registered', advice: 'Add some: mcp-aggregator import' }];
+    }
+    const findings: Finding[] = [];
+    for (const { id } of servers) findings.push(checkServer(await client.get<ServerDetail>(serverPath(id))));
+    return findings;
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    return [{ what: 'servers', verdict: 'problem', detail: 'cannot be listed', advice: error.message }];
+  }
+}
+
+export function checkServer(server: ServerDetail): Finding {
+  const what = `server ${server.name}`;
+  const reason = server.error_message === null ? '' : `: ${server.error_message}`;
+  const detail = `${server.status}${reason}`;
+  switch (server.status) {
+    case 'CONNECTED':
+      if (server.tool_count > 0) return { what, verdict: 'ok', detail: `CONNECTED, ${server.tool_count} tools` };
+      return { what, verdict: 'warning', detail: 'CONNECTED, but it lists no tools', advice: lastOutput(server) };
+    case 'CONNECTING':
+    case 'DISCONNECTING':
+      return { what, verdict: 'warning', detail, advice: 'Wait a moment and look again' };
+    case 'DISCONNECTED':
+      return {
+        what,
+        verdict: 'ok',
+        detail,
+        advice: `It was disconnected; to use it: mcp-aggregator connect ${server.name}`,
+      };
+    case 'DEGRADED':
+      return { what, verdict: 'warning', detail, advice: 'Its health checks fail; calls are still tried' };
+    case 'ERROR':
+      return {
+        what,
+        verdict: 'problem',
+        detail,
+        advice: [tryByHand(server), lastOutput(server)].filter(Boolean).join('\n'),
+      };
+  }
+}
+
+function tryByHand({ name, transport_type, connection_config: config }: ServerDetail): string {
+  const again = `then: mcp-aggregator connect ${name}`;
+  if (transport_type !== 'STDIO') return `See whether it answers: curl -i ${config.url ?? config.base_url}; ${again}`;
+  const words = [config.command, ...(Array.isArray(config.args) ? config.args : [])];
+  return `Run it by hand to see what it says: ${words.join(' ')}; ${again}`;
+}
+
+function lastOutput({ stderr_tail: output }: ServerDetail): string | undefined {
+  const last = output?.trim().split('\n').at(-1);
+  return last ? `Its last line of output: ${last}` : undefined;
+}

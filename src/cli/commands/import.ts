@@ -1,0 +1,187 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { describe } from '../../errors.ts';
+import type { importView } from '../../http/routes/import.ts';
+import type { ClientConfigFile, ImportedServer } from '../../registry/import.ts';
+import type { Registration } from '../../registry/server.ts';
+import { api, type Client } from '../client.ts';
+import { type AddCommand, createContext } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+import { awaitSettled } from '../settled.ts';
+import type { Terminal } from '../terminal.ts';
+
+interface ImportOptions {
+  yes?: boolean;
+  dryRun?: boolean;
+  wait: boolean;
+}
+
+type Answer = z.infer<typeof importView>;
+
+/** One server of one file, and what is to become of it. */
+interface Row {
+  file: ClientConfigFile;
+  key: string;
+  registration?: Registration;
+  outcome: Answer['results'][number]['outcome'] | 'duplicate';
+  notes: string[];
+}
+
+export const addImport: AddCommand = (program, environment) => {
+  program
+    .command('import')
+    .description('register the servers of Claude Desktop, Claude Code, Cursor, VS Code and Windsurf')
+    .argument('[file...]', 'config files of MCP clients; without any, the known places on this machine are searched')
+    .option('-y, --yes', 'do not ask')
+    .option('--dry-run', 'only show what would be registered')
+    .option('--no-wait', 'do not wait for the connections')
+    .action(async (paths: string[], options: ImportOptions, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const rows = await readFiles(await chooseFiles(paths, environment), client.url, paths.length > 0);
+      const wanted = rows.filter((row) => row.outcome === 'would_register');
+      if (wanted.length > 0) merge(rows, await send(client, wanted, true));
+
+      const count = rows.filter((row) => row.outcome === 'would_register').length;
+      if (count > 0 && !options.dryRun) {
+        if (!options.yes) await ask(rows, count, terminal);
+        merge(rows, await send(client, wanted, false));
+        if (options.wait) await awaitAll(client, terminal, rows);
+      }
+      report(rows, terminal);
+      if (rows.some((row) => row.outcome === 'invalid')) {
+        throw new CommandFailure('failed', 'Some servers could not be taken; the reasons are above.');
+      }
+    });
+};
+
+async function chooseFiles(paths: string[], environment: NodeJS.ProcessEnv): Promise<ClientConfigFile[]> {
+  for (const path of paths) {
+    if (!existsSync(path)) throw new CommandFailure('notFound', `There is no file ${path}`);
+  }
+  if (paths.length > 0) return paths.map((path) => ({ client: 'file', path: resolve(path) }));
+  const { findClientConfigs } = await import('../../registry/import.ts');
+  const home = environment.HOME ?? homedir();
+  return findClientConfigs(home, process.platform, process.cwd(), environment).filter(({ path }) => existsSync(path));
+}
+
+async function readFiles(files: ClientConfigFile[], self: string, named: boolean): Promise<Row[]> {
+  const { fromClientConfig, parseClientConfig } = await import('../../registry/import.ts');
+  const rows: Row[] = [];
+  for (const file of files) {
+    let json: unknown;
+    try {
+      json = parseClientConfig(readFileSync(file.path, 'utf8'));
+    } catch (error) {
+      // One file that cannot be read is a line in the list; the others are read all the same.
+      rows.push({ file, key: '-', outcome: 'invalid', notes: [`cannot be read: ${describe(error)}`] });
+      continue;
+    }
+    const { servers, problems } = fromClientConfig(json, { self });
+    for (const { key, reason, skipped } of problems) {
+      // An editor's settings are searched for servers, and need not have any.
+      if (key === '' && !named) continue;
+      rows.push({ file, key: key || '-', outcome: skipped ? 'skipped' : 'invalid', notes: [reason] });
+    }
+    for (const server of servers) rows.push(toRow(file, server, rows));
+  }
+  return rows;
+}
+
+function toRow(file: ClientConfigFile, { key, registration, warnings }: ImportedServer, before: Row[]): Row {
+  const twin = before.find((row) => row.registration?.name === registration.name && row.outcome === 'would_register');
+  if (twin === undefined) return { file, key, registration, outcome: 'would_register', notes: warnings };
+  const same = isDeepStrictEqual(twin.registration, registration);
+  const note = same ? `the same as in ${twin.file.path}` : `another server of that name is in ${twin.file.path}`;
+  return { file, key, registration, outcome: 'duplicate', notes: [note] };
+}
+
+const send = (client: Client, rows: Row[], dryRun: boolean) =>
+  client.post<Answer>(`${api}/servers/import?dry_run=${dryRun}`, { servers: rows.map((row) => row.registration) });
+
+function merge(rows: Row[], answer: Answer): void {
+  for (const result of answer.results) {
+    const row = rows.find(({ registration, outcome }) => registration?.name === result.key && outcome !== 'duplicate');
+    if (row === undefined) continue;
+    row.outcome = result.outcome;
+    if (result.reason !== null) row.notes.push(result.reason);
+  }
+}
+
+async function ask(rows: Row[], count: number, terminal: Terminal): Promise<void> {
+  if (!terminal.canAsk) {
+    report(rows, terminal);
+    throw new CommandFailure('usage', `Nothing was registered yet: confirm with --yes, or look with --dry-run.`);
+  }
+  report(rows, terminal);
+  const sure = await terminal.confirm(`Register ${count === 1 ? 'this server' : `these ${count} servers`}?`);
+  if (!sure) throw new CommandFailure('failed', 'Nothing was registered.');
+}
+
+async function awaitAll(client: Client, terminal: Terminal, rows: Row[]): Promise<void> {
+  const connecting = rows.filter((row) => row.outcome === 'registered' && row.registration?.auto_connect !== false);
+  let open = connecting.length;
+  await terminal.progress(`connecting ${open} servers`, (update) =>
+    Promise.all(
+      connecting.map(async (row) => {
+        const { status, tool_count, error_message } = await awaitSettled(
+          client,
+          row.registration?.name ?? '',
+          () => undefined,
+        );
+        row.notes.unshift(error_message === null ? `${status}, ${tool_count} tools` : `${status}: ${error_message}`);
+        open -= 1;
+        update(`connecting ${open} servers`);
+      }),
+    ),
+  );
+}
+
+const words: Record<Row['outcome'], string> = {
+  would_register: 'new',
+  registered: 'registered',
+  already_exists: 'exists',
+  duplicate: 'duplicate',
+  skipped: 'skipped',
+  invalid: 'invalid',
+};
+
+function report(rows: Row[], terminal: Terminal): void {
+  if (terminal.json) {
+    return terminal.printJson({
+      results: rows.map(({ file, key, registration, outcome, notes }) => ({
+        client: file.client,
+        file: file.path,
+        key,
+        name: registration?.name ?? null,
+        outcome,
+        notes,
+      })),
+    });
+  }
+  if (rows.length === 0) return terminal.note('No servers were found in the config files of this machine.');
+  for (const path of new Set(rows.map(({ file }) => file.path))) {
+    const ofFile = rows.filter(({ file }) => file.path === path);
+    terminal.print(terminal.style('bold', `${ofFile[0]?.file.client}: ${path}`));
+    terminal.table(
+      ['', 'SERVER', 'TRANSPORT', 'WHAT', ''],
+      ofFile.map(({ key, registration, outcome, notes }) => [
+        words[outcome],
+        registration?.name ?? key,
+        registration?.transport_type ?? '-',
+        registration === undefined ? '-' : shorten(summarise(registration)),
+        notes.join('; '),
+      ]),
+    );
+  }
+}
+
+function summarise({ connection_config: config }: Registration): string {
+  if ('command' in config) return [config.command, ...(config.args ?? [])].join(' ');
+  return 'url' in config ? config.url : config.base_url;
+}
+
+const shorten = (text: string) => (text.length > 60 ? `${text.slice(0, 59)}…` : text);

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { flagOf, type SettingName, settings } from '../../config.ts';
+import type { AddCommand } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+
+const names = Object.keys(settings) as SettingName[];
+/** `--data-dir` is a flag of every command. */
+const ownNames = names.filter((name) => name !== 'dataDir');
+
+export const addServe: AddCommand = (program, environment) => {
+  const command = program
+    .command('serve', { isDefault: true })
+    .description('run the aggregator (the default command)')
+    // Whatever is no command arrives here, because this is the default one.
+    .allowExcessArguments(true)
+    .usage('[settings]')
+    .addHelpText('after', () => `\n${describeSettings()}`)
+    .action(async (_options, self: Command) => {
+      if (self.args.length > 0) throw unknownCommand(program, self.args);
+      // Only now: the other commands start faster without it.
+      const { serve } = await import('../../main.ts');
+      await serve(environment, flagsOf(self));
+    });
+  for (const name of ownNames) command.option(`--${flagOf(name)} <value>`, settings[name].help);
+  command.configureHelp({ visibleOptions: () => [] });
+};
+
+/** Commander calls `--health-interval` healthInterval, the table healthIntervalMs. */
+function flagsOf(command: Command): Partial<Record<string, string>> {
+  const given = command.optsWithGlobals<Record<string, string>>();
+  const camel = (flag: string) => flag.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(
+    names.flatMap((name) => (camel(flagOf(name)) in given ? [[name, given[camel(flagOf(name))]]] : [])),
+  );
+}
+
+function unknownCommand(program: Command, [word = '']: string[]): CommandFailure {
+  const known = program.commands.map((command) => command.name()).sort();
+  return new CommandFailure('usage', `unknown command "${word}"; the commands are: ${known.join(', ')}`);
+}
+
+/** Every setting with its flag, variable, default and an example. */
+export function describeSettings(): string {
+  const lines = names.flatMap((name) => {
+    const { env, help, example, default: preset, defaultText, secret } = settings[name] as (typeof settings)['host'];
+    const seconds = name.endsWith('Ms') ? Number(preset) / 1_000 : preset;
+    const shown = defaultText ?? (preset === undefined || String(preset) === '' ? 'not set' : String(seconds));
+    const sample = secret || example.includes(' ') ? example : `--${flagOf(name)} ${example}`;
+    return [`  --${flagOf(name)} <value>  ${env}`, `      ${help}`, `      default: ${shown}; example: ${sample}`];
+  });
+  return ['Settings: a flag wins over the variable, the variable over "settings" of the config file.', ...lines].join(
+    '\n',
+  );
+}

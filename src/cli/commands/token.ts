@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import { collect } from '../assignments.ts';
+import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+
+interface Token {
+  id: string;
+  name: string;
+  role: string;
+  servers: string[] | null;
+  profile: string | null;
+  last_used_at: string | null;
+  expires_at: string | null;
+}
+
+interface CreateOptions {
+  role: string;
+  server?: string[];
+  profile?: string;
+  expires?: string;
+}
+
+const path = '/api/v1/tokens';
+const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export const addToken: AddCommand = (program, environment) => {
+  const group = program.command('token').description('create, list and revoke tokens');
+
+  withGlobalFlags(group.command('create'))
+    .description('create a token; it is printed this once')
+    .argument('<name>', 'who or what it is for')
+    .option('--role <role>', 'admin, caller (lists and calls tools) or viewer (lists)', 'caller')
+    .option('--server <name>', 'only this server; repeatable', collect)
+    .option('--profile <name>', 'only this profile')
+    .option('--expires <when>', 'after 90m, 12h, 30d, or at an ISO 8601 time')
+    .action(async (name: string, options: CreateOptions, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const created = await client.post<Token & { token: string }>(path, {
+        name,
+        role: options.role,
+        servers: options.server,
+        profile: options.profile,
+        expires_at: options.expires === undefined ? undefined : toTime(options.expires, Date.now()),
+      });
+      if (terminal.json) return terminal.printJson(created);
+      terminal.note(`Token "${name}" (${created.role}), shown this once:`);
+      terminal.print(created.token);
+    });
+
+  withGlobalFlags(group.command('list'))
+    .description('list the tokens, without their secrets')
+    .action(async (_options, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const answer = await client.get<{ tokens: Token[] }>(path);
+      if (terminal.json) return terminal.printJson(answer);
+      if (answer.tokens.length === 0) return terminal.note('No token was created; the admin token works.');
+      terminal.table(
+        ['ID', 'NAME', 'ROLE', 'SERVERS', 'LAST USED', 'EXPIRES'],
+        answer.tokens.map((token) => [
+          token.id,
+          token.name,
+          token.role,
+          token.servers?.join(', ') ?? (token.profile === null ? 'all' : `profile ${token.profile}`),
+          token.last_used_at ?? 'never',
+          token.expires_at ?? 'never',
+        ]),
+      );
+    });
+
+  withGlobalFlags(group.command('revoke'))
+    .description('revoke a token, at once')
+    .argument('<token>', 'its id, or its name where only one has it')
+    .action(async (wanted: string, _options, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const { tokens } = await client.get<{ tokens: Token[] }>(path);
+      const [token, ...others] = tokens.filter(({ id, name }) => id === wanted || name === wanted);
+      if (token === undefined) throw new CommandFailure('notFound', `There is no token "${wanted}".`);
+      if (others.length > 0) throw new CommandFailure('usage', `Several tokens are named "${wanted}"; give the id.`);
+      await client.delete(`${path}/${encodeURIComponent(token.id)}`);
+      if (terminal.json) terminal.printJson({ revoked: token.id, name: token.name });
+      else terminal.print(`Token "${token.name}" is revoked.`);
+    });
+};
+
+export function toTime(text: string, now: number): string {
+  const [, amount, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
+  const span = unitsMs[unit];
+  if (amount !== undefined && span !== undefined) return new Date(now + Number(amount) * span).toISOString();
+  if (Number.isNaN(Date.parse(text))) {
+    throw new CommandFailure('usage', `--expires: "${text}" is no time; examples: 12h, 30d, 2027-01-31T00:00:00Z`);
+  }
+  return new Date(text).toISOString();
+}

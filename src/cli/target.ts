@@ -1,0 +1,83 @@
+/** Which aggregator a command speaks to, and with which token. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isLoopback, settings } from '../config.ts';
+import { CommandFailure } from './exit-code.ts';
+
+export interface TargetFlags {
+  url?: string;
+  token?: string;
+  dataDir?: string;
+}
+
+export interface Target {
+  url: string;
+  token: string | undefined;
+  dataDir: string;
+}
+
+export function resolveTarget(flags: TargetFlags, environment: NodeJS.ProcessEnv): Target {
+  const dataDir = dataDirOf(flags, environment);
+  const url = flags.url ?? environment.MCP_AGGREGATOR_URL ?? addressOf(dataDir, environment);
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CommandFailure(
+      'usage',
+      `"${url}" is not the address of an aggregator; example: --url http://127.0.0.1:8081`,
+    );
+  }
+  const given = flags.token ?? environment.MCP_AGGREGATOR_TOKEN ?? environment[settings.adminToken.env];
+  // The token in the data directory belongs to the aggregator on this machine: another one must not be told.
+  const token =
+    given ?? (isLoopback(new URL(url).hostname) ? readIfThere(join(dataDir, 'admin-token'))?.trim() : undefined);
+  return { url: url.replace(/\/+$/, ''), token, dataDir };
+}
+
+export function dataDirOf(flags: TargetFlags, environment: NodeJS.ProcessEnv): string {
+  const given = flags.dataDir ?? environment[settings.dataDir.env];
+  return given === undefined || given === '' ? settings.dataDir.default : settings.dataDir.parse(given);
+}
+
+/** What is set says more than what a running aggregator wrote down, and that more than the default. */
+function addressOf(dataDir: string, environment: NodeJS.ProcessEnv): string {
+  const host = environment[settings.host.env];
+  const port = environment[settings.port.env];
+  const configured = host !== undefined || (port !== undefined && port !== '0');
+  const written = configured ? undefined : readIfThere(join(dataDir, 'address.json'));
+  const url = written === undefined ? undefined : urlIn(written);
+  return reachable(url ?? `http://${bracketed(host ?? settings.host.default)}:${port ?? settings.port.default}`);
+}
+
+/** After a crash the file is left behind, and another program may have the port by now. */
+function urlIn(text: string): string | undefined {
+  const { url, pid } = JSON.parse(text) as { url?: unknown; pid?: unknown };
+  return typeof url === 'string' && typeof pid === 'number' && isAlive(pid) ? url : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // somebody else's, but alive
+  }
+}
+
+/** One listens on all addresses, but calls one. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new CommandFailure('denied', `${path} cannot be read (${code}); give --token, or run as its owner`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,109 @@
+/** What people see: tables, colours, progress, questions. Programs get JSON. */
+import { createInterface } from 'node:readline/promises';
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+type Style = Parameters<typeof styleText>[0];
+
+export interface Terminal {
+  readonly json: boolean;
+  /** The result of the command, on stdout. */
+  print(text: string): void;
+  printJson(value: unknown): void;
+  /** Anything that is not the result, on stderr; nothing with `--json`. */
+  note(text: string): void;
+  table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
+  style(style: Style, text: string): string;
+  status(status: string): string;
+  /** Runs the task; shows what it waits for on a terminal once it takes longer than a second. */
+  progress<T>(text: string, task: (update: (text: string) => void) => Promise<T>): Promise<T>;
+  readonly canAsk: boolean;
+  confirm(question: string): Promise<boolean>;
+}
+
+const shownAfterMs = 1_000;
+const frameMs = 120;
+const frames = ['-', '\\', '|', '/'];
+
+const statusStyles: Record<string, Style> = {
+  CONNECTED: 'green',
+  CONNECTING: 'cyan',
+  DISCONNECTING: 'cyan',
+  DEGRADED: 'yellow',
+  ERROR: 'red',
+  DISCONNECTED: 'dim',
+};
+
+export function createTerminal({ json, environment }: { json: boolean; environment: NodeJS.ProcessEnv }): Terminal {
+  const { stdin, stdout, stderr } = process;
+  const coloured = stdout.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
+  const style = (wanted: Style, text: string) => (coloured ? styleText(wanted, text, { validateStream: false }) : text);
+  const print = (text: string) => void stdout.write(`${text}\n`);
+
+  return {
+    json,
+    print,
+    printJson: (value) => print(JSON.stringify(value, null, 2)),
+    note(text) {
+      if (!json) stderr.write(`${text}\n`);
+    },
+    table(headings, rows) {
+      const width = stdout.isTTY ? stdout.columns : undefined;
+      const [head = '', ...lines] = formatTable([headings, ...rows], width);
+      print([style('bold', head), ...lines].join('\n'));
+    },
+    style,
+    status: (status) => style(statusStyles[status] ?? 'dim', status),
+    async progress(text, task) {
+      if (!stderr.isTTY || json) return await task(() => undefined);
+      let shown = text;
+      let frame = 0;
+      const since = Date.now();
+      const timer = setInterval(() => {
+        if (Date.now() - since < shownAfterMs) return;
+        const seconds = Math.floor((Date.now() - since) / 1_000);
+        const line = `${frames[frame++ % frames.length]} ${shown} (${seconds} s)`;
+        stderr.write(`\r\u001b[K${line.slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`);
+      }, frameMs);
+      try {
+        return await task((next) => {
+          shown = next;
+        });
+      } finally {
+        clearInterval(timer);
+        stderr.write('\r\u001b[K');
+      }
+    },
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    async confirm(question) {
+      const asking = createInterface({ input: stdin, output: stderr });
+      const answer = await asking.question(`${question} [y/N] `);
+      asking.close();
+      return /^y(es)?$/i.test(answer.trim());
+    },
+  };
+}
+
+const gap = 2;
+
+/** Columns as wide as their widest cell; with a width, the last column is cut to fit. */
+export function formatTable(rows: readonly (readonly string[])[], width?: number): string[] {
+  const columns = Math.max(...rows.map((row) => row.length));
+  const length = (text: string) => stripVTControlCharacters(text).length;
+  const widths = Array.from({ length: columns }, (_, at) => Math.max(...rows.map((row) => length(row[at] ?? ''))));
+  const before = widths.slice(0, -1).reduce((sum, each) => sum + each + gap, 0);
+  const room = width === undefined ? undefined : Math.max(20, width - before);
+  return rows.map((row) =>
+    row
+      .map((cell, at) => {
+        const line = oneLine(cell);
+        if (at < columns - 1) return line + ' '.repeat((widths[at] ?? 0) - length(line));
+        return room !== undefined && length(line) > room ? `${line.slice(0, room - 1)}…` : line;
+      })
+      .join(' '.repeat(gap))
+      .trimEnd(),
+  );
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*[\r\n]+\s*/g, ' ');
+}

@@ -1,0 +1,92 @@
+/** `/api/v1/profiles`: named selections of servers and tools, each an MCP endpoint of its own. */
+import { z } from 'zod';
+import { profileDefinition, profileName } from '../../catalog/profile.ts';
+import type { Profiles } from '../../catalog/profiles.ts';
+import { AppError } from '../../errors.ts';
+import type { Audit } from '../../security/audit.ts';
+import { type AnyRoute, route } from '../route.ts';
+
+const profileView = profileDefinition.extend({ name: z.string(), endpoint: z.string() });
+const byName = z.object({ name: profileName });
+const notFound = { description: 'There is no such profile' };
+const tag = 'profiles';
+
+export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: Audit }): AnyRoute[] {
+  const toView = <T extends { name: string }>(profile: T) => ({
+    ...profile,
+    endpoint: `/mcp/profiles/${profile.name}`,
+  });
+
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/profiles',
+      tag,
+      summary: 'List profiles',
+      role: 'viewer',
+      answers: {
+        200: { description: 'By name', schema: z.object({ profiles: z.array(profileView), total: z.int() }) },
+      },
+      handle() {
+        const all = profiles.list().map(toView);
+        return { profiles: all, total: all.length };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/profiles/{name}',
+      tag,
+      summary: 'One profile',
+      role: 'viewer',
+      params: byName,
+      answers: { 200: { description: 'The profile', schema: profileView }, 404: notFound },
+      handle({ params }) {
+        const profile = profiles.find(params.name);
+        if (profile === undefined) throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
+        return toView(profile);
+      },
+    }),
+
+    route({
+      method: 'PUT',
+      path: '/api/v1/profiles/{name}',
+      tag,
+      summary: 'Create or replace a profile',
+      role: 'admin',
+      params: byName,
+      body: profileDefinition,
+      answers: { 200: { description: 'The profile', schema: profileView } },
+      async handle({ params, body, principal, address }) {
+        const profile = await profiles.save(params.name, body);
+        await audit.recordNow({
+          event: 'profile.saved',
+          actor: principal.name,
+          ip_address: address,
+          details: { profile: params.name },
+        });
+        return toView(profile);
+      },
+    }),
+
+    route({
+      method: 'DELETE',
+      path: '/api/v1/profiles/{name}',
+      tag,
+      summary: 'Remove a profile',
+      role: 'admin',
+      params: byName,
+      answers: { 204: { description: 'Removed' }, 404: notFound },
+      async handle({ params, principal, address, reply }) {
+        if (!(await profiles.remove(params.name))) throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
+        await audit.recordNow({
+          event: 'profile.removed',
+          actor: principal.name,
+          ip_address: address,
+          details: { profile: params.name },
+        });
+        reply.status(204);
+      },
+    }),
+  ];
+}

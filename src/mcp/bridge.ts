@@ -1,0 +1,357 @@
+/**
+ * Servers ask clients questions in the middle of a call: the old era by requests of their own, the new one by answering
+ * `input_required` and being called again. This is where the two meet, in both directions.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { RpcError } from '../errors.ts';
+import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
+import type { Caller, RelayExchange } from '../routing/call.ts';
+import type { Vault } from '../security/credentials.ts';
+import { OwnError } from './dress.ts';
+import type { Call } from './peer.ts';
+
+export type Send = (params: JsonObject, caller: Caller, exchange: RelayExchange) => Promise<JsonObject>;
+
+export interface Bridge {
+  run(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject>;
+  readonly parked: number;
+  close(): void;
+}
+
+interface Question {
+  method: string;
+  params: JsonObject;
+  resolve: (answer: JsonObject) => void;
+}
+
+/** A call on a server of the old era that waits for answers from a client of the new one. */
+interface ParkedCall {
+  id: string;
+  principal: string;
+  digest: string;
+  outcome: Promise<JsonObject>;
+  questions: Map<string, Question>;
+  asked: PromiseWithResolvers<void>;
+  controller: AbortController;
+  /** Ends the call with an error of ours. */
+  fail: (error: OwnError) => void;
+  /** Where progress goes: the request that waits now. */
+  current: Call | undefined;
+  expires: NodeJS.Timeout | undefined;
+}
+
+const parkedForMs = 300_000;
+const mostParkedPerPrincipal = 16;
+const mostRounds = 20;
+/** A server that asks several things at once does so within one turn or a few. */
+const gatherMs = 15;
+
+export function createBridge(vault: Vault): Bridge {
+  const parked = new Map<string, ParkedCall>();
+  const leases = new Map<string, Set<number>>();
+
+  async function run(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
+    const { peer } = call;
+    if (peer.era === 'legacy') return await askWithin(call, server, params, send);
+    // Between equals the question, its state and the retry pass through untouched.
+    if (server.era === 'modern') return await send(params, callerOf(call), exchangeOf(call));
+    return await askByAnswer(call, server, method, params, send);
+  }
+
+  /** Legacy client: questions of either era become requests on the stream of its call. */
+  async function askWithin(call: Call, server: Server, params: JsonObject, send: Send): Promise<JsonObject> {
+    const ask = call.ask?.bind(call);
+    const onRequest =
+      ask &&
+      ((method: string, question: JsonObject, signal: AbortSignal) =>
+        ask(method, attributed(question, method, server, call), signal));
+    let result = await send(params, callerOf(call), { ...exchangeOf(call), onRequest });
+    for (let round = 0; result.resultType === 'input_required'; round += 1) {
+      if (onRequest === undefined || round === mostRounds)
+        throw new RpcError(rpcCodes.internalError, 'The server asks for input without end');
+      const inputResponses: JsonObject = {};
+      for (const [key, request] of Object.entries(isObject(result.inputRequests) ? result.inputRequests : {})) {
+        if (!isObject(request)) continue;
+        const question = isObject(request.params) ? request.params : {};
+        inputResponses[key] = await onRequest(String(request.method), forLegacy(question), call.signal);
+      }
+      const state = result.requestState === undefined ? {} : { requestState: result.requestState };
+      result = await send({ ...params, inputResponses, ...state }, callerOf(call), { ...exchangeOf(call), onRequest });
+    }
+    return result;
+  }
+
+  /** Modern client, legacy server: the call is parked, and the client's retry resumes it. */
+  async function askByAnswer(
+    call: Call,
+    server: Server,
+    method: string,
+    params: JsonObject,
+    send: Send,
+  ): Promise<JsonObject> {
+    const { requestState, inputResponses, ...plain } = params;
+    const digest = digestOf(method, plain);
+    const entry =
+      requestState === undefined
+        ? await start(call, server, digest, plain, send)
+        : resume(call, digest, requestState, isObject(inputResponses) ? inputResponses : {});
+    if (entry === undefined) return await send(plain, callerOf(call), exchangeOf(call));
+
+    entry.current = call;
+    const cancel = () => entry.controller.abort(call.signal.reason);
+    call.signal.addEventListener('abort', cancel, { once: true });
+    try {
+      if (entry.questions.size > 0) return inputRequired(entry);
+      const answered = await Promise.race([
+        entry.outcome.then((result) => ({ result })),
+        entry.asked.promise.then(gather),
+      ]);
+      if (answered !== undefined) {
+        finish(entry);
+        return answered.result;
+      }
+      return inputRequired(entry);
+    } catch (error) {
+      finish(entry);
+      const urls = error instanceof RpcError ? urlElicitations(error) : undefined;
+      if (urls === undefined) throw error;
+      return {
+        resultType: 'input_required',
+        inputRequests: urls,
+        requestState: sealState({ id: 'again', digest, principal: call.peer.principal.id }),
+      };
+    } finally {
+      call.signal.removeEventListener('abort', cancel);
+      entry.current = undefined;
+    }
+  }
+
+  async function start(
+    call: Call,
+    server: Server,
+    digest: string,
+    params: JsonObject,
+    send: Send,
+  ): Promise<ParkedCall> {
+    const { principal } = call.peer;
+    const own = [...parked.values()].filter((entry) => entry.principal === principal.id).length;
+    if (own >= mostParkedPerPrincipal) throw new OwnError(rpcCodes.internalError, 'Too many calls wait for your input');
+    const controller = new AbortController();
+    const lease = canAnswer(call.peer.client.capabilities) ? takeLease(call, server) : undefined;
+    const refused = Promise.withResolvers<never>();
+    const entry: ParkedCall = {
+      id: randomUUID(),
+      principal: principal.id,
+      digest,
+      outcome: Promise.resolve({}),
+      questions: new Map(),
+      asked: Promise.withResolvers(),
+      controller,
+      fail(error) {
+        refused.reject(error);
+        controller.abort(error);
+      },
+      current: call,
+      expires: undefined,
+    };
+    const sent = send(
+      params,
+      { ...callerOf(call), owner: lease?.owner },
+      {
+        ...exchangeOf(call),
+        signal: controller.signal,
+        onNotification: (method, notice) => entry.current?.notify(method, notice),
+        onRequest: (method, question, signal) =>
+          park(entry, method, attributed(question, method, server, call), signal),
+      },
+    ).finally(lease?.end);
+    entry.outcome = Promise.race([sent, refused.promise]);
+    entry.outcome.catch(() => undefined); // whoever waits for it sees the failure
+    parked.set(entry.id, entry);
+    return entry;
+  }
+
+  async function park(entry: ParkedCall, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const capability = capabilityOf[method];
+    if (capability !== undefined && entry.current?.peer.client.capabilities[capability] === undefined) {
+      // Our shared session promises every capability; this client does not, and the new era has an error for that.
+      entry.fail(missingCapability(capability));
+      throw new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`);
+    }
+    return await new Promise((resolve, reject) => {
+      const key = `${method.split('/')[0]}-${randomUUID().slice(0, 8)}`;
+      entry.questions.set(key, { method, params, resolve });
+      signal.addEventListener('abort', () => {
+        entry.questions.delete(key);
+        reject(new RpcError(rpcCodes.internalError, 'The server withdrew its question'));
+      });
+      entry.controller.signal.addEventListener('abort', () =>
+        reject(new RpcError(rpcCodes.internalError, 'The client went away')),
+      );
+      entry.asked.resolve();
+    });
+  }
+
+  function resume(call: Call, digest: string, sealed: unknown, answers: JsonObject): ParkedCall | undefined {
+    const state = openState(sealed);
+    if (state === undefined || state.principal !== call.peer.principal.id || state.digest !== digest) {
+      throw new OwnError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
+    }
+    if (state.expires < Date.now())
+      throw new OwnError(rpcCodes.invalidParams, 'requestState has expired; send the request again without it');
+    if (state.id === 'again') return undefined;
+    const entry = parked.get(state.id);
+    if (entry === undefined || entry.current !== undefined) {
+      throw new OwnError(
+        rpcCodes.invalidParams,
+        'The call that requestState belongs to no longer waits; send the request again without it',
+      );
+    }
+    clearTimeout(entry.expires);
+    entry.asked = Promise.withResolvers();
+    for (const [key, question] of entry.questions) {
+      const answer = answers[key];
+      if (!isObject(answer)) continue;
+      entry.questions.delete(key);
+      question.resolve(answer);
+    }
+    return entry;
+  }
+
+  function inputRequired(entry: ParkedCall): JsonObject {
+    clearTimeout(entry.expires);
+    entry.expires = setTimeout(() => {
+      entry.controller.abort(new DOMException('nobody answered', 'TimeoutError'));
+      finish(entry);
+    }, parkedForMs).unref();
+    const inputRequests = Object.fromEntries(
+      [...entry.questions].map(([key, { method, params }]) => [key, { method, params }]),
+    );
+    return { resultType: 'input_required', inputRequests, requestState: sealState(entry) };
+  }
+
+  function finish(entry: ParkedCall): void {
+    clearTimeout(entry.expires);
+    parked.delete(entry.id);
+  }
+
+  /** A session that only this call uses while it lasts, so that a question on it can only be this call's. */
+  function takeLease(call: Call, server: Server) {
+    const { principal, client } = call.peer;
+    const who = `modern:${principal.id}:${hash(JSON.stringify(client.capabilities)).slice(0, 12)}`;
+    const place = `${who}@${server.id}`;
+    const taken = leases.get(place) ?? new Set();
+    leases.set(place, taken);
+    let number = 0;
+    while (taken.has(number)) number += 1;
+    taken.add(number);
+    const owner: Caller['owner'] = { key: `${who}#${number}`, client, onNotification: () => undefined };
+    return {
+      owner,
+      end: () => {
+        taken.delete(number);
+        if (taken.size === 0) leases.delete(place);
+      },
+    };
+  }
+
+  function sealState({ id, digest, principal }: { id: string; digest: string; principal: string }): string {
+    return vault.seal({ id, digest, principal, expires: Date.now() + parkedForMs }, 'requestState');
+  }
+
+  function openState(sealed: unknown): { id: string; digest: string; principal: string; expires: number } | undefined {
+    if (typeof sealed !== 'string') return undefined;
+    try {
+      return vault.open(sealed, 'requestState') as { id: string; digest: string; principal: string; expires: number };
+    } catch {
+      return undefined; // tampered with, or another deployment's
+    }
+  }
+
+  return {
+    run,
+    get parked() {
+      return parked.size;
+    },
+    close() {
+      for (const entry of parked.values()) {
+        entry.controller.abort();
+        finish(entry);
+      }
+    },
+  };
+}
+
+const gather = () => delay(gatherMs, undefined);
+
+export const capabilityOf: Record<string, string> = {
+  'sampling/createMessage': 'sampling',
+  'elicitation/create': 'elicitation',
+  'roots/list': 'roots',
+};
+
+function missingCapability(capability: string): OwnError {
+  return new OwnError(rpcCodes.missingClientCapability, `The server needs the client capability ${capability}`, {
+    status: 400,
+    data: { requiredCapabilities: { [capability]: {} } },
+  });
+}
+
+function canAnswer(capabilities: JsonObject): boolean {
+  return Object.values(capabilityOf).some((capability) => capabilities[capability] !== undefined);
+}
+
+export function callerOf({ peer, headers }: Call): Caller {
+  return {
+    principal: peer.principal,
+    address: peer.address,
+    headers,
+    client: peer.client,
+    owner: canAnswer(peer.client.capabilities) ? peer.owner : undefined,
+  };
+}
+
+function exchangeOf(call: Call): RelayExchange {
+  return { signal: call.signal, onNotification: (method, params) => call.notify(method, params) };
+}
+
+/** Clients show who asks, and behind us they see only us: the message says whose question it is. */
+function attributed(params: JsonObject, method: string, server: Server, { peer }: Call): JsonObject {
+  if (method !== 'elicitation/create' || peer.scope.single !== undefined || typeof params.message !== 'string')
+    return params;
+  return { ...params, message: `[${server.name}] ${params.message}` };
+}
+
+/** 2025-11-25 identifies an elicitation by URL with an id that the new era no longer has. */
+function forLegacy(params: JsonObject): JsonObject {
+  return params.mode === 'url' && params.elicitationId === undefined
+    ? { ...params, elicitationId: randomUUID() }
+    : params;
+}
+
+/** The old era's «open this address first» error, as the questions of the new one. */
+function urlElicitations(error: RpcError): JsonObject | undefined {
+  if (
+    error.code !== rpcCodes.urlElicitationRequired ||
+    !isObject(error.data) ||
+    !Array.isArray(error.data.elicitations)
+  )
+    return undefined;
+  const questions = error.data.elicitations
+    .filter(isObject)
+    .map(({ elicitationId: _id, ...params }, number) => [
+      `url-${number + 1}`,
+      { method: 'elicitation/create', params: { ...params, mode: 'url' } },
+    ]);
+  return Object.fromEntries(questions);
+}
+
+function digestOf(method: string, { name, uri, arguments: args }: JsonObject): string {
+  return hash(JSON.stringify([method, name ?? null, uri ?? null, args ?? null]));
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,109 @@
+/** Results and errors as a client of one revision may see them. */
+import { AppError, RpcError } from '../errors.ts';
+import { hopMeta, isObject, type JsonObject, type RequestId, type RpcFailure, rpcCodes } from '../json-rpc.ts';
+import type { Peer } from './peer.ts';
+
+/** Results that a client may keep for a while (2026-07-28, caching). */
+const cacheable = new Set([
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+]);
+
+const hopKeys = new Set<string>(Object.values(hopMeta));
+
+export function dressResult(peer: Peer, method: string, result: JsonObject, ourInfo: JsonObject): JsonObject {
+  return peer.era === 'modern' ? toModern(method, result, ourInfo) : toLegacy(result, peer.protocolVersion);
+}
+
+function toModern(method: string, result: JsonObject, ourInfo: JsonObject): JsonObject {
+  const meta = isObject(result._meta) ? result._meta : {};
+  const complete = {
+    ...result,
+    resultType: result.resultType ?? 'complete',
+    _meta: { ...meta, [hopMeta.serverInfo]: ourInfo },
+  };
+  // What a server of the old era says about caching is nothing, which means: do not.
+  return cacheable.has(method) && complete.resultType === 'complete'
+    ? { ttlMs: 0, cacheScope: 'private', ...complete }
+    : complete;
+}
+
+function toLegacy(result: JsonObject, version: string): JsonObject {
+  const plain = result.resultType === undefined ? { ...result } : withoutModernMembers(result);
+  if (isObject(plain._meta) && Object.keys(plain._meta).some((key) => hopKeys.has(key))) {
+    const kept = Object.fromEntries(Object.entries(plain._meta).filter(([key]) => !hopKeys.has(key)));
+    if (Object.keys(kept).length > 0) plain._meta = kept;
+    else delete plain._meta;
+  }
+  // Only objects were allowed before 2026-07-28.
+  if (plain.structuredContent !== undefined && !isObject(plain.structuredContent)) {
+    plain.structuredContent = { result: plain.structuredContent };
+  }
+  if (version < '2025-06-18' && Array.isArray(plain.content))
+    plain.content = plain.content.map((part) => olderContent(part, version));
+  return plain;
+}
+
+function withoutModernMembers({ resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest }: JsonObject): JsonObject {
+  return rest;
+}
+
+/** Old clients fail on content types that they do not know; what it was about still reaches the model as text. */
+function olderContent(part: unknown, version: string): unknown {
+  if (!isObject(part)) return part;
+  if (part.type === 'resource_link') {
+    return { type: 'text', text: `${part.title ?? part.name ?? 'resource'}: ${part.uri}` };
+  }
+  if (part.type === 'audio' && version < '2025-03-26') return { type: 'text', text: `[audio, ${part.mimeType}]` };
+  return part;
+}
+
+/** A tool's definition for clients that know only objects as structured results. */
+export function dressTool(peer: Peer, definition: JsonObject): JsonObject {
+  if (peer.era === 'modern') {
+    // The experimental tasks of 2025-11-25 do not exist there.
+    const { execution: _execution, ...rest } = definition;
+    return rest;
+  }
+  const schema = definition.outputSchema;
+  if (!isObject(schema) || schema.type === 'object') return definition;
+  return { ...definition, outputSchema: { type: 'object', properties: { result: schema }, required: ['result'] } };
+}
+
+/** The one translation of everything thrown into JSON-RPC. */
+export function toFailure(id: RequestId | null, thrown: unknown, era: Peer['era']): RpcFailure {
+  return { jsonrpc: '2.0', id, error: toError(thrown, era) };
+}
+
+const ofOurHop = new Set<number>([rpcCodes.headerMismatch, rpcCodes.unsupportedVersion]);
+
+function toError(thrown: unknown, era: Peer['era']): RpcFailure['error'] {
+  if (thrown instanceof OwnError) {
+    return { code: thrown.code, message: thrown.message, ...(thrown.data === undefined ? {} : { data: thrown.data }) };
+  }
+  if (thrown instanceof RpcError) {
+    if (ofOurHop.has(thrown.code))
+      return { code: rpcCodes.internalError, message: `The server refused our request: ${thrown.message}` };
+    const code = era === 'modern' && thrown.code === rpcCodes.resourceNotFound ? rpcCodes.invalidParams : thrown.code;
+    return { code, message: thrown.message, ...(thrown.data === undefined ? {} : { data: thrown.data }) };
+  }
+  if (thrown instanceof AppError) {
+    const code = thrown.code === 'RESOURCE_NOT_FOUND' && era === 'legacy' ? rpcCodes.resourceNotFound : thrown.rpcCode;
+    return { code, message: thrown.message, data: { error_code: thrown.code, ...thrown.context, ...thrown.body } };
+  }
+  return { code: rpcCodes.internalError, message: 'Something went wrong in the aggregator; its log has the details' };
+}
+
+/** An error of this endpoint's own, not one that a server answered with. */
+export class OwnError extends RpcError {
+  readonly status: number | undefined;
+
+  constructor(code: number, message: string, options: { data?: unknown; status?: number } = {}) {
+    super(code, message, options.data);
+    this.status = options.status;
+  }
+}

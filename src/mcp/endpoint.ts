@@ -1,0 +1,299 @@
+/** The MCP endpoint over HTTP: who asks, for which servers, in which era. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Config, isLoopback } from '../config.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
+import {
+  envelopeProblem,
+  isMessage,
+  isRequest,
+  legacyVersions,
+  modernVersions,
+  type RpcMessage,
+  type RpcRequest,
+  rpcCodes,
+} from '../json-rpc.ts';
+import type { Authenticator, Principal } from '../security/auth.ts';
+import { checkHost, checkOrigin } from '../security/policy.ts';
+import { OwnError, toFailure } from './dress.ts';
+import type { LegacyEndpoint } from './legacy.ts';
+import { isModern, type ModernEndpoint } from './modern.ts';
+import { createReply, sendJson } from './reply.ts';
+import { createScope, type ScopeDependencies, type ScopeRequest } from './scope.ts';
+
+export interface EndpointDependencies extends ScopeDependencies {
+  config: Config;
+  authenticator: Authenticator;
+  modern: ModernEndpoint;
+  legacy: LegacyEndpoint;
+  onFailure: (error: unknown, method: string) => void;
+}
+
+/** True when the path is ours; the answer is then under way. */
+export type Endpoint = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+interface Visit {
+  request: IncomingMessage;
+  response: ServerResponse;
+  principal: Principal;
+  scopeOf: ScopeRequest;
+}
+
+export function createEndpoint(deps: EndpointDependencies): Endpoint {
+  const { config, authenticator, modern, legacy } = deps;
+
+  return (request, response) => {
+    const path = pathOf(request);
+    const face = faceOf(path);
+    if (face === undefined) return false;
+    void serve(face, request, response).catch((error: unknown) => fail(error, response));
+    return true;
+  };
+
+  async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    checkHost(request.headers.host, {
+      boundHost: config.host,
+      boundPort: config.port,
+      allowedHosts: config.allowedHosts,
+    });
+    checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
+    const principal = authenticator.authenticate({
+      authorization: request.headers.authorization,
+      loopbackListener: isLoopback(config.host),
+    });
+    const visit = { request, response, principal, scopeOf: face.scope };
+    if (face.kind === 'sse') return openSse(visit);
+    if (face.kind === 'messages') return await postMessage(visit);
+    switch (request.method) {
+      case 'POST':
+        return await post(visit);
+      case 'GET':
+        return listen(visit);
+      case 'DELETE':
+        return await end(visit);
+      default:
+        response.setHeader('allow', 'GET, POST, DELETE');
+        throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
+    }
+  }
+
+  async function post(visit: Visit): Promise<void> {
+    const { request, response, principal, scopeOf } = visit;
+    const body = await readJson(request, config.maxBodyBytes);
+    const version = one(request.headers['mcp-protocol-version']);
+    if (!Array.isArray(body) && isModern(body, version)) {
+      const message = expectMessage(body);
+      const scope = createScope(scopeOf, principal, deps);
+      if (!isRequest(message)) return void response.writeHead(202).end();
+      const disconnected = new AbortController();
+      response.on('close', () => {
+        if (!response.writableFinished)
+          disconnected.abort(new DOMException('the client closed the connection', 'AbortError'));
+      });
+      const reply = createReply(response, { acceptsStream: true, acceptsJson: true });
+      return await modern.serve(
+        {
+          message,
+          headers: request.headers,
+          principal,
+          address: addressOf(request),
+          scope,
+          signal: disconnected.signal,
+        },
+        reply,
+      );
+    }
+    return postLegacy(visit, body, version);
+  }
+
+  function postLegacy(
+    { request, response, principal, scopeOf }: Visit,
+    body: unknown,
+    version: string | undefined,
+  ): void {
+    const messages = (Array.isArray(body) ? body : [body]).map(expectMessage);
+    if (messages.length === 0)
+      throw new OwnError(rpcCodes.invalidRequest, 'A batch must not be empty', { status: 400 });
+    const accept = acceptOf(request, Array.isArray(body));
+    const initialize = messages.find(
+      (message): message is RpcRequest => isRequest(message) && message.method === 'initialize',
+    );
+    if (initialize !== undefined) {
+      if (messages.length > 1)
+        throw new OwnError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
+      const scope = createScope(scopeOf, principal, deps);
+      const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
+      return session.post(messages, response, accept);
+    }
+    if (version !== undefined && !isKnownVersion(version)) {
+      throw new OwnError(
+        rpcCodes.invalidRequest,
+        `Unsupported protocol version: ${version} (supported: ${[...modernVersions, ...legacyVersions].join(', ')})`,
+        { status: 400 },
+      );
+    }
+    const session = findSession(request, principal);
+    if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
+      throw new OwnError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', { status: 400 });
+    }
+    session.post(messages, response, accept);
+  }
+
+  function listen({ request, response, principal }: Visit): void {
+    if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
+    if (request.headers['mcp-session-id'] === undefined) throw noStream(response);
+    if (!(request.headers.accept ?? '').includes('text/event-stream')) {
+      throw new OwnError(rpcCodes.invalidRequest, 'Accept must include text/event-stream', { status: 406 });
+    }
+    const session = findSession(request, principal);
+    if (!session.listen(response, one(request.headers['last-event-id']))) {
+      throw new OwnError(rpcCodes.invalidRequest, 'The session has an open stream already', { status: 409 });
+    }
+  }
+
+  async function end({ request, response, principal }: Visit): Promise<void> {
+    if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
+    await findSession(request, principal).close();
+    response.writeHead(200).end();
+  }
+
+  function findSession(request: IncomingMessage, principal: Principal) {
+    const id = one(request.headers['mcp-session-id']);
+    if (id === undefined)
+      throw new OwnError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; begin with initialize', { status: 400 });
+    const session = legacy.find(id, principal);
+    if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with initialize', { status: 404 });
+    return session;
+  }
+
+  function openSse({ request, response, principal, scopeOf }: Visit): void {
+    if (request.method !== 'GET') {
+      response.setHeader('allow', 'GET');
+      throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
+    }
+    const scope = createScope(scopeOf, principal, deps);
+    const pending: RpcRequest = {
+      jsonrpc: '2.0',
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: '2024-11-05' },
+    };
+    const session = legacy.open(pending, { principal, address: addressOf(request), scope, kind: 'sse' });
+    session.attach(response, '/messages');
+  }
+
+  async function postMessage({ request, response, principal }: Visit): Promise<void> {
+    const id = new URL(request.url ?? '/', 'http://localhost').searchParams.get('sessionId') ?? '';
+    const session = legacy.find(id, principal);
+    if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
+    session.receive(expectMessage(await readJson(request, config.maxBodyBytes)));
+    response.writeHead(202).end();
+  }
+
+  function fail(error: unknown, response: ServerResponse): void {
+    if (response.headersSent) return void response.destroy();
+    const status =
+      error instanceof OwnError
+        ? (error.status ?? 400)
+        : error instanceof AppError
+          ? statusOf(error.code, error.status)
+          : 500;
+    if (status === 500) deps.onFailure(error, 'http');
+    const headers: Record<string, string> =
+      status === 401 ? { 'www-authenticate': 'Bearer realm="mcp-aggregator"' } : {};
+    if (error instanceof AppError && error.retryAfterSeconds !== undefined)
+      headers['retry-after'] = String(error.retryAfterSeconds);
+    sendJson(response, status, toFailure(null, error, 'legacy'), headers);
+  }
+}
+
+const statusOf = (code: ErrorCode, status: number) => (code === 'VALIDATION_ERROR' ? 400 : status);
+
+interface Face {
+  kind: 'streamable' | 'sse' | 'messages';
+  scope: ScopeRequest;
+}
+
+function faceOf(path: string): Face | undefined {
+  if (path === '/mcp' || path === '/mcp/') return { kind: 'streamable', scope: { kind: 'all' } };
+  if (path === '/sse') return { kind: 'sse', scope: { kind: 'all' } };
+  if (path === '/messages') return { kind: 'messages', scope: { kind: 'all' } };
+  const named = /^\/mcp\/(servers|profiles)\/([^/]+)\/?$/.exec(path);
+  if (named?.[2] === undefined) return undefined;
+  return {
+    kind: 'streamable',
+    scope: { kind: named[1] === 'servers' ? 'server' : 'profile', name: decodeName(named[2]) },
+  };
+}
+
+function decodeName(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // not an encoded name, so no name of ours: it will not be found
+  }
+}
+
+function pathOf(request: IncomingMessage): string {
+  const url = request.url ?? '/';
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
+function noStream(response: ServerResponse): AppError {
+  response.setHeader('allow', 'POST');
+  return new AppError('METHOD_NOT_ALLOWED', 'This revision has no sessions: POST only');
+}
+
+function isKnownVersion(version: string): boolean {
+  return ([...legacyVersions, ...modernVersions] as string[]).includes(version);
+}
+
+function expectMessage(value: unknown): RpcMessage {
+  if (isMessage(value)) return value;
+  throw new OwnError(rpcCodes.invalidRequest, `Not a JSON-RPC message: ${envelopeProblem(value)}`, { status: 400 });
+}
+
+function acceptOf(request: IncomingMessage, batch: boolean) {
+  const accept = request.headers.accept ?? '*/*';
+  const any = accept.includes('*/*');
+  return {
+    batch,
+    stream: any || accept.includes('text/event-stream'),
+    json: any || accept.includes('application/json') || !accept.includes('text/event-stream'),
+  };
+}
+
+const one = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
+const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? '';
+
+async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
+  const type = request.headers['content-type'] ?? '';
+  if (!/^application\/json\b/i.test(type)) {
+    request.resume();
+    throw new OwnError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
+  }
+  const text = await readBody(request, limit);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new OwnError(rpcCodes.parseError, 'The body is not valid JSON', { status: 400 });
+  }
+}
+
+function readBody(request: IncomingMessage, limit: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    request.on('data', (part: Buffer) => {
+      length += part.length;
+      if (length <= limit) return void parts.push(part);
+      request.removeAllListeners('data').resume();
+      reject(new AppError('BODY_TOO_LARGE', `The body is larger than ${limit} bytes`));
+    });
+    request.on('end', () => resolve(Buffer.concat(parts).toString('utf8')));
+    request.on('error', reject);
+    request.on('aborted', () =>
+      reject(new OwnError(rpcCodes.invalidRequest, 'The request was cut off', { status: 400 })),
+    );
+  });
+}

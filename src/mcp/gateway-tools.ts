@@ -1,0 +1,233 @@
+/** Our own tools: finding, describing and calling the others without listing them all. */
+
+import type { CatalogTool } from '../catalog/catalog.ts';
+import { AppError } from '../errors.ts';
+import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { OwnError } from './dress.ts';
+import type { Call } from './peer.ts';
+import type { Scope } from './scope.ts';
+
+export interface GatewayTool {
+  definition: JsonObject & { name: string };
+  /** Listed only where it can do something. */
+  listed(scope: Scope): boolean;
+  call(call: Call, params: JsonObject, callTool: (params: JsonObject) => Promise<JsonObject>): Promise<JsonObject>;
+}
+
+export interface GatewayTools {
+  listed(scope: Scope): JsonObject[];
+  find(name: string): GatewayTool | undefined;
+  instructions(scope: Scope): string;
+}
+
+export interface FoundTool {
+  tool: CatalogTool;
+  score: number;
+}
+
+export interface GatewayToolDependencies {
+  findTools: (query: string, options: { limit: number; scope: Scope; signal: AbortSignal }) => Promise<FoundTool[]>;
+  /** Tools of other rooms (the aggregator query). */
+  more?: GatewayTool[];
+}
+
+const defaultBudget = 1_500;
+const mostDescribed = 20;
+
+export function createGatewayTools(deps: GatewayToolDependencies): GatewayTools {
+  const own = [searchTools(deps), describeTools(), callToolTool(), ...(deps.more ?? [])];
+  const byName = new Map(own.map((tool) => [tool.definition.name, tool]));
+
+  return {
+    listed: (scope) =>
+      scope.single === undefined ? own.filter((tool) => tool.listed(scope)).map((tool) => tool.definition) : [],
+    find: (name) => byName.get(name),
+    instructions(scope) {
+      const names = [...new Set(scope.listTools().map(({ tool }) => tool.server.name))];
+      if (names.length === 0) return 'No server is connected yet.';
+      const known = `Tools of these servers are available: ${names.join(', ')}.`;
+      if (!scope.searchOnly()) return `${known} A tool's name begins with its server's name.`;
+      return `${known} Find the right ones with search_tools, read their parameters with describe_tools, use them with call_tool.`;
+    },
+  };
+}
+
+const whenSearching = (scope: Scope) => scope.searchOnly();
+
+function searchTools({ findTools }: GatewayToolDependencies): GatewayTool {
+  return {
+    definition: {
+      name: 'search_tools',
+      title: 'Find tools',
+      description:
+        'Finds the tools that fit a task, among all tools of all connected servers. Returns their names with compact signatures, best first, or says that nothing fits. Use call_tool with a name from here.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', minLength: 1, maxLength: 10_000, description: 'The task, in plain words' },
+          limit: { type: 'integer', minimum: 1, maximum: 50, default: 10, description: 'At most so many tools' },
+          max_tokens: {
+            type: 'integer',
+            minimum: 100,
+            maximum: 100_000,
+            default: defaultBudget,
+            description: 'Roughly how long the answer may be',
+          },
+        },
+        required: ['query'],
+      },
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    },
+    listed: whenSearching,
+    async call({ peer, signal }, params) {
+      const args = isObject(params.arguments) ? params.arguments : {};
+      const query = text(args, 'query', 10_000);
+      const limit = whole(args, 'limit', 1, 50, 10);
+      const budget = whole(args, 'max_tokens', 100, 100_000, defaultBudget);
+      const found = await findTools(query, { limit, scope: peer.scope, signal });
+      if (found.length === 0) return textResult('No tool fits this task.', { tools: [] });
+      const lines: string[] = [];
+      const tools: JsonObject[] = [];
+      let used = 0;
+      for (const { tool, score } of found) {
+        const name = peer.scope.nameOf(tool);
+        const line = signature(name, tool);
+        used += Math.ceil(line.length / 4) + 1;
+        if (used > budget && lines.length > 0) break;
+        lines.push(line);
+        tools.push({ name, server: tool.server.name, score: Math.round(score * 1_000) / 1_000 });
+      }
+      const rest = found.length - lines.length;
+      if (rest > 0) lines.push(`(${rest} more; raise max_tokens to see them)`);
+      return textResult(lines.join('\n'), { tools });
+    },
+  };
+}
+
+function describeTools(): GatewayTool {
+  return {
+    definition: {
+      name: 'describe_tools',
+      title: 'Describe tools',
+      description:
+        'Returns the full definitions (description, input and output schema) of tools named by search_tools.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          names: {
+            type: 'array',
+            items: { type: 'string' },
+            minItems: 1,
+            maxItems: mostDescribed,
+            description: 'Names of tools',
+          },
+        },
+        required: ['names'],
+      },
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    },
+    listed: whenSearching,
+    async call({ peer }, params) {
+      const args = isObject(params.arguments) ? params.arguments : {};
+      const names = args.names;
+      if (
+        !Array.isArray(names) ||
+        names.length === 0 ||
+        names.length > mostDescribed ||
+        !names.every((name) => typeof name === 'string')
+      ) {
+        throw invalid('names', `must be a list of 1 to ${mostDescribed} names`);
+      }
+      const tools = names.map((name: string) => {
+        try {
+          const tool = peer.scope.findTool(name);
+          return { ...tool.row.definition, name: peer.scope.nameOf(tool), server: tool.server.name };
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error;
+          return { name, error: error.message };
+        }
+      });
+      return textResult(JSON.stringify(tools), { tools });
+    },
+  };
+}
+
+function callToolTool(): GatewayTool {
+  return {
+    definition: {
+      name: 'call_tool',
+      title: 'Call a tool',
+      description: "Calls a tool found by search_tools and returns that tool's result.",
+      inputSchema: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', description: "The tool's name" },
+          arguments: {
+            type: 'object',
+            description: "The tool's arguments, as its signature says",
+            additionalProperties: true,
+          },
+        },
+        required: ['name'],
+      },
+    },
+    listed: whenSearching,
+    async call(_call, params, callTool) {
+      const args = isObject(params.arguments) ? params.arguments : {};
+      const name = text(args, 'name', 1_000);
+      if (name === 'call_tool') throw invalid('name', 'must not be call_tool itself');
+      if (args.arguments !== undefined && !isObject(args.arguments)) throw invalid('arguments', 'must be an object');
+      return await callTool({ name, arguments: args.arguments ?? {} });
+    },
+  };
+}
+
+/** `name(path: string, limit?: integer) — What it does.` */
+export function signature(name: string, { row }: CatalogTool): string {
+  const properties = isObject(row.input_schema.properties) ? row.input_schema.properties : {};
+  const required = new Set(Array.isArray(row.input_schema.required) ? row.input_schema.required : []);
+  const parameters = Object.entries(properties)
+    .sort(([a], [b]) => Number(required.has(b)) - Number(required.has(a)))
+    .map(([parameter, schema]) => `${parameter}${required.has(parameter) ? '' : '?'}: ${typeName(schema)}`);
+  return `${name}(${parameters.join(', ')}) — ${firstSentence(row.description ?? row.title ?? '')}`;
+}
+
+function typeName(schema: unknown): string {
+  if (!isObject(schema)) return 'any';
+  if (Array.isArray(schema.enum)) {
+    const values = schema.enum.map((value) => JSON.stringify(value));
+    return values.length > 6 ? `${values.slice(0, 6).join('|')}|…` : values.join('|');
+  }
+  if (schema.type === 'array') return `${typeName(schema.items)}[]`;
+  return Array.isArray(schema.type) ? schema.type.join('|') : typeof schema.type === 'string' ? schema.type : 'any';
+}
+
+function firstSentence(description: string): string {
+  const flat = description.replace(/\s+/g, ' ').trim();
+  const end = flat.search(/[.!?](\s|$)/);
+  const sentence = end === -1 ? flat : flat.slice(0, end + 1);
+  return sentence.length > 160 ? `${sentence.slice(0, 159)}…` : sentence;
+}
+
+export function textResult(message: string, structuredContent: JsonObject): JsonObject {
+  return { content: [{ type: 'text', text: message }], structuredContent };
+}
+
+export function invalid(field: string, reason: string): OwnError {
+  return new OwnError(rpcCodes.invalidParams, `Invalid arguments: ${field} ${reason}`, { data: { field, reason } });
+}
+
+function text(args: JsonObject, field: string, most: number): string {
+  const value = args[field];
+  if (typeof value !== 'string' || value.trim() === '' || value.length > most)
+    throw invalid(field, `must be a text of 1 to ${most} characters`);
+  return value;
+}
+
+function whole(args: JsonObject, field: string, least: number, most: number, otherwise: number): number {
+  const value = args[field] ?? otherwise;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
+    throw invalid(field, `must be a whole number from ${least} to ${most}`);
+  }
+  return value;
+}

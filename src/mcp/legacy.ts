@@ -1,0 +1,442 @@
+/**
+ * The revisions with sessions, 2024-11-05 to 2025-11-25: `initialize` opens one, requests run in it, the server side may
+ * ask and notify, and streams can be resumed. A session belongs to the principal that opened it.
+ */
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Config } from '../config.ts';
+import { AppError, RpcError } from '../errors.ts';
+import type { Events } from '../events.ts';
+import {
+  isNotification,
+  isObject,
+  isRequest,
+  isResponse,
+  type JsonObject,
+  legacyVersions,
+  newestLegacy,
+  type RequestId,
+  type RpcMessage,
+  type RpcRequest,
+  rpcCodes,
+} from '../json-rpc.ts';
+import type { Router } from '../routing/call.ts';
+import type { Principal } from '../security/auth.ts';
+import { callerOf, capabilityOf } from './bridge.ts';
+import { dressResult, OwnError, toFailure } from './dress.ts';
+import { isLogLevel, wants } from './log-levels.ts';
+import type { Methods } from './methods.ts';
+import type { Call, Peer } from './peer.ts';
+import { createReply, type Reply, streamHeaders, toEvent } from './reply.ts';
+import type { ResourceOwners } from './resource-owners.ts';
+import type { Scope } from './scope.ts';
+
+export interface LegacyDependencies {
+  config: Config;
+  methods: Methods;
+  router: Router;
+  owners: ResourceOwners;
+  events: Events;
+  ourInfo: JsonObject;
+  onFailure: (error: unknown, method: string) => void;
+}
+
+export interface LegacyEndpoint {
+  /** `initialize`: the session and the answer to the request. */
+  open(request: RpcRequest, who: Opener): LegacySession;
+  find(id: string, principal: Principal): LegacySession | undefined;
+  readonly sessions: number;
+  close(): Promise<void>;
+}
+
+export interface Opener {
+  principal: Principal;
+  address: string;
+  scope: Scope;
+  kind: 'streamable' | 'sse';
+}
+
+export interface LegacySession {
+  readonly id: string;
+  readonly protocolVersion: string;
+  /** Requests, notifications and answers of the client. `batch` answers all requests together. */
+  post(
+    messages: RpcMessage[],
+    response: ServerResponse,
+    accept: { stream: boolean; json: boolean; batch: boolean },
+  ): void;
+  /** The stream for what belongs to no request; false when it is open already. */
+  listen(response: ServerResponse, lastEventId: string | undefined): boolean;
+  /** 2024-11-05: everything goes through one stream. */
+  attach(response: ServerResponse, messagesPath: string): void;
+  receive(message: RpcMessage): void;
+  close(): Promise<void>;
+}
+
+interface RecordedEvent {
+  stream: number;
+  number: number;
+  message: RpcMessage;
+}
+
+const keepAliveMs = 15_000;
+const keptEvents = 500;
+const retryMs = 1_000;
+const standalone = 0;
+
+export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
+  const { config, methods, router, owners, events, ourInfo } = deps;
+  const sessions = new Map<string, ManagedSession>();
+  const sweep = setInterval(closeIdle, Math.min(config.sessionIdleMs / 2, 30_000)).unref();
+
+  const off = [
+    events.on('catalog.changed', (changed) => {
+      for (const session of sessions.values()) session.hearLists(changed);
+    }),
+    events.on('resource.updated', ({ server_id, uri }) => {
+      for (const session of sessions.values()) session.hearResource(`${server_id} ${uri}`);
+    }),
+  ];
+
+  function closeIdle(): void {
+    const now = Date.now();
+    for (const session of sessions.values()) if (session.isIdle(now, config.sessionIdleMs)) void session.close();
+  }
+
+  /** Clients that never say goodbye must not keep others out: whoever was quiet longest makes room. */
+  function makeRoom(principal: Principal): void {
+    const own = [...sessions.values()].filter((session) => session.principal.id === principal.id);
+    const crowded =
+      own.length >= config.maxSessionsPerPrincipal
+        ? own
+        : sessions.size >= config.maxSessions
+          ? [...sessions.values()]
+          : undefined;
+    if (crowded === undefined) return;
+    const oldest = crowded.filter((session) => session.isIdle(Date.now(), 0)).sort((a, b) => a.usedAt - b.usedAt)[0];
+    if (oldest === undefined)
+      throw new AppError('RATE_LIMITED', 'Too many MCP sessions are open', { retryAfterSeconds: 5 });
+    void oldest.close();
+  }
+
+  interface ManagedSession extends LegacySession {
+    readonly principal: Principal;
+    readonly usedAt: number;
+    isIdle(now: number, idleMs: number): boolean;
+    hearLists(changed: { server_id: string; tools: boolean; prompts: boolean; resources: boolean }): void;
+    hearResource(key: string): void;
+  }
+
+  function open(request: RpcRequest, { principal, address, scope, kind }: Opener): LegacySession {
+    makeRoom(principal);
+    const session = createSession(request.params ?? {}, { principal, address, scope, kind });
+    sessions.set(session.id, session);
+    return session;
+  }
+
+  function createSession(params: JsonObject, { principal, address, scope, kind }: Opener): ManagedSession {
+    const id = randomUUID();
+    const ownerKey = `session:${id}`;
+    const running = new Map<RequestId, AbortController>();
+    const questions = new Map<RequestId, { resolve: (answer: JsonObject) => void; reject: (error: Error) => void }>();
+    const subscriptions = new Map<string, { key: string; release: () => Promise<void> }>();
+    const recorded: RecordedEvent[] = [];
+    const openStreams = new Map<number, ServerResponse>();
+    const closed = new AbortController();
+    let streams = standalone;
+    let eventNumber = 0;
+    let nextQuestion = 1;
+    let usedAt = Date.now();
+
+    let peer = introduce(params);
+
+    /** Who the client is, as its `initialize` says. */
+    function introduce({ protocolVersion: asked, capabilities, clientInfo }: JsonObject): Peer {
+      const client = {
+        // What this hop cannot carry is not promised to servers.
+        capabilities: withoutTasks(isObject(capabilities) ? capabilities : {}),
+        info: isObject(clientInfo) ? clientInfo : undefined,
+      };
+      return {
+        era: 'legacy',
+        protocolVersion: legacyVersions.find((version) => version === asked) ?? newestLegacy,
+        principal,
+        address,
+        scope,
+        client,
+        owner: {
+          key: ownerKey,
+          client,
+          onNotification: hearOwn,
+          onRequest: (method, question, signal) => ask(standaloneOutlet, method, question, signal),
+        },
+      };
+    }
+
+    /** Where messages of one request, or of none, go. */
+    type Outlet = (message: RpcMessage) => void;
+
+    function standaloneOutlet(message: RpcMessage): void {
+      send(standalone, message);
+    }
+
+    function send(stream: number, message: RpcMessage): void {
+      const number = record(stream, message);
+      const response = openStreams.get(stream);
+      if (response !== undefined && !response.destroyed)
+        response.write(toEvent(message, kind === 'sse' ? undefined : number));
+    }
+
+    function record(stream: number, message: RpcMessage): string {
+      eventNumber += 1;
+      recorded.push({ stream, number: eventNumber, message });
+      if (recorded.length > keptEvents) recorded.shift();
+      return `${stream}-${eventNumber}`;
+    }
+
+    function hearOwn(method: string, notice: JsonObject): void {
+      if (method === 'notifications/message' && !wants('legacy', peer.client.logLevel, notice.level)) return;
+      standaloneOutlet({ jsonrpc: '2.0', method, params: notice });
+    }
+
+    function ask(outlet: Outlet, method: string, question: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
+      const capability = capabilityOf[method];
+      if (capability !== undefined && peer.client.capabilities[capability] === undefined) {
+        return Promise.reject(new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`));
+      }
+      const questionId = `ask-${nextQuestion++}`;
+      return new Promise((resolve, reject) => {
+        questions.set(questionId, { resolve, reject });
+        const ended = AbortSignal.any([closed.signal, ...(signal === undefined ? [] : [signal])]);
+        ended.addEventListener('abort', () => {
+          if (!questions.delete(questionId)) return;
+          outlet({
+            jsonrpc: '2.0',
+            method: 'notifications/cancelled',
+            params: { requestId: questionId, reason: 'no longer needed' },
+          });
+          reject(new RpcError(rpcCodes.internalError, 'The question was withdrawn'));
+        });
+        outlet({ jsonrpc: '2.0', id: questionId, method, params: question });
+      });
+    }
+
+    /** Never throws: whatever becomes of a request is its answer. */
+    async function answer(request: RpcRequest, outlet: Outlet): Promise<RpcMessage> {
+      const { id: requestId, method } = request;
+      const controller = new AbortController();
+      running.set(requestId, controller);
+      const call: Call = {
+        method,
+        peer,
+        signal: AbortSignal.any([controller.signal, closed.signal]),
+        notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
+        ask: (asked, question, signal) => ask(outlet, asked, question, signal),
+      };
+      try {
+        const result = await handle(call, method, request.params ?? {});
+        return { jsonrpc: '2.0', id: requestId, result: dressResult(peer, method, result, ourInfo) };
+      } catch (error) {
+        deps.onFailure(error, method);
+        return toFailure(requestId, error, 'legacy');
+      } finally {
+        running.delete(requestId);
+        usedAt = Date.now();
+      }
+    }
+
+    async function handle(call: Call, method: string, input: JsonObject): Promise<JsonObject> {
+      switch (method) {
+        case 'initialize':
+          if (kind === 'sse') peer = introduce(input);
+          return initializeResult();
+        case 'ping':
+          return {};
+        case 'logging/setLevel':
+          if (!isLogLevel(input.level)) throw new OwnError(rpcCodes.invalidParams, 'params.level is not a log level');
+          peer.client.logLevel = input.level;
+          return {};
+        case 'resources/subscribe':
+          return await subscribe(call, input);
+        case 'resources/unsubscribe': {
+          const subscription = subscriptions.get(String(input.uri));
+          subscriptions.delete(String(input.uri));
+          await subscription?.release();
+          return {};
+        }
+        default:
+          return await methods.handle(call, method, input);
+      }
+    }
+
+    function initializeResult(): JsonObject {
+      const instructions = methods.instructions(scope);
+      return {
+        protocolVersion: peer.protocolVersion,
+        capabilities: methods.capabilities(scope, 'legacy'),
+        serverInfo: scope.single?.server_info ?? ourInfo,
+        ...(instructions === undefined ? {} : { instructions }),
+      };
+    }
+
+    async function subscribe(call: Call, { uri }: JsonObject): Promise<JsonObject> {
+      if (typeof uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
+      if (subscriptions.has(uri)) return {};
+      const owner = owners.find(scope, uri);
+      const release = await router.subscribe(owner.server, owner.uri, callerOf(call));
+      subscriptions.set(uri, { key: `${owner.server.id} ${owner.uri}`, release });
+      return {};
+    }
+
+    function take(message: RpcMessage): void {
+      if (isResponse(message)) {
+        const question = questions.get(message.id ?? '');
+        questions.delete(message.id ?? '');
+        if ('error' in message)
+          question?.reject(new RpcError(message.error.code, message.error.message, message.error.data));
+        else question?.resolve(message.result);
+      } else if (isNotification(message)) {
+        const { method, params: notice = {} } = message;
+        if (method === 'notifications/cancelled')
+          running.get(notice.requestId as RequestId)?.abort(new DOMException('cancelled by the client', 'AbortError'));
+        else if (method === 'notifications/roots/list_changed') router.tell(ownerKey, method, notice);
+      }
+    }
+
+    return {
+      id,
+      get protocolVersion() {
+        return peer.protocolVersion;
+      },
+      principal,
+      get usedAt() {
+        return usedAt;
+      },
+      isIdle: (now, idleMs) =>
+        running.size === 0 && !(kind === 'sse' && openStreams.size > 0) && now - usedAt >= idleMs,
+
+      post(messages, response, accept) {
+        usedAt = Date.now();
+        const requests = messages.filter(isRequest);
+        for (const message of messages) if (!isRequest(message)) take(message);
+        if (requests.length === 0) return void response.writeHead(202).end();
+
+        const stream = ++streams;
+        const first = requests[0];
+        const opened = first?.method === 'initialize';
+        const reply: Reply = createReply(response, {
+          acceptsStream: accept.stream,
+          acceptsJson: accept.json,
+          headers: opened ? { 'mcp-session-id': id } : undefined,
+          record: (message) => record(stream, message),
+          primer: peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
+          onStream: () => {
+            openStreams.set(stream, response);
+            response.on('close', () => openStreams.delete(stream));
+          },
+        });
+        // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
+        const outlet: Outlet = (message) => {
+          if (response.destroyed && reply.streaming) send(stream, message);
+          else reply.push(message);
+        };
+        void Promise.all(requests.map((request) => answer(request, outlet))).then((answers) => {
+          const [only] = answers;
+          if (response.destroyed && reply.streaming) {
+            for (const message of answers) send(stream, message);
+            openStreams.get(stream)?.end();
+          } else if (accept.batch || only === undefined) {
+            reply.finish(answers);
+          } else {
+            reply.finish(only);
+          }
+        });
+      },
+
+      listen(response, lastEventId) {
+        usedAt = Date.now();
+        const [from = '', after = ''] = lastEventId?.split('-') ?? [];
+        const stream = lastEventId === undefined ? standalone : Number(from);
+        if (lastEventId === undefined && openStreams.has(standalone)) return false;
+        openStreams.get(stream)?.end();
+        response.writeHead(200, { ...streamHeaders, 'mcp-session-id': id });
+        response.flushHeaders();
+        keepAlive(response);
+        openStreams.set(stream, response);
+        response.on('close', () => {
+          if (openStreams.get(stream) === response) openStreams.delete(stream);
+        });
+        if (lastEventId === undefined) return true;
+        for (const event of recorded) {
+          if (event.stream !== stream || event.number <= Number(after)) continue;
+          response.write(toEvent(event.message, `${stream}-${event.number}`));
+          if (stream !== standalone && isResponse(event.message)) response.end();
+        }
+        return true;
+      },
+
+      attach(response, messagesPath) {
+        response.writeHead(200, streamHeaders);
+        response.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${id}\n\n`);
+        keepAlive(response);
+        openStreams.set(standalone, response);
+        response.on('close', () => void this.close());
+      },
+
+      receive(message) {
+        usedAt = Date.now();
+        if (!isRequest(message)) return take(message);
+        void answer(message, standaloneOutlet).then(standaloneOutlet);
+      },
+
+      hearLists(changed) {
+        if (scope.single !== undefined && scope.single.id !== changed.server_id) return;
+        const lists = { tools: changed.tools, prompts: changed.prompts, resources: changed.resources };
+        for (const [kindOfList, hasChanged] of Object.entries(lists)) {
+          if (hasChanged) standaloneOutlet({ jsonrpc: '2.0', method: `notifications/${kindOfList}/list_changed` });
+        }
+      },
+
+      hearResource(key) {
+        for (const [uri, subscription] of subscriptions) {
+          if (subscription.key === key)
+            standaloneOutlet({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
+        }
+      },
+
+      async close() {
+        if (!sessions.delete(id)) return;
+        closed.abort(new DOMException('the session was closed', 'AbortError'));
+        for (const response of openStreams.values()) response.end();
+        // The servers may be gone as well; what is left of a subscription ends with their sessions.
+        for (const { release } of subscriptions.values()) void release().catch(() => undefined);
+        await router.release(ownerKey);
+      },
+    };
+  }
+
+  return {
+    open,
+    find(id, principal) {
+      const session = sessions.get(id);
+      return session?.principal.id === principal.id ? session : undefined;
+    },
+    get sessions() {
+      return sessions.size;
+    },
+    async close() {
+      clearInterval(sweep);
+      for (const stop of off) stop();
+      await Promise.all([...sessions.values()].map((session) => session.close()));
+    },
+  };
+}
+
+function withoutTasks({ tasks: _tasks, extensions: _extensions, ...capabilities }: JsonObject): JsonObject {
+  return capabilities;
+}
+
+function keepAlive(response: ServerResponse): void {
+  const timer = setInterval(() => response.write(': still here\n\n'), keepAliveMs);
+  response.on('close', () => clearInterval(timer));
+}

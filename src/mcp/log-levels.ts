@@ -1,0 +1,52 @@
+/** Which of a server's log messages reach which client. */
+import type { JsonObject } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
+import type { Router } from '../routing/call.ts';
+import { callerOf } from './bridge.ts';
+import type { Call } from './peer.ts';
+
+const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+
+export const isLogLevel = (level: unknown): level is string => typeof level === 'string' && levels.includes(level);
+
+export interface LogLevels {
+  /** A server of the old era has one level per session: it is set to the lowest that anybody asked for. */
+  ensure(call: Call, server: Server): Promise<void>;
+  /** The same call, hearing only what its client wants to hear. */
+  filter(call: Call): Call;
+}
+
+export function createLogLevels(router: Router): LogLevels {
+  const current = new Map<string, number>();
+
+  return {
+    async ensure(call, server) {
+      const wanted = call.peer.client.logLevel;
+      if (wanted === undefined || server.era === 'modern' || server.capabilities?.logging === undefined) return;
+      const caller = callerOf(call);
+      const session = `${server.id} ${server.connected_at} ${caller.owner?.key ?? ''}`;
+      const level = levels.indexOf(wanted);
+      if ((current.get(session) ?? levels.length) <= level) return;
+      if (current.size > 10_000) current.clear();
+      current.set(session, level);
+      await router.relay(server, 'logging/setLevel', { level: wanted }, caller);
+    },
+
+    filter(call) {
+      const { era, client } = call.peer;
+      return {
+        ...call,
+        notify(method: string, params: JsonObject) {
+          if (method === 'notifications/message' && !wants(era, client.logLevel, params.level)) return;
+          call.notify(method, params);
+        },
+      };
+    },
+  };
+}
+
+/** The new era sends nothing unless a level was named; the old one leaves it to the server until one is. */
+export function wants(era: Call['peer']['era'], wanted: string | undefined, level: unknown): boolean {
+  if (wanted === undefined) return era === 'legacy';
+  return levels.indexOf(String(level)) >= levels.indexOf(wanted);
+}

@@ -1,0 +1,71 @@
+/** The MCP room from its parts. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Profiles } from '../catalog/profiles.ts';
+import type { Config } from '../config.ts';
+import { AppError, RpcError } from '../errors.ts';
+import type { Events } from '../events.ts';
+import type { Logger } from '../log.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Router } from '../routing/call.ts';
+import type { Authenticator } from '../security/auth.ts';
+import type { Vault } from '../security/credentials.ts';
+import { version } from '../version.ts';
+import { createBridge } from './bridge.ts';
+import { createEndpoint } from './endpoint.ts';
+import { createGatewayTools, type GatewayToolDependencies } from './gateway-tools.ts';
+import { createLegacyEndpoint } from './legacy.ts';
+import { createMethods } from './methods.ts';
+import { createModernEndpoint } from './modern.ts';
+import { createResourceOwners } from './resource-owners.ts';
+
+export interface McpDependencies extends GatewayToolDependencies {
+  config: Config;
+  log: Logger;
+  events: Events;
+  vault: Vault;
+  authenticator: Authenticator;
+  registry: Registry;
+  catalog: Catalog;
+  profiles: Profiles;
+  router: Router;
+}
+
+export interface Mcp {
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  readonly sessions: { legacy: number; listening: number; parked: number };
+  close(): Promise<void>;
+}
+
+export function createMcp(deps: McpDependencies): Mcp {
+  const { config, log, events, registry, catalog, router, profiles } = deps;
+  const ourInfo = { name: 'mcp-aggregator', title: 'MCP Aggregator', version };
+  const onFailure = (error: unknown, method: string) => {
+    if (!(error instanceof AppError || error instanceof RpcError))
+      log.error({ err: error, method }, 'MCP request failed');
+  };
+  const owners = createResourceOwners((id) => registry.find(id));
+  const bridge = createBridge(deps.vault);
+  const methods = createMethods({
+    catalog,
+    router,
+    bridge,
+    owners,
+    gatewayTools: createGatewayTools(deps),
+    listServers: () => registry.list(),
+  });
+  const modern = createModernEndpoint({ methods, router, owners, events, ourInfo, onFailure });
+  const legacy = createLegacyEndpoint({ config, methods, router, owners, events, ourInfo, onFailure });
+  const handle = createEndpoint({ ...deps, modern, legacy, onFailure, findProfile: (name) => profiles.find(name) });
+
+  return {
+    handle,
+    get sessions() {
+      return { legacy: legacy.sessions, listening: modern.listening, parked: bridge.parked };
+    },
+    async close() {
+      bridge.close();
+      await legacy.close();
+    },
+  };
+}

@@ -1,0 +1,271 @@
+/** Every method of the endpoint, once for both eras: what lists hold, where requests go. */
+import type { Catalog, CatalogItem } from '../catalog/catalog.ts';
+import type { Kind } from '../catalog/discover.ts';
+import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
+import type { Router } from '../routing/call.ts';
+import { markedParameters } from '../routing/parameter-headers.ts';
+import { requireRole } from '../security/policy.ts';
+import { type Bridge, callerOf, type Send } from './bridge.ts';
+import { dressTool, OwnError } from './dress.ts';
+import type { GatewayTools } from './gateway-tools.ts';
+import { createLogLevels } from './log-levels.ts';
+import type { Call, Peer } from './peer.ts';
+import type { ResourceOwners } from './resource-owners.ts';
+import type { Scope } from './scope.ts';
+
+export interface Methods {
+  knows(peer: Peer, method: string): boolean;
+  handle(call: Call, method: string, params: JsonObject): Promise<JsonObject>;
+  capabilities(scope: Scope, era: Peer['era']): JsonObject;
+  instructions(scope: Scope): string | undefined;
+}
+
+export interface MethodDependencies {
+  catalog: Catalog;
+  router: Router;
+  bridge: Bridge;
+  owners: ResourceOwners;
+  gatewayTools: GatewayTools;
+  listServers: () => Server[];
+}
+
+type Handler = (call: Call, params: JsonObject) => Promise<JsonObject> | JsonObject;
+
+const tasksExtension = 'io.modelcontextprotocol/tasks';
+
+export function createMethods(deps: MethodDependencies): Methods {
+  const { catalog, router, bridge, owners, gatewayTools } = deps;
+  const logLevels = createLogLevels(router);
+
+  const handlers: Record<string, Handler> = {
+    'tools/list': listTools,
+    'tools/call': callTool,
+    'prompts/list': ({ peer }, params) =>
+      listed(
+        peer,
+        params,
+        'prompt',
+        'prompts',
+        peer.scope.listItems('prompt').map((item) => ({ ...item.definition, name: peer.scope.promptName(item) })),
+      ),
+    'prompts/get': getPrompt,
+    'resources/list': ({ peer }, params) =>
+      listed(
+        peer,
+        params,
+        'resource',
+        'resources',
+        owners.offered(peer.scope, 'resource').map(({ uri, item }) => ({ ...item.definition, uri })),
+      ),
+    'resources/templates/list': ({ peer }, params) =>
+      listed(
+        peer,
+        params,
+        'resource_template',
+        'resourceTemplates',
+        owners
+          .offered(peer.scope, 'resource_template')
+          .map(({ uri, item }) => ({ ...item.definition, uriTemplate: uri })),
+      ),
+    'resources/read': readResource,
+    'completion/complete': complete,
+    'tasks/get': relayTask,
+    'tasks/update': relayTask,
+    'tasks/cancel': relayTask,
+  };
+
+  function listTools({ peer }: Call, params: JsonObject): JsonObject {
+    const { scope } = peer;
+    const offered = scope.searchOnly() ? [] : scope.listTools();
+    const definitions = offered.map(({ name, tool, description }) =>
+      dressTool(peer, { ...tool.row.definition, name, ...(description === undefined ? {} : { description }) }),
+    );
+    return listed(peer, params, 'tool', 'tools', [...gatewayTools.listed(scope), ...definitions]);
+  }
+
+  function listed(peer: Peer, params: JsonObject, kind: Kind, member: string, entries: JsonObject[]): JsonObject {
+    // Everything is on the first page, so there is no cursor that we could have given.
+    if (params.cursor !== undefined) throw new OwnError(rpcCodes.invalidParams, 'cursor is not one of ours');
+    if (peer.era === 'legacy') return { [member]: entries };
+    const servers = deps.listServers().filter((server) => peer.scope.sees(server));
+    const { ttlMs, cacheScope } = catalog.cacheHints(servers, kind);
+    const isFiltered = peer.principal.servers !== null || peer.principal.profile !== null;
+    return { [member]: entries, ttlMs, cacheScope: isFiltered ? 'private' : cacheScope };
+  }
+
+  async function callTool(call: Call, params: JsonObject): Promise<JsonObject> {
+    const { peer } = call;
+    requireRole(peer.principal, 'caller');
+    if (typeof params.name !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.name must be a string');
+    if (params.arguments !== undefined && !isObject(params.arguments)) {
+      throw new OwnError(rpcCodes.invalidParams, 'params.arguments must be an object');
+    }
+    const own = peer.scope.single === undefined ? gatewayTools.find(params.name) : undefined;
+    if (own !== undefined) return await own.call(call, params, (inner) => callTool(call, { ...params, ...inner }));
+
+    const tool = peer.scope.findTool(params.name);
+    if (peer.era === 'modern' && call.headers !== undefined)
+      checkParameterHeaders(call.headers, tool.row.input_schema, params.arguments);
+    const result = await through(call, tool.server, 'tools/call', params, async (sent, caller, exchange) => {
+      const { result, warning } = await router.callTool(tool, sent, caller, exchange);
+      if (warning === undefined) return result;
+      return {
+        ...result,
+        _meta: { ...(isObject(result._meta) ? result._meta : {}), 'mcp-aggregator/warning': warning },
+      };
+    });
+    return result.resultType === 'task' ? withTask(peer, tool.server, result) : result;
+  }
+
+  async function through(
+    call: Call,
+    server: Server,
+    method: string,
+    params: JsonObject,
+    send: Send,
+  ): Promise<JsonObject> {
+    await logLevels.ensure(call, server);
+    const result = await bridge.run(logLevels.filter(call), server, method, params, send);
+    if (call.peer.scope.single === undefined) owners.remember(server, result);
+    return result;
+  }
+
+  const relayTo =
+    (server: Server, method: string): Send =>
+    (params, caller, exchange) =>
+      router.relay(server, method, params, caller, exchange);
+
+  async function getPrompt(call: Call, params: JsonObject): Promise<JsonObject> {
+    if (typeof params.name !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.name must be a string');
+    const prompt: CatalogItem = call.peer.scope.findPrompt(params.name);
+    return await through(
+      call,
+      prompt.server,
+      'prompts/get',
+      { ...params, name: prompt.key },
+      relayTo(prompt.server, 'prompts/get'),
+    );
+  }
+
+  async function readResource(call: Call, params: JsonObject): Promise<JsonObject> {
+    if (typeof params.uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
+    const { server, uri } = owners.find(call.peer.scope, params.uri);
+    return await through(call, server, 'resources/read', { ...params, uri }, relayTo(server, 'resources/read'));
+  }
+
+  async function complete(call: Call, params: JsonObject): Promise<JsonObject> {
+    const { scope } = call.peer;
+    const ref = isObject(params.ref) ? params.ref : {};
+    if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
+      const prompt = scope.findPrompt(ref.name);
+      return await relayTo(prompt.server, 'completion/complete')(
+        { ...params, ref: { ...ref, name: prompt.key } },
+        callerOf(call),
+        { signal: call.signal },
+      );
+    }
+    if (ref.type === 'ref/resource' && typeof ref.uri === 'string') {
+      const { server, uri } = owners.find(scope, ref.uri);
+      return await relayTo(server, 'completion/complete')({ ...params, ref: { ...ref, uri } }, callerOf(call), {
+        signal: call.signal,
+      });
+    }
+    throw new OwnError(
+      rpcCodes.invalidParams,
+      'params.ref must be a ref/prompt with a name or a ref/resource with a uri',
+    );
+  }
+
+  /** Outside a server's own endpoint, a task's id says whose it is. Server names have no colon. */
+  function withTask(peer: Peer, server: Server, result: JsonObject): JsonObject {
+    return peer.scope.single !== undefined || typeof result.taskId !== 'string'
+      ? result
+      : { ...result, taskId: `${server.name}:${result.taskId}` };
+  }
+
+  async function relayTask(call: Call, params: JsonObject): Promise<JsonObject> {
+    const { scope } = call.peer;
+    const id = String(params.taskId);
+    const colon = id.indexOf(':');
+    const server =
+      scope.single ??
+      deps.listServers().find((candidate) => candidate.name === id.slice(0, colon) && scope.sees(candidate));
+    if (server === undefined)
+      throw new OwnError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
+    const taskId = scope.single === undefined ? id.slice(colon + 1) : id;
+    const result = await router.relay(server, call.method, { ...params, taskId }, callerOf(call), {
+      signal: call.signal,
+      onNotification: call.notify,
+    });
+    return withTask(call.peer, server, result);
+  }
+
+  return {
+    knows: ({ scope, era }, method) =>
+      method in handlers && (era === 'modern' || !method.startsWith('tasks/'))
+        ? true
+        : scope.single !== undefined && !perHop.has(method),
+
+    async handle(call, method, params) {
+      const handler = handlers[method];
+      if (handler !== undefined) return await handler(call, params);
+      const { single } = call.peer.scope;
+      if (single === undefined || perHop.has(method))
+        throw new OwnError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
+      // One server's own endpoint passes on what we do not know: extensions, methods of revisions to come.
+      requireRole(call.peer.principal, 'caller');
+      return await router.relay(single, method, params, callerOf(call), {
+        signal: call.signal,
+        onNotification: call.notify,
+      });
+    },
+
+    capabilities(scope, era) {
+      const ours = {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        completions: {},
+        logging: {},
+      };
+      if (scope.single === undefined) {
+        return era === 'modern' ? { ...ours, extensions: { [tasksExtension]: {} } } : ours;
+      }
+      const theirs = scope.single.capabilities ?? {};
+      const kept = Object.entries(ours).filter(([name]) => theirs[name] !== undefined);
+      const extensions = era === 'modern' && theirs.extensions !== undefined ? { extensions: theirs.extensions } : {};
+      const experimental = theirs.experimental === undefined ? {} : { experimental: theirs.experimental };
+      return { ...Object.fromEntries(kept), ...extensions, ...experimental };
+    },
+
+    instructions(scope) {
+      if (scope.single !== undefined) return scope.single.instructions ?? undefined;
+      return gatewayTools.instructions(scope);
+    },
+  };
+}
+
+/** Methods that concern one hop only and are never passed on. */
+const perHop = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'subscriptions/listen',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/list',
+  'tasks/result',
+]);
+
+/** Routers before us act on these headers, so they must say what the body says. */
+function checkParameterHeaders(headers: NonNullable<Call['headers']>, schema: JsonObject, args: unknown): void {
+  for (const { header, path } of markedParameters(schema) ?? []) {
+    const value = path.reduce<unknown>((current, key) => (isObject(current) ? current[key] : undefined), args);
+    const expected = value === undefined || value === null ? undefined : String(value);
+    const sent = headers[`mcp-param-${header.toLowerCase()}`];
+    if ((sent === undefined ? undefined : decodeHeader(String(sent))) === expected) continue;
+    throw new OwnError(rpcCodes.headerMismatch, `Header Mcp-Param-${header} does not match the body`, { status: 400 });
+  }
+}

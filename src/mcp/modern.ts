@@ -1,0 +1,207 @@
+/** 2026-07-28: no sessions. Every request says who asks and what they can do, and its answer is all there is. */
+import type { Events } from '../events.ts';
+import {
+  hopMeta,
+  isObject,
+  type JsonObject,
+  legacyVersions,
+  modernVersions,
+  type RequestId,
+  type RpcRequest,
+  rpcCodes,
+} from '../json-rpc.ts';
+import type { Router } from '../routing/call.ts';
+import type { Principal } from '../security/auth.ts';
+import { callerOf } from './bridge.ts';
+import { dressResult, OwnError, toFailure } from './dress.ts';
+import { isLogLevel } from './log-levels.ts';
+import type { Methods } from './methods.ts';
+import { checkStandardHeaders, checkVersionHeader } from './modern-headers.ts';
+import type { Call, Peer } from './peer.ts';
+import type { Reply } from './reply.ts';
+import type { ResourceOwners } from './resource-owners.ts';
+import type { Scope } from './scope.ts';
+
+export interface ModernDependencies {
+  methods: Methods;
+  router: Router;
+  owners: ResourceOwners;
+  events: Events;
+  ourInfo: JsonObject;
+  onFailure: (error: unknown, method: string) => void;
+}
+
+export interface ModernRequest {
+  message: RpcRequest;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  principal: Principal;
+  address: string;
+  scope: Scope;
+  /** Aborts when the client closes the connection, which is how it cancels. */
+  signal: AbortSignal;
+}
+
+export interface ModernEndpoint {
+  serve(request: ModernRequest, reply: Reply): Promise<void>;
+  readonly listening: number;
+}
+
+export function isModern(message: unknown, versionHeader: string | undefined): boolean {
+  const params = isObject(message) && isObject(message.params) ? message.params : {};
+  const meta = isObject(params._meta) ? params._meta : {};
+  if (meta[hopMeta.protocolVersion] !== undefined) return true;
+  return versionHeader !== undefined && (modernVersions as readonly string[]).includes(versionHeader);
+}
+
+export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
+  const { methods, ourInfo } = deps;
+  let listening = 0;
+
+  async function serve(request: ModernRequest, reply: Reply): Promise<void> {
+    const { message } = request;
+    try {
+      const call = admit(request, reply);
+      const result = await answer(call, message);
+      reply.finish({
+        jsonrpc: '2.0',
+        id: message.id,
+        result: dressResult(call.peer, message.method, result, infoFor(request.scope)),
+      });
+    } catch (error) {
+      if (request.signal.aborted) return;
+      deps.onFailure(error, message.method);
+      const failure = toFailure(message.id, error, 'modern');
+      reply.finish(failure, statusOf(error, failure.error.code));
+    }
+  }
+
+  const infoFor = ({ single }: Scope): JsonObject => single?.server_info ?? ourInfo;
+
+  /** Everything about a request that can be wrong before it runs. */
+  function admit({ message, headers, principal, address, scope, signal }: ModernRequest, reply: Reply): Call {
+    const params = message.params ?? {};
+    const meta = isObject(params._meta) ? params._meta : {};
+    const version = meta[hopMeta.protocolVersion];
+    // Before the envelope: a body that says another version than the header is a mismatch, whether we know it or not.
+    checkVersionHeader(headers, version);
+    if (typeof version !== 'string') throw missing(hopMeta.protocolVersion);
+    if (!(modernVersions as readonly string[]).includes(version)) throw unsupported(version);
+    const capabilities = meta[hopMeta.clientCapabilities];
+    if (!isObject(capabilities)) throw missing(hopMeta.clientCapabilities);
+    const info = meta[hopMeta.clientInfo];
+    const level = meta[hopMeta.logLevel];
+    const peer: Peer = {
+      era: 'modern',
+      protocolVersion: version,
+      principal,
+      address,
+      scope,
+      client: {
+        capabilities,
+        info: isObject(info) ? info : undefined,
+        logLevel: isLogLevel(level) ? level : undefined,
+      },
+    };
+    if (!isOurs(message.method) && !methods.knows(peer, message.method)) {
+      throw new OwnError(rpcCodes.methodNotFound, `Method not found: ${message.method}`, { status: 404 });
+    }
+    checkStandardHeaders(headers, message.method, params);
+    return {
+      method: message.method,
+      peer,
+      signal,
+      headers,
+      notify: (method, notice) => reply.push({ jsonrpc: '2.0', method, params: notice }),
+    };
+  }
+
+  async function answer(call: Call, { id, method, params = {} }: RpcRequest): Promise<JsonObject> {
+    if (method === 'server/discover') return discover(call.peer);
+    if (method === 'subscriptions/listen') return await listen(call, id, params);
+    return await methods.handle(call, method, params);
+  }
+
+  function discover({ scope }: Peer): JsonObject {
+    const instructions = methods.instructions(scope);
+    return {
+      supportedVersions: [...modernVersions, ...legacyVersions],
+      capabilities: methods.capabilities(scope, 'modern'),
+      ...(instructions === undefined ? {} : { instructions }),
+    };
+  }
+
+  /** One long answer: the acknowledgement first, then what the filter asks for, each tagged with the request's id. */
+  async function listen(call: Call, id: RequestId, params: JsonObject): Promise<JsonObject> {
+    const filter = isObject(params.notifications) ? params.notifications : {};
+    const tag = { [hopMeta.subscriptionId]: id };
+    const send = (method: string, notice: JsonObject) =>
+      call.notify(method, { ...notice, _meta: { ...(isObject(notice._meta) ? notice._meta : {}), ...tag } });
+    const { scope } = call.peer;
+    const uris = Array.isArray(filter.resourceSubscriptions)
+      ? filter.resourceSubscriptions.filter((uri) => typeof uri === 'string')
+      : [];
+    const watched = new Map<string, string>();
+    const releases: (() => Promise<void>)[] = [];
+
+    listening += 1;
+    const off = [
+      deps.events.on('catalog.changed', (changed) => {
+        if (scope.single !== undefined && scope.single.id !== changed.server_id) return;
+        if (changed.tools && filter.toolsListChanged === true) send('notifications/tools/list_changed', {});
+        if (changed.prompts && filter.promptsListChanged === true) send('notifications/prompts/list_changed', {});
+        if (changed.resources && filter.resourcesListChanged === true) send('notifications/resources/list_changed', {});
+      }),
+      deps.events.on('resource.updated', ({ server_id, uri }) => {
+        const known = watched.get(`${server_id} ${uri}`);
+        if (known !== undefined) send('notifications/resources/updated', { uri: known });
+      }),
+    ];
+    try {
+      send('notifications/subscriptions/acknowledged', { notifications: filter });
+      for (const uri of uris) {
+        const owner = deps.owners.find(scope, uri);
+        watched.set(`${owner.server.id} ${owner.uri}`, uri);
+        releases.push(await deps.router.subscribe(owner.server, owner.uri, { ...callerOf(call), owner: undefined }));
+      }
+      await aborted(call.signal);
+      return { _meta: tag };
+    } finally {
+      listening -= 1;
+      for (const stop of off) stop();
+      // Nobody is left to hear that a subscription could not be ended.
+      for (const release of releases) void release().catch(() => undefined);
+    }
+  }
+
+  return {
+    serve,
+    get listening() {
+      return listening;
+    },
+  };
+}
+
+const isOurs = (method: string) => method === 'server/discover' || method === 'subscriptions/listen';
+
+function missing(key: string): OwnError {
+  return new OwnError(rpcCodes.invalidParams, `params._meta lacks ${key}`, { status: 400 });
+}
+
+function unsupported(requested: string): OwnError {
+  return new OwnError(rpcCodes.unsupportedVersion, 'Unsupported protocol version', {
+    status: 400,
+    data: { supported: [...modernVersions, ...legacyVersions], requested },
+  });
+}
+
+/** Requests that never ran have a status of their own; errors of requests that ran come with 200. */
+function statusOf(error: unknown, code: number): number {
+  if (error instanceof OwnError && error.status !== undefined) return error.status;
+  if (code === rpcCodes.methodNotFound) return 404;
+  return code === rpcCodes.missingClientCapability ? 400 : 200;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,28 @@
+/** Who is at the other end of the MCP endpoint, and one request of theirs. Both eras look alike from here on. */
+import type { Era, JsonObject } from '../json-rpc.ts';
+import type { Caller } from '../routing/call.ts';
+import type { Principal } from '../security/auth.ts';
+import type { Scope } from './scope.ts';
+
+export interface Peer {
+  readonly era: Era;
+  readonly protocolVersion: string;
+  readonly principal: Principal;
+  readonly address: string;
+  readonly scope: Scope;
+  readonly client: NonNullable<Caller['client']>;
+  /** Legacy: the session, which servers that ask questions get a session of their own for. */
+  readonly owner?: Caller['owner'];
+}
+
+export interface Call {
+  readonly method: string;
+  readonly peer: Peer;
+  readonly signal: AbortSignal;
+  /** `Mcp-Param-*` and the like, to be checked and passed on. */
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+  /** On the stream of this request. */
+  notify(method: string, params: JsonObject): void;
+  /** Legacy: asks the client on the stream of this request. Modern clients are asked by the answer itself. */
+  ask?(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject>;
+}

@@ -1,0 +1,96 @@
+/** The answer to one POST: plain JSON when nothing streams, an event stream as soon as something does. */
+import type { ServerResponse } from 'node:http';
+import type { RpcMessage } from '../json-rpc.ts';
+
+export interface Reply {
+  /** Something before the answer. */
+  push(message: RpcMessage): void;
+  finish(answer: RpcMessage | RpcMessage[], status?: number): void;
+  readonly streaming: boolean;
+}
+
+export interface ReplyOptions {
+  headers?: Record<string, string>;
+  acceptsStream: boolean;
+  acceptsJson: boolean;
+  /** Numbers the events of streams that can be resumed, and keeps them. */
+  record?: (message: RpcMessage) => string;
+  onStream?: () => void;
+  /** The first event of a stream: an id to come back with before anything was said (2025-11-25). */
+  primer?: string;
+}
+
+/** Proxies and clients give up on silence; after this long a comment says that we are still there. */
+const keepAliveMs = 15_000;
+const unreadLimitBytes = 67_108_864;
+
+export function createReply(response: ServerResponse, options: ReplyOptions): Reply {
+  let streaming = false;
+  let timer: NodeJS.Timeout | undefined;
+  if (!options.acceptsJson) open();
+  else if (options.acceptsStream) timer = setTimeout(open, keepAliveMs);
+  response.on('close', () => clearTimeout(timer));
+
+  function open(): void {
+    if (streaming || response.headersSent) return;
+    streaming = true;
+    options.onStream?.();
+    response.writeHead(200, { ...streamHeaders, ...options.headers });
+    response.write(options.primer ?? ': open\n\n');
+    clearTimeout(timer);
+    timer = setInterval(() => response.write(': still working\n\n'), keepAliveMs);
+  }
+
+  function write(message: RpcMessage): void {
+    const id = options.record?.(message);
+    if (response.destroyed) return;
+    response.write(toEvent(message, id));
+    // A client that does not read must not fill our memory.
+    if (response.writableLength > unreadLimitBytes) response.destroy();
+  }
+
+  return {
+    get streaming() {
+      return streaming;
+    },
+    push(message) {
+      if (!options.acceptsStream) return;
+      open();
+      write(message);
+    },
+    finish(answer, status = 200) {
+      clearTimeout(timer);
+      if (streaming) {
+        for (const message of Array.isArray(answer) ? answer : [answer]) write(message);
+        response.end();
+      } else if (!response.destroyed) {
+        sendJson(response, status, answer, options.headers);
+      }
+    },
+  };
+}
+
+export const streamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
+
+export function toEvent(message: RpcMessage, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${JSON.stringify(message)}\n\n`;
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  });
+  response.end(text);
+}

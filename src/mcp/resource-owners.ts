@@ -1,0 +1,126 @@
+/**
+ * Which server a resource URI belongs to. Servers choose their URIs freely, so two may use the same one: then nobody
+ * guesses, and each is offered under an address that names its server.
+ */
+import type { CatalogItem } from '../catalog/catalog.ts';
+import { AppError } from '../errors.ts';
+import { isObject, type JsonObject } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
+import type { Scope } from './scope.ts';
+
+const scheme = 'mcp-aggregator://';
+const remembered = 10_000;
+
+export interface OfferedResource {
+  uri: string;
+  item: CatalogItem;
+}
+
+export interface ResourceOwners {
+  /** The list as clients see it: a URI that two servers use is qualified for both. */
+  offered(scope: Scope, kind: 'resource' | 'resource_template'): OfferedResource[];
+  /** The server and the URI as that server knows it. */
+  find(scope: Scope, uri: string): { server: Server; uri: string };
+  /** Results may link to resources that no list has. */
+  remember(server: Server, result: JsonObject): void;
+}
+
+export function createResourceOwners(findServer: (id: string) => Server | undefined): ResourceOwners {
+  const seen = new Map<string, Set<string>>();
+
+  function note(uri: string, server: Server): void {
+    const owners = seen.get(uri) ?? new Set();
+    seen.delete(uri);
+    seen.set(uri, owners.add(server.id));
+    if (seen.size <= remembered) return;
+    const oldest = seen.keys().next();
+    if (!oldest.done) seen.delete(oldest.value);
+  }
+
+  return {
+    offered(scope, kind) {
+      const items = scope.listItems(kind);
+      const count = new Map<string, number>();
+      for (const { key } of items) count.set(key, (count.get(key) ?? 0) + 1);
+      return items.map((item) => ({
+        item,
+        uri: (count.get(item.key) ?? 0) > 1 ? qualify(item.server, item.key) : item.key,
+      }));
+    },
+
+    find(scope, uri) {
+      if (scope.single !== undefined) return { server: scope.single, uri };
+      const owners = new Map<string, Server>();
+      const qualified = unqualify(uri);
+      const plain = qualified?.uri ?? uri;
+      const candidate = (server: Server | undefined) => {
+        if (
+          server !== undefined &&
+          scope.sees(server) &&
+          (qualified === undefined || qualified.server === server.name)
+        ) {
+          owners.set(server.id, server);
+        }
+      };
+      for (const item of scope.listItems('resource')) if (item.key === plain) candidate(item.server);
+      if (owners.size === 0) for (const id of seen.get(plain) ?? []) candidate(findServer(id));
+      if (owners.size === 0) {
+        for (const item of scope.listItems('resource_template')) {
+          if (item.key === plain || matchesTemplate(item.key, plain)) candidate(item.server);
+        }
+      }
+      const [server, ...others] = owners.values();
+      if (server === undefined)
+        throw new AppError('RESOURCE_NOT_FOUND', `Resource not found: ${uri}`, { context: { uri } });
+      if (others.length === 0) return { server, uri: plain };
+      const candidates = [...owners.values()].map((owner) => qualify(owner, plain));
+      throw new AppError(
+        'RESOURCE_NOT_FOUND',
+        `Several servers have the resource ${uri}; use one of ${candidates.join(', ')}`,
+        {
+          context: { uri, candidates },
+        },
+      );
+    },
+
+    remember(server, result) {
+      for (const uri of urisIn(result)) note(uri, server);
+    },
+  };
+}
+
+function qualify(server: Server, uri: string): string {
+  return `${scheme}${server.name}/${uri}`;
+}
+
+function unqualify(uri: string): { server: string; uri: string } | undefined {
+  if (!uri.startsWith(scheme)) return undefined;
+  const slash = uri.indexOf('/', scheme.length);
+  return slash === -1 ? undefined : { server: uri.slice(scheme.length, slash), uri: uri.slice(slash + 1) };
+}
+
+/** RFC 6570 as far as matching needs it: an expression stands for some characters, a reserved one for any. */
+export function matchesTemplate(template: string, uri: string): boolean {
+  const source = template
+    .split(/(\{[^}]*\})/)
+    .map((part) => {
+      if (!part.startsWith('{')) return part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+      return /^\{[+#/?&;.]/.test(part) ? '.*' : '[^/]*';
+    })
+    .join('');
+  return new RegExp(`^${source}$`).test(uri);
+}
+
+/** Links and embedded resources in tool results, prompt messages and resource contents. */
+function* urisIn(result: JsonObject): Generator<string> {
+  const messages = Array.isArray(result.messages)
+    ? result.messages.map((message) => (isObject(message) ? message.content : undefined))
+    : [];
+  for (const list of [result.content, result.contents, ...messages]) {
+    for (const part of Array.isArray(list) ? list : [list]) {
+      if (!isObject(part)) continue;
+      const holder = isObject(part.resource) ? part.resource : part;
+      if (typeof holder.uri === 'string') yield holder.uri;
+    }
+  }
+}

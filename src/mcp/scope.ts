@@ -1,0 +1,154 @@
+/** What one endpoint offers to one principal: all servers, one server with its names untouched, or a profile. */
+import type { Catalog, CatalogItem, CatalogTool } from '../catalog/catalog.ts';
+import { type Profile, type Selected, selectsServer, selectTool } from '../catalog/profile.ts';
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+import type { Registry, Server } from '../registry/registry.ts';
+import { resolveTool } from '../routing/resolve.ts';
+import type { Principal } from '../security/auth.ts';
+import { maySee } from '../security/policy.ts';
+
+export interface OfferedTool {
+  name: string;
+  tool: CatalogTool;
+  description?: string;
+}
+
+export interface Scope {
+  /** Set where the endpoint is one server's own: names are the server's. */
+  readonly single?: Server;
+  readonly profile?: Profile;
+  sees(server: Server): boolean;
+  /** Only our own tools are listed. */
+  searchOnly(): boolean;
+  listTools(): OfferedTool[];
+  findTool(name: string): CatalogTool;
+  nameOf(tool: CatalogTool): string;
+  listItems(kind: 'prompt' | 'resource' | 'resource_template'): CatalogItem[];
+  findPrompt(name: string): CatalogItem;
+  promptName(item: CatalogItem): string;
+}
+
+export interface ScopeDependencies {
+  config: Config;
+  registry: Registry;
+  catalog: Catalog;
+  findProfile: (name: string) => Profile | undefined;
+}
+
+export type ScopeRequest = { kind: 'all' } | { kind: 'server'; name: string } | { kind: 'profile'; name: string };
+
+export function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDependencies): Scope {
+  const { registry, findProfile } = deps;
+  const visible = (server: Server) => maySee(principal, server.name);
+  const own = principal.profile === null ? undefined : profileOf(principal.profile, findProfile);
+
+  if (request.kind === 'server') {
+    const server = registry.findByName(request.name);
+    if (server === undefined || !visible(server) || (own !== undefined && !selectsServer(own, server.name))) {
+      throw new AppError('SERVER_NOT_FOUND', `Server not found: ${request.name}`);
+    }
+    return serverScope(server, own, deps);
+  }
+  if (request.kind === 'profile') {
+    if (own !== undefined && own.name !== request.name) {
+      throw new AppError('FORBIDDEN', `This token is for the profile ${own.name}`);
+    }
+    return sharedScope(visible, own ?? profileOf(request.name, findProfile), deps);
+  }
+  return sharedScope(visible, own, deps);
+}
+
+function profileOf(name: string, find: (name: string) => Profile | undefined): Profile {
+  const profile = find(name);
+  if (profile === undefined) throw new AppError('NOT_FOUND', `Profile not found: ${name}`);
+  return profile;
+}
+
+function serverScope(server: Server, profile: Profile | undefined, { catalog }: ScopeDependencies): Scope {
+  const sees = (other: Server) => other.id === server.id;
+  const tools = () => {
+    const own = catalog.snapshot.toolsByServer.get(server.id) ?? [];
+    return profile === undefined ? own : own.filter((tool) => selectTool(profile, tool) !== undefined);
+  };
+  const items = (kind: 'prompt' | 'resource' | 'resource_template') =>
+    catalog.isListed(server) ? catalog.snapshot.items[kind].filter((item) => sees(item.server)) : [];
+  return {
+    single: server,
+    sees,
+    searchOnly: () => false,
+    listTools: () => (catalog.isListed(server) ? tools().map((tool) => ({ name: tool.row.original_name, tool })) : []),
+    findTool: (name) => {
+      const { tool } = resolveTool(catalog.snapshot, { name, server, visible: sees });
+      if (profile !== undefined && selectTool(profile, tool) === undefined) {
+        throw new AppError('TOOL_NOT_FOUND', `Tool not found: ${name}`);
+      }
+      return tool;
+    },
+    nameOf: (tool) => tool.row.original_name,
+    listItems: items,
+    findPrompt(name) {
+      const prompt = catalog.snapshot.items.prompt.find((item) => sees(item.server) && item.key === name);
+      if (prompt === undefined) throw new AppError('PROMPT_NOT_FOUND', `Prompt not found: ${name}`);
+      return prompt;
+    },
+    promptName: (item) => item.key,
+  };
+}
+
+function sharedScope(
+  visible: (server: Server) => boolean,
+  profile: Profile | undefined,
+  { catalog, config }: ScopeDependencies,
+): Scope {
+  const sees = (server: Server) => visible(server) && (profile === undefined || selectsServer(profile, server.name));
+  const select = (tool: CatalogTool): Selected | undefined => (profile === undefined ? {} : selectTool(profile, tool));
+  const exposure = profile?.exposure ?? config.exposure;
+
+  function listTools(): OfferedTool[] {
+    const listed = new Map<string, boolean>();
+    const isListed = (server: Server) => {
+      const known = listed.get(server.id) ?? (sees(server) && catalog.isListed(server));
+      listed.set(server.id, known);
+      return known;
+    };
+    const offered: OfferedTool[] = [];
+    for (const tool of catalog.snapshot.tools) {
+      const selected = isListed(tool.server) ? select(tool) : undefined;
+      if (selected === undefined) continue;
+      offered.push({ name: selected.rename ?? tool.wireName, tool, description: selected.description });
+    }
+    return offered;
+  }
+
+  return {
+    profile,
+    sees,
+    searchOnly: () => exposure === 'search' || (exposure === 'auto' && listTools().length > config.listLimit),
+    listTools,
+    findTool(name) {
+      const renamed = profile?.tools?.find(({ rename }) => rename === name);
+      const wanted =
+        renamed === undefined
+          ? undefined
+          : catalog.snapshot.tools.find((tool) => select(tool) === renamed && sees(tool.server));
+      const tool = wanted ?? resolveTool(catalog.snapshot, { name, visible: sees }).tool;
+      if (select(tool) === undefined) throw new AppError('TOOL_NOT_FOUND', `Tool not found: ${name}`);
+      return tool;
+    },
+    nameOf: (tool) => select(tool)?.rename ?? tool.wireName,
+    listItems: (kind) =>
+      catalog.snapshot.items[kind].filter((item) => sees(item.server) && catalog.isListed(item.server)),
+    findPrompt(name) {
+      const { promptsByName, items } = catalog.snapshot;
+      const byWire = promptsByName.get(name);
+      if (byWire !== undefined && sees(byWire.server)) return byWire;
+      const [only, ...others] = items.prompt.filter(
+        (item) => sees(item.server) && (item.key === name || `${item.server.name}.${item.key}` === name),
+      );
+      if (only === undefined || others.length > 0) throw new AppError('PROMPT_NOT_FOUND', `Prompt not found: ${name}`);
+      return only;
+    },
+    promptName: (item) => item.wireName,
+  };
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { querySchema, queryToolName } from './request.ts';
+
+const sourceSchema = z.object({
+  server: z.string(),
+  tool: z.string(),
+  position: z.int().describe('Place in the answer of that tool, from 0'),
+  title: z.string().optional(),
+  link: z.string().optional(),
+});
+
+const resultSchema = z.object({
+  content: z.string().describe('The result content from the MCP server'),
+  server: z.string().describe('Which MCP server provided this result'),
+  relevanceScore: z.number().min(0).max(1).describe('Relevance score (0.0 to 1.0)'),
+  rank: z.int().min(1).describe('Ranking position (1 = most relevant)'),
+  timestamp: z.string().meta({ format: 'date-time' }).describe('When this result was retrieved').optional(),
+  tool: z.string().optional(),
+  title: z.string().optional(),
+  link: z.string().optional(),
+  sources: z
+    .array(sourceSchema)
+    .optional()
+    .describe('Every server and tool that gave this result, the shown one first'),
+  condensed: z.boolean().optional().describe('True when a model shortened the content'),
+});
+
+const serverReportSchema = z.object({
+  server: z.string(),
+  ok: z.boolean(),
+  ms: z.int(),
+  items: z.int(),
+  error: z.string().optional(),
+  calls: z.array(
+    z.object({
+      tool: z.string(),
+      ms: z.int(),
+      items: z.int(),
+      truncated: z.boolean().optional(),
+      error: z.string().optional(),
+    }),
+  ),
+});
+
+const metadataSchema = z.object({
+  serversQueried: z.int().describe('Number of servers queried'),
+  serversSucceeded: z.int().describe('Number of servers that responded successfully'),
+  totalResultsRaw: z.int().optional().describe('Total results before ranking/dedup'),
+  totalResultsDedup: z.int().optional().describe('Results after deduplication'),
+  resultsReturned: z.int().describe('Final result count returned'),
+  processingTimeMs: z.int().describe('Total processing time in milliseconds'),
+  serverDiversity: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('Proportion of queried servers that contributed results'),
+  chosenBy: z.enum(['call', 'rule', 'search', 'all']).optional().describe('What decided which servers were asked'),
+  pattern: z.string().optional().describe('The server rule that decided'),
+  tokensRaw: z.int().optional().describe('Estimated tokens of everything the servers sent'),
+  tokensReturned: z.int().optional().describe('Estimated tokens of the content returned'),
+  truncated: z
+    .boolean()
+    .optional()
+    .describe('An answer was larger than the memory limit and was cut after a whole item'),
+  dedupeComplete: z.boolean().optional(),
+  ranking: z.enum(['local', 'model']).optional(),
+  warnings: z.array(z.string()).optional(),
+  servers: z.array(serverReportSchema).optional(),
+  skipped: z
+    .array(z.object({ server: z.string(), reason: z.string() }))
+    .optional()
+    .describe('Chosen servers that have no tool to ask'),
+});
+
+const planSchema = z.object({
+  server: z.string(),
+  calls: z.array(
+    z.object({
+      tool: z.string(),
+      arguments: z.record(z.string(), z.unknown()),
+      reason: z.string(),
+      followUp: z
+        .object({
+          tool: z.string(),
+          arguments: z.record(z.string(), z.unknown()),
+          ids: z.array(z.string()),
+          take: z.int(),
+          keepFirst: z.boolean(),
+        })
+        .optional(),
+    }),
+  ),
+  leftOut: z.array(z.object({ tool: z.string(), reason: z.string() })),
+});
+
+export const queryOutputSchema = z.object({
+  results: z.array(resultSchema),
+  metadata: metadataSchema,
+  plan: z.array(planSchema).optional().describe('Only with explain'),
+});
+
+export type QueryOutput = z.infer<typeof queryOutputSchema>;
+export type QueryResult = z.infer<typeof resultSchema>;
+
+/** What `tools/list` shows for the query. */
+export const queryTool = {
+  name: queryToolName,
+  title: 'Query all servers',
+  description:
+    'Query multiple MCP servers concurrently and receive ranked, aggregated results optimized for LLM context efficiency.',
+  inputSchema: jsonSchemaOf(querySchema),
+  outputSchema: jsonSchemaOf(queryOutputSchema),
+  annotations: { title: 'Query all servers', readOnlyHint: true, openWorldHint: true },
+};
+
+/** As contract 000 writes it: without the dialect, and without the bounds of JavaScript's integers. */
+export function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
+  const { $schema, ...json } = z.toJSONSchema(schema, {
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return json;
+}

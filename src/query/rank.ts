@@ -1,0 +1,219 @@
+import type { Item } from './items.ts';
+import { countTerms, queryTerms } from './terms.ts';
+import { estimateTokens } from './tokens.ts';
+
+/** A result and everyone who gave it; the item shown is the first of its cluster. */
+export interface Candidate {
+  item: Item;
+  /** Every item of the cluster, the shown one first. */
+  sources: readonly Item[];
+}
+
+export interface Ranked extends Candidate {
+  /** 0 to 1, falling with the rank. */
+  score: number;
+}
+
+export interface RankInput {
+  query: string;
+  candidates: readonly Candidate[];
+  /** Similarity of each candidate to the query, −1 to 1, in the same order; absent where nothing embeds. */
+  similarities?: readonly number[];
+  /** Skills that the query calls for and skills of each tool (`server` + `\n` + `tool`). */
+  querySkills?: readonly string[];
+  toolSkills?: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What each kind of evidence may contribute; what is absent gives its share to the words. */
+const weights = { words: 0.52, meaning: 0.26, agreement: 0.08, position: 0.09, skill: 0.05 };
+/** Each earlier result of the same server, and of the same page, costs a result this share of its score. */
+const sameServerFactor = 0.985;
+const samePageFactor = 0.9;
+
+/**
+ * Best first. Depends on nothing but its input: ties keep the order of server name, tool, position, so that whoever
+ * answered first does not matter.
+ */
+export function rank(input: RankInput): Ranked[] {
+  const words = wordScores(input);
+  const scored = input.candidates.map((candidate, i) => {
+    const meaning = input.similarities?.[i];
+    const parts = {
+      agreement: agreement(candidate),
+      position: position(candidate),
+      skill: skillFit(candidate, input),
+    };
+    const withoutWords =
+      weights.agreement * parts.agreement + weights.position * parts.position + weights.skill * parts.skill;
+    const shareOfWords = meaning === undefined ? weights.words + weights.meaning : weights.words;
+    const fit = shareOfWords * (words[i] ?? 0) + (meaning === undefined ? 0 : weights.meaning * Math.max(0, meaning));
+    return { ...candidate, score: clamp(fit + withoutWords) };
+  });
+  return diversify(scored.toSorted(byScoreThenPlace));
+}
+
+/**
+ * BM25 over the items themselves, as a share of what an item full of every term would get, so that scores of different
+ * queries compare. A title names what an item is about and counts twice.
+ */
+function wordScores({ query, candidates }: RankInput): number[] {
+  const terms = queryTerms(query);
+  const uses = candidates.map(({ item }) => {
+    const body = countTerms(item.content, terms);
+    const title = item.title === undefined ? undefined : countTerms(item.title, terms);
+    return { counts: body.counts.map((count, t) => count + (title?.counts[t] ?? 0)), words: body.words };
+  });
+  const averageWords = uses.reduce((sum, use) => sum + use.words, 0) / Math.max(1, uses.length);
+  const idf = Array.from({ length: terms.stems.size }, (_, t) => {
+    const having = uses.filter((use) => (use.counts[t] ?? 0) > 0).length;
+    // Everything here was found for the query, so its terms are common here: the floor keeps them apart from nothing.
+    return Math.log(1 + (uses.length - having + 0.5) / (having + 0.5)) + idfFloor;
+  });
+  const most = idf.reduce((sum, value) => sum + value * (saturation + 1), 0);
+  return uses.map((use) => {
+    const length = 1 - lengthShare + (lengthShare * use.words) / Math.max(1, averageWords);
+    let score = 0;
+    let covered = 0;
+    use.counts.forEach((count, t) => {
+      if (count === 0) return;
+      covered++;
+      score += ((idf[t] ?? 0) * count * (saturation + 1)) / (count + saturation * length);
+    });
+    const coverage = terms.stems.size === 0 ? 0 : covered / terms.stems.size;
+    return most === 0 ? 0 : (score / most) * (0.7 + 0.3 * coverage);
+  });
+}
+
+const idfFloor = 0.5;
+const saturation = 1.2;
+const lengthShare = 0.6;
+
+/** Two servers that say the same are better evidence than one; a third adds less. */
+function agreement({ sources }: Candidate): number {
+  const servers = new Set(sources.map((source) => source.server)).size;
+  return 1 - 1 / servers;
+}
+
+/** The best place that any server gave it. */
+function position({ sources }: Candidate): number {
+  return 1 / (1 + Math.min(...sources.map((source) => source.position)) / 3);
+}
+
+function skillFit({ sources }: Candidate, { querySkills, toolSkills }: RankInput): number {
+  if (querySkills === undefined || querySkills.length === 0) return 0;
+  const fits = sources.some((source) =>
+    toolSkills?.get(`${source.server}\n${source.tool}`)?.some((skill) => querySkills.includes(skill)),
+  );
+  return fits ? 1 : 0;
+}
+
+/** Takes the best of what is left, again and again, each time at a discount for what its source already gave. */
+function diversify(sorted: readonly Ranked[]): Ranked[] {
+  const servers = new Map<string, number>();
+  const pages = new Map<string, number>();
+  const manyServers = new Set(sorted.map(({ item }) => item.server)).size > 1;
+  const discounted = ({ item, score }: Ranked): number => {
+    const ofServer = manyServers ? (servers.get(item.server) ?? 0) : 0;
+    return score * sameServerFactor ** ofServer * samePageFactor ** (pages.get(pageOf(item)) ?? 0);
+  };
+  const left = [...sorted];
+  const result: Ranked[] = [];
+  while (left.length > 0 && result.length < mostRanked) {
+    let best = 0;
+    let bestScore = -1;
+    for (const [i, candidate] of left.entries()) {
+      // Sorted by undiscounted score: nobody after this one can do better.
+      if (candidate.score <= bestScore) break;
+      const score = discounted(candidate);
+      if (score > bestScore) {
+        best = i;
+        bestScore = score;
+      }
+    }
+    const [chosen] = left.splice(best, 1);
+    if (chosen === undefined) break;
+    result.push({ ...chosen, score: Number(bestScore.toFixed(4)) });
+    servers.set(chosen.item.server, (servers.get(chosen.item.server) ?? 0) + 1);
+    pages.set(pageOf(chosen.item), (pages.get(pageOf(chosen.item)) ?? 0) + 1);
+  }
+  return result;
+}
+
+/** No call can ask for more. */
+const mostRanked = 100;
+
+function pageOf(item: Item): string {
+  return `${item.server}\n${item.link ?? `${item.tool}\n${item.position}`}`;
+}
+
+function byScoreThenPlace(a: Ranked, b: Ranked): number {
+  return (
+    b.score - a.score ||
+    compare(a.item.server, b.item.server) ||
+    compare(a.item.tool, b.item.tool) ||
+    a.item.position - b.item.position
+  );
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function clamp(value: number): number {
+  return Math.min(1, Math.max(0, value));
+}
+
+/** What the fields around a result cost when it is sent. */
+const tokensAroundResult = 40;
+
+export interface Budget {
+  maxResults: number;
+  maxTokens?: number;
+}
+
+/**
+ * The first results that fit. One that does not is passed over for smaller ones after it; when not even one fits, the
+ * best is cut down to the budget.
+ */
+export function withinBudget(ranked: readonly Ranked[], { maxResults, maxTokens }: Budget): Ranked[] {
+  if (maxTokens === undefined) return ranked.slice(0, maxResults);
+  const chosen: Ranked[] = [];
+  let left = maxTokens;
+  for (const candidate of ranked) {
+    if (chosen.length === maxResults) break;
+    const cost = estimateTokens(candidate.item.content) + tokensAroundResult;
+    if (cost > left) continue;
+    chosen.push(candidate);
+    left -= cost;
+  }
+  const [best] = ranked;
+  if (chosen.length > 0 || best === undefined) return chosen;
+  return [{ ...best, item: { ...best.item, content: cutToTokens(best.item.content, maxTokens - tokensAroundResult) } }];
+}
+
+function cutToTokens(text: string, tokens: number): string {
+  let end = text.length;
+  while (end > 0 && estimateTokens(text.slice(0, end)) > tokens - 1) end = Math.floor(end * 0.9);
+  const space = text.lastIndexOf(' ', end);
+  return `${text.slice(0, space > end / 2 ? space : end).trimEnd()}…`;
+}
+
+/** Cosine of each vector with the first; vectors need not be normalised. */
+export function similarities([query, ...texts]: readonly Float32Array[]): number[] {
+  if (query === undefined) return [];
+  return texts.map((text) => cosine(query, text));
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  let product = 0;
+  let ofA = 0;
+  let ofB = 0;
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i] ?? 0;
+    const y = b[i] ?? 0;
+    product += x * y;
+    ofA += x * x;
+    ofB += y * y;
+  }
+  return ofA === 0 || ofB === 0 ? 0 : product / Math.sqrt(ofA * ofB);
+}

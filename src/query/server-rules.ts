@@ -1,0 +1,103 @@
+import { runInNewContext } from 'node:vm';
+import { z } from 'zod';
+
+const longestPattern = 500;
+const mostRules = 100;
+/** Rules look at the beginning of a query: what it is about is said there, and pasted text is not searched. */
+const matchedChars = 2000;
+/** For all rules together. A pattern that backtracks without end is stopped here and reported. */
+const matchTimeoutMs = 50;
+
+const serverRuleSchema = z.strictObject({
+  pattern: z.string().min(1).max(longestPattern),
+  servers: z.array(z.string().min(1).max(255)).min(1).max(100),
+});
+
+export const serverRulesSchema = z
+  .array(serverRuleSchema)
+  .max(mostRules)
+  .superRefine((rules, context) => {
+    rules.forEach((rule, index) => {
+      const reason = patternProblem(rule.pattern);
+      if (reason === undefined) return;
+      const message = `rule ${index + 1} (${rule.pattern.slice(0, 60)}): ${reason}`;
+      context.addIssue({ code: 'custom', path: [index, 'pattern'], message });
+    });
+  });
+
+export type ServerRule = z.infer<typeof serverRuleSchema>;
+
+function patternProblem(pattern: string): string | undefined {
+  try {
+    new RegExp(pattern, 'i');
+    return undefined;
+  } catch (error) {
+    return error instanceof SyntaxError ? error.message : 'not a regular expression';
+  }
+}
+
+export type RuleMatch =
+  | { kind: 'matched'; rule: ServerRule; index: number }
+  | { kind: 'none' }
+  /** The rules took too long: the caller goes on as if none matched, and says so. */
+  | { kind: 'stopped' };
+
+/** The first rule whose pattern occurs in the query, upper and lower case alike. */
+export function matchServerRule(query: string, rules: readonly ServerRule[]): RuleMatch {
+  if (rules.length === 0) return { kind: 'none' };
+  const patterns = rules.map((rule) => rule.pattern);
+  const index = firstMatch(query.slice(0, matchedChars), patterns);
+  if (index === 'stopped') return { kind: 'stopped' };
+  const rule = rules[index];
+  return rule === undefined ? { kind: 'none' } : { kind: 'matched', rule, index };
+}
+
+/** Only a script run under `vm` can be interrupted while a regular expression backtracks. */
+function firstMatch(text: string, patterns: readonly string[]): number | 'stopped' {
+  try {
+    const found: unknown = runInNewContext(
+      'JSON.parse(patterns).findIndex((pattern) => new RegExp(pattern, "i").test(text))',
+      { text, patterns: JSON.stringify(patterns) },
+      { timeout: matchTimeoutMs },
+    );
+    return typeof found === 'number' ? found : -1;
+  } catch (error) {
+    // Thrown inside the other context, whose Error is not ours.
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+    if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'stopped';
+    throw error;
+  }
+}
+
+export interface ServerChoice {
+  servers: string[];
+  by: 'call' | 'rule' | 'search' | 'all';
+  /** The pattern that decided, where one did. */
+  pattern?: string;
+  /** Set when the rules were stopped because a pattern ran too long. */
+  rulesStopped?: true;
+}
+
+export interface ChoiceInput {
+  query: string;
+  /** Named in the call; checked against `known` by whoever read the call. */
+  asked?: readonly string[];
+  rules: readonly ServerRule[];
+  /** Every server there is, in order. */
+  known: readonly string[];
+  /** Servers whose tools fit the query, best first. */
+  fitting: readonly string[];
+  maxServers: number;
+}
+
+/** The call decides, else the first matching rule, else search, else every server. */
+export function chooseServers({ query, asked, rules, known, fitting, maxServers }: ChoiceInput): ServerChoice {
+  if (asked !== undefined && asked.length > 0) return { servers: [...new Set(asked)], by: 'call' };
+  const match = matchServerRule(query, rules);
+  if (match.kind === 'matched') {
+    return { servers: [...new Set(match.rule.servers)], by: 'rule', pattern: match.rule.pattern };
+  }
+  const stopped = match.kind === 'stopped' ? { rulesStopped: true as const } : {};
+  if (fitting.length > 0) return { servers: [...new Set(fitting)].slice(0, maxServers), by: 'search', ...stopped };
+  return { servers: known.slice(0, maxServers), by: 'all', ...stopped };
+}

@@ -1,0 +1,36 @@
+import { isRecord } from './records.ts';
+
+export interface TemplateValues {
+  query: string;
+  id?: string;
+}
+
+/** Replaces `{{query}}`, `{{keywords}}` and `{{id}}` in every string of a template, however deep. */
+export function fillTemplate(template: Record<string, unknown>, values: TemplateValues): Record<string, unknown> {
+  const words: Record<string, string | undefined> = { ...values, keywords: keywords(values.query) };
+  const fill = (value: unknown): unknown => {
+    if (typeof value === 'string')
+      return value.replace(/\{\{\s*(query|keywords|id)\s*\}\}/g, (whole, name) => words[name] ?? whole);
+    if (Array.isArray(value)) return value.map(fill);
+    if (isRecord(value)) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fill(inner)]));
+    return value;
+  };
+  return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fill(value)]));
+}
+
+export const stopWords: ReadonlySet<string> = new Set(
+  (
+    'a about an and any are as at be been but by can could did do does for from had has have how i if in into is it ' +
+    'its me my no not of on or our please should show so than that the their them then there these they this to us ' +
+    'was we were what when where which who why will with would you your'
+  ).split(' '),
+);
+
+const mostKeywords = 8;
+
+/** The words that carry the query; all of it when there are none. */
+export function keywords(query: string): string {
+  const words = query.match(/[\p{L}\p{N}][\p{L}\p{N}.+#_-]*/gu) ?? [];
+  const carrying = words.filter((word) => !stopWords.has(word.toLowerCase())).slice(0, mostKeywords);
+  return carrying.length > 0 ? carrying.map((word) => word.replace(/[.]+$/, '')).join(' ') : query;
+}

@@ -1,0 +1,190 @@
+/** `--config servers.json`: the servers of a file are registered, and kept in step with it while we run. */
+import { type FSWatcher, readFileSync, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { describe } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { fromClientConfig, parseClientConfig } from './import.ts';
+import type { Registry, Server } from './registry.ts';
+import type { Connection, Registration, ServerPatch } from './server.ts';
+
+export interface ConfigFileDependencies {
+  path: string;
+  registry: Registry;
+  /** Changes a server's record and its connection together. */
+  fleet: {
+    register(input: Registration, origin: 'config'): Promise<unknown>;
+    update(id: string, patch: ServerPatch): Promise<unknown>;
+    remove(id: string): Promise<unknown>;
+  };
+  log: Logger;
+}
+
+export interface ConfigFile {
+  /** Resolves when what was seen of the file so far is applied. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Editors write a file in several steps; a change is read when it has been quiet for so long. */
+const quietMs = 200;
+
+export async function createConfigFile({ path, registry, fleet, log }: ConfigFileDependencies): Promise<ConfigFile> {
+  let applying: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  let lastText: string | undefined;
+
+  async function apply(): Promise<void> {
+    if (closed) return;
+    const wanted = read();
+    if (wanted === undefined) return;
+    const current = registry.list().map((server) => toCurrent(server, registry));
+    for (const step of plan(wanted, current)) {
+      if (closed) return;
+      if (step.kind === 'taken') {
+        log.warn({ file: path, server: step.name }, 'config file: a server of that name was registered otherwise');
+        continue;
+      }
+      try {
+        await perform(step);
+        log.info({ file: path, server: step.name, change: step.kind }, 'config file applied');
+      } catch (error) {
+        // A server that cannot be registered must not keep the others of the file from it.
+        log.error(
+          { file: path, server: step.name, change: step.kind, reason: describe(error) },
+          'config file: a server was not applied',
+        );
+      }
+    }
+  }
+
+  function read(): Registration[] | undefined {
+    let text: string;
+    let json: unknown;
+    try {
+      text = readFileSync(path, 'utf8');
+      if (text === lastText) return undefined;
+      json = parseClientConfig(text);
+    } catch (error) {
+      log.error({ file: path, reason: describe(error) }, 'config file cannot be read; the servers stay as they are');
+      return undefined;
+    }
+    const { servers, problems } = fromClientConfig(json);
+    if (servers.length === 0 && problems.some(({ key }) => key === '')) {
+      // A file of settings alone asks for no servers; it does not ask to remove any.
+      if (!hasSettingsOnly(json))
+        log.error({ file: path, reason: problems[0]?.reason }, 'config file lists no servers');
+      return undefined;
+    }
+    lastText = text;
+    for (const { key, reason } of problems)
+      log.error({ file: path, server: key, reason }, 'config file: a server is wrong');
+    for (const { key, warnings } of servers) {
+      if (warnings.length > 0) log.warn({ file: path, server: key, warnings }, 'config file: a server was adapted');
+    }
+    // A server whose entry is wrong right now keeps running as it was.
+    return [...servers.map(({ registration }) => registration), ...unchanged(problems.map(({ key }) => key))];
+  }
+
+  function unchanged(names: string[]): Registration[] {
+    return registry
+      .list()
+      .filter((server) => server.origin === 'config' && names.includes(server.name))
+      .map((server) => toCurrent(server, registry).registration);
+  }
+
+  async function perform(step: Exclude<Step, { kind: 'taken' }>): Promise<unknown> {
+    switch (step.kind) {
+      case 'add':
+        return await fleet.register(step.registration, 'config');
+      case 'change':
+        return await fleet.update(step.id, step.patch);
+      case 'remove':
+        return await fleet.remove(step.id);
+    }
+  }
+
+  function readSoon(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      applying = applying.then(apply);
+    }, quietMs);
+  }
+
+  // The directory is watched, not the file: an atomic replace puts another file in its place.
+  const watcher: FSWatcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+    if (name === null || name === basename(path)) readSoon();
+  });
+  watcher.on('error', (error) => log.error({ file: path, err: error }, 'config file is not watched any more'));
+  applying = apply();
+  await applying;
+
+  return {
+    settled: () => applying,
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      watcher.close();
+      await applying;
+    },
+  };
+}
+
+interface Current {
+  id: string;
+  origin: Server['origin'];
+  registration: Registration;
+}
+
+export type Step =
+  | { kind: 'add'; name: string; registration: Registration }
+  | { kind: 'change'; name: string; id: string; patch: ServerPatch }
+  | { kind: 'remove'; name: string; id: string }
+  | { kind: 'taken'; name: string };
+
+/** What turns the servers that came from the file into those that it lists now; nobody else's are touched. */
+export function plan(wanted: readonly Registration[], current: readonly Current[]): Step[] {
+  const byName = new Map(current.map((server) => [server.registration.name, server]));
+  const names = new Set(wanted.map(({ name }) => name));
+  const gone = current.filter(({ origin, registration }) => origin === 'config' && !names.has(registration.name));
+  return [
+    ...gone.map(({ id, registration }): Step => ({ kind: 'remove', name: registration.name, id })),
+    ...wanted.flatMap((registration): Step[] => {
+      const { name } = registration;
+      const existing = byName.get(name);
+      if (existing === undefined) return [{ kind: 'add', name, registration }];
+      if (existing.origin !== 'config') return [{ kind: 'taken', name }];
+      const patch = difference(registration, existing.registration);
+      return Object.keys(patch).length === 0 ? [] : [{ kind: 'change', name, id: existing.id, patch }];
+    }),
+  ];
+}
+
+/** Only what differs: a server is not reconnected because its description changed. */
+function difference(wanted: Registration, current: Registration): ServerPatch {
+  const patch: ServerPatch = {};
+  const connection = (from: Registration) => [from.transport_type, from.connection_config];
+  if (!isDeepStrictEqual(connection(wanted), connection(current))) {
+    patch.transport_type = wanted.transport_type;
+    patch.connection_config = { ...wanted.connection_config };
+  }
+  if ((wanted.description ?? null) !== (current.description ?? null)) patch.description = wanted.description ?? null;
+  if ((wanted.health_check_url ?? null) !== (current.health_check_url ?? null)) {
+    patch.health_check_url = wanted.health_check_url ?? null;
+  }
+  if ((wanted.auto_connect ?? true) !== (current.auto_connect ?? true))
+    patch.auto_connect = wanted.auto_connect ?? true;
+  if (!isDeepStrictEqual(wanted.options ?? {}, current.options ?? {})) patch.options = wanted.options ?? {};
+  return patch;
+}
+
+function toCurrent(server: Server, registry: Registry): Current {
+  const { id, origin, name, description, health_check_url, auto_connect, options } = server;
+  const connection: Connection = registry.openConnection(id);
+  return { id, origin, registration: { name, ...connection, description, health_check_url, auto_connect, options } };
+}
+
+function hasSettingsOnly(json: unknown): boolean {
+  return typeof json === 'object' && json !== null && 'settings' in json;
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type Embedder, toUnit } from './embedder.ts';
+import { createWordPieces } from './word-pieces.ts';
+
+/**
+ * The built-in embedding: one int8 row per WordPiece token, a text is the sum of its tokens' rows. The rows' lengths are
+ * the tokens' weights, learned with the table (scripts/embeddings). No network, no native code, no dependency.
+ */
+export interface StaticEmbedder extends Embedder {
+  embedText(text: string): Float32Array;
+}
+
+const headerBytes = 8;
+
+export function loadStaticEmbedder(folder: URL = new URL('../../assets/', import.meta.url)): StaticEmbedder {
+  const table = readFileSync(new URL('embedding-table.bin', folder));
+  const vocabulary = readFileSync(new URL('embedding-vocabulary.txt', folder), 'utf8').trimEnd().split('\n');
+  const view = new DataView(table.buffer, table.byteOffset, table.byteLength);
+  const count = view.getUint32(0, true);
+  const dimensions = view.getUint32(4, true);
+  if (count !== vocabulary.length || table.byteLength !== headerBytes + count * (4 + dimensions)) {
+    throw new Error(`embedding-table.bin does not fit its vocabulary: ${count} rows of ${dimensions}`);
+  }
+  const scales = new Float32Array(count);
+  for (let row = 0; row < count; row++) scales[row] = view.getFloat32(headerBytes + row * 4, true);
+  const rows = new Int8Array(table.buffer, table.byteOffset + headerBytes + count * 4, count * dimensions);
+  const toPieces = createWordPieces(vocabulary);
+
+  function embedText(text: string): Float32Array {
+    const sum = new Float32Array(dimensions);
+    for (const piece of toPieces(text)) {
+      const scale = scales[piece] as number;
+      const from = piece * dimensions;
+      for (let d = 0; d < dimensions; d++) sum[d] = (sum[d] as number) + scale * (rows[from + d] as number);
+    }
+    return toUnit(sum);
+  }
+
+  return {
+    identity: `static-tools-${dimensions}:${createHash('sha256').update(table).digest('hex').slice(0, 16)}`,
+    dimensions,
+    embedText,
+    embed: async (texts) => texts.map(embedText),
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * What a request asks for: the whole text, and its parts when it needs several tools. Parts only ever add tools to the
+ * answer, so a wrong cut costs little.
+ */
+export interface RequestPlan {
+  whole: string;
+  parts: string[];
+}
+
+const mostParts = 8;
+const fewestLetters = 12;
+const longestQuery = 4_000;
+
+const quotedPattern =
+  /"[^"]{1,400}"|“[^”]{1,400}”|`[^`]{1,400}`|(?<=[\s(:,])'[^']{1,200}'|\{[^{}]{0,600}\}|\[[^[\]]{0,400}\]/g;
+const addressPattern = /https?:\/\/\S+|[\w.+-]+@[\w-]+\.\w+/g;
+const parenthesisPattern = /\([^()]{0,300}\)/g;
+const sentencePattern = /(?<=[.!?;])\s+|\n+|(?<=:)\s+(?=[-*\d])/;
+// Words that lead from one step to the next, whatever the steps are about.
+const stepPattern =
+  /(?:,\s*(?:and\s+)?|\s+and\s+)(?:then|afterwards?|after that|next|finally|lastly|also|additionally)\b[,\s]+|\s+(?:then|as well as|followed by)\s+|\s*(?:,|\band\b)\s+(?=(?:and\s+)?(\p{L}+)\b)/giu;
+
+/** `isAction` knows which words begin the names of tools: a comma or an «and» before one begins another step. */
+export function planRequest(query: string, isAction: (word: string) => boolean): RequestPlan {
+  const whole = query.slice(0, longestQuery).trim();
+  const plain = withoutValues(whole);
+  const parts = plain
+    .split(sentencePattern)
+    .flatMap((sentence) => splitSteps(sentence, isAction))
+    .map((part) => part.replace(/^[\s,.;:-]+|[\s,;:-]+$/g, ''))
+    .filter((part) => part.replaceAll(/\P{L}/gu, '').length >= fewestLetters);
+  const distinct = [...new Set(parts)].slice(0, mostParts);
+  return { whole, parts: distinct.length > 1 ? distinct : [] };
+}
+
+/** Literal values (quoted text, JSON, addresses) say what a tool works on, not which tool it is. */
+export function withoutValues(text: string): string {
+  return text
+    .replaceAll(addressPattern, ' ')
+    .replaceAll(quotedPattern, ' ')
+    .replaceAll(parenthesisPattern, ' ')
+    .replaceAll(/[^\S\n]+/g, ' ')
+    .trim();
+}
+
+function splitSteps(sentence: string, isAction: (word: string) => boolean): string[] {
+  const pieces: string[] = [];
+  let start = 0;
+  for (const match of sentence.matchAll(stepPattern)) {
+    const following = match[1];
+    if (following !== undefined && !isAction(following.toLowerCase())) continue;
+    pieces.push(sentence.slice(start, match.index));
+    start = match.index + match[0].length;
+  }
+  pieces.push(sentence.slice(start));
+  return pieces;
+}

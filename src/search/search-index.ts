@@ -1,0 +1,192 @@
+import type { StaticEmbedder } from './embed.ts';
+import { type Embedder, toUnit } from './embedder.ts';
+import { createLexicalIndex, type LexicalIndex } from './lexical.ts';
+import { type SearchableTool, toDescription, toParameters } from './tool.ts';
+import { createVectorIndex, type VectorIndex } from './vectors.ts';
+import { toWords } from './words.ts';
+
+export interface SkillVector {
+  id: string;
+  name: string;
+  vector: Float32Array;
+}
+
+/**
+ * Everything search reads, in memory. Tools of a server that went away stay in it with their vectors and are skipped:
+ * when the server comes back, nothing is embedded again.
+ */
+export interface SearchIndex {
+  readonly size: number;
+  readonly lexical: LexicalIndex;
+  readonly vectors: VectorIndex;
+  readonly embedder: Embedder;
+  readonly skills: SkillVector[];
+  /** Server number by slot, -1 where the slot is empty. */
+  readonly serverOfSlot: Int32Array;
+  upsert(tool: SearchableTool, vector: Float32Array | null): void;
+  remove(id: number): void;
+  get(id: number): SearchableTool | undefined;
+  vectorOf(id: number): Float32Array | undefined;
+  tools(): Iterable<SearchableTool>;
+  toolAt(slot: number): SearchableTool | undefined;
+  setAvailable(server: string, available: boolean): void;
+  isAvailable(server: string): boolean;
+  setSkills(skills: SkillVector[]): void;
+  /** Swaps in another model's vectors at once; until then search answers from the old ones. */
+  useEmbedder(embedder: Embedder, vectors: Map<number, Float32Array>): void;
+  /** Similarity of a text to every server's name, by server number. */
+  serverSimilarity(text: string): Float32Array;
+  /** True for words that begin the names of tools: create, list, send … */
+  isAction(word: string): boolean;
+}
+
+/** `names` compares requests with server names; it is the built-in table whatever embeds the tools. */
+export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): SearchIndex {
+  const lexical = createLexicalIndex();
+  const slots = new Map<number, number>();
+  const free: number[] = [];
+  const toolBySlot: (SearchableTool | undefined)[] = [];
+  const servers = new Map<string, { number: number; vector: Float32Array; tools: number }>();
+  const freeServers: number[] = [];
+  const unavailable = new Set<string>();
+  const actions = new Map<string, number>();
+  let serverOfSlot: Int32Array = new Int32Array(1024).fill(-1);
+  let current = { embedder, vectors: createVectorIndex(embedder.dimensions) };
+  let skills: SkillVector[] = [];
+  let serverCount = 0;
+
+  function upsert(tool: SearchableTool, vector: Float32Array | null): void {
+    remove(tool.id);
+    const slot = free.pop() ?? toolBySlot.length;
+    toolBySlot[slot] = tool;
+    slots.set(tool.id, slot);
+    if (slot >= serverOfSlot.length) {
+      const wider = new Int32Array(serverOfSlot.length * 2).fill(-1);
+      wider.set(serverOfSlot);
+      serverOfSlot = wider;
+    }
+    serverOfSlot[slot] = enterServer(tool.server);
+    lexical.add(slot, tool);
+    if (vector !== null) current.vectors.set(slot, vector);
+    const action = toAction(tool);
+    if (action !== undefined) actions.set(action, (actions.get(action) ?? 0) + 1);
+  }
+
+  function remove(id: number): void {
+    const slot = slots.get(id);
+    const tool = slot === undefined ? undefined : toolBySlot[slot];
+    if (slot === undefined || tool === undefined) return;
+    slots.delete(id);
+    toolBySlot[slot] = undefined;
+    serverOfSlot[slot] = -1;
+    leaveServer(tool.server);
+    lexical.remove(slot);
+    current.vectors.remove(slot);
+    free.push(slot);
+    const action = toAction(tool);
+    const uses = action === undefined ? 0 : (actions.get(action) ?? 0);
+    if (action !== undefined && uses > 1) actions.set(action, uses - 1);
+    else if (action !== undefined) actions.delete(action);
+  }
+
+  function enterServer(name: string): number {
+    let server = servers.get(name);
+    if (server === undefined) {
+      server = { number: freeServers.pop() ?? serverCount++, vector: names.embedText(name), tools: 0 };
+      servers.set(name, server);
+    }
+    server.tools++;
+    return server.number;
+  }
+
+  function leaveServer(name: string): void {
+    const server = servers.get(name);
+    if (server === undefined) return;
+    server.tools--;
+    if (server.tools > 0) return;
+    servers.delete(name);
+    freeServers.push(server.number);
+  }
+
+  function serverSimilarity(text: string): Float32Array {
+    const request = names.embedText(text);
+    const similarity = new Float32Array(serverCount);
+    for (const { number, vector } of servers.values()) {
+      let sum = 0;
+      for (let d = 0; d < vector.length; d++) sum += (vector[d] as number) * (request[d] as number);
+      similarity[number] = sum;
+    }
+    return similarity;
+  }
+
+  return {
+    get size() {
+      return slots.size;
+    },
+    get vectors() {
+      return current.vectors;
+    },
+    get embedder() {
+      return current.embedder;
+    },
+    get skills() {
+      return skills;
+    },
+    get serverOfSlot() {
+      return serverOfSlot.subarray(0, toolBySlot.length);
+    },
+    lexical,
+    upsert,
+    remove,
+    serverSimilarity,
+    get: (id) => toolBySlot[slots.get(id) ?? -1],
+    vectorOf: (id) => {
+      const slot = slots.get(id);
+      return slot !== undefined && current.vectors.has(slot) ? current.vectors.get(slot) : undefined;
+    },
+    toolAt: (slot) => toolBySlot[slot],
+    tools: () => toolBySlot.filter((tool) => tool !== undefined),
+    setAvailable: (server, available) => {
+      if (available) unavailable.delete(server);
+      else unavailable.add(server);
+    },
+    isAvailable: (server) => !unavailable.has(server),
+    setSkills: (next) => {
+      skills = next;
+    },
+    useEmbedder: (next, vectors) => {
+      const index = createVectorIndex(next.dimensions);
+      for (const [id, vector] of vectors) {
+        const slot = slots.get(id);
+        if (slot !== undefined) index.set(slot, vector);
+      }
+      current = { embedder: next, vectors: index };
+    },
+    isAction: (word) => (actions.get(word) ?? 0) >= 2,
+  };
+}
+
+function toAction(tool: SearchableTool): string | undefined {
+  const [first] = toWords(tool.originalName);
+  return first?.parts[0] ?? first?.whole;
+}
+
+const longestEmbedded = 1_200;
+const mostEmbeddedParameters = 16;
+
+/** The text that stands for a tool in the vector space. Change it and every stored vector is of another kind. */
+export function toEmbeddingText(tool: SearchableTool): string {
+  const parameters = toParameters(tool.inputSchema).slice(0, mostEmbeddedParameters);
+  return `${tool.originalName} ${tool.title ?? ''}. ${toDescription(tool).slice(0, longestEmbedded)} ${parameters
+    .map(({ name }) => name)
+    .join(' ')}`;
+}
+
+export async function embedTools(
+  embedder: Embedder,
+  tools: SearchableTool[],
+  signal?: AbortSignal,
+): Promise<Float32Array[]> {
+  const vectors = await embedder.embed(tools.map(toEmbeddingText), signal);
+  return vectors.map(toUnit);
+}

@@ -1,0 +1,292 @@
+import { describe } from '../errors.ts';
+import { type Candidate, coverParts, type Placed } from './cover.ts';
+import { cosine } from './embedder.ts';
+import { toLexicalQuery } from './lexical.ts';
+import {
+  type Calibration,
+  fusedCalibration,
+  fusedWeights,
+  lexicalCalibration,
+  lexicalWeights,
+  relevance,
+  toProbability,
+  vectorCalibration,
+  vectorWeights,
+  type Weights,
+} from './relevance.ts';
+import { planRequest, type RequestPlan } from './request.ts';
+import type { SearchIndex } from './search-index.ts';
+import type { SearchableTool } from './tool.ts';
+
+export type Strategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
+/** `vector` is for measuring only; no surface offers it. */
+export type UsedStrategy = 'hierarchical' | 'direct' | 'lexical' | 'vector';
+
+export interface SearchRequest {
+  query: string;
+  limit?: number;
+  skillThreshold?: number;
+  toolThreshold?: number;
+  strategy?: Strategy | 'vector';
+  serverFilter?: string[] | null;
+  includeExternal?: boolean;
+  includeReasons?: boolean;
+  /** Which tools this caller may see, beside the servers' availability. */
+  isVisible?: (tool: SearchableTool) => boolean;
+}
+
+export interface FoundTool {
+  tool: SearchableTool;
+  /** Chance, 0 to 1, that the tool answers the request; it means the same in every request. */
+  score: number;
+  reasons?: Reasons;
+  /** Tools of other servers that do the same. */
+  alternatives?: SearchableTool[];
+}
+
+export interface Reasons {
+  matchedWords: string[];
+  similarity: number | null;
+  skills: string[];
+}
+
+export interface MatchedSkill {
+  id: string;
+  name: string;
+  score: number;
+}
+
+export interface SearchResult {
+  tools: FoundTool[];
+  matchedSkills: MatchedSkill[];
+  metadata: {
+    strategyUsed: UsedStrategy;
+    serversSearched: number;
+    toolsSearched: number;
+    externalToolsCount: number;
+    parts: string[];
+    embeddingModel: string | null;
+    warnings: string[];
+    totalTimeMs: number;
+  };
+}
+
+const defaults = { limit: 10, skillThreshold: 0.4, toolThreshold: 0 };
+const widestPool = 60;
+const skillLift = 1.5;
+const twinSimilarity = 0.88;
+
+export async function search(index: SearchIndex, request: SearchRequest, signal?: AbortSignal): Promise<SearchResult> {
+  const began = performance.now();
+  const plan = planRequest(request.query, index.isAction);
+  const embedded = await embedPlan(index, plan, request.strategy ?? 'auto', signal);
+  const found = rank(index, request, plan, embedded.vectors);
+  return {
+    ...found,
+    metadata: { ...found.metadata, warnings: embedded.warnings, totalTimeMs: performance.now() - began },
+  };
+}
+
+/** A service that fails costs the similarity, never the answer. */
+async function embedPlan(
+  index: SearchIndex,
+  plan: RequestPlan,
+  strategy: Strategy | 'vector',
+  signal?: AbortSignal,
+): Promise<{ vectors: Float32Array[] | null; warnings: string[] }> {
+  if (strategy === 'lexical') return { vectors: null, warnings: [] };
+  try {
+    return { vectors: await index.embedder.embed([plan.whole, ...plan.parts], signal), warnings: [] };
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    return { vectors: null, warnings: [`embeddings unavailable, lexical search only: ${describe(thrown)}`] };
+  }
+}
+
+/** The pure part: everything is known, nothing waits. `vectors` belong to the whole and then to each part. */
+export function rank(
+  index: SearchIndex,
+  request: SearchRequest,
+  plan: RequestPlan,
+  vectors: Float32Array[] | null,
+): SearchResult {
+  const strategyUsed = chooseStrategy(request.strategy ?? 'auto', index, vectors);
+  const { weights, calibration } = methods[strategyUsed];
+  const limit = request.limit ?? defaults.limit;
+  const scope = selectScope(index, request);
+  const wholeVector = vectors?.[0];
+  const matchedSkills =
+    strategyUsed === 'hierarchical' && wholeVector !== undefined
+      ? matchSkills(index, wholeVector, request.skillThreshold ?? defaults.skillThreshold)
+      : [];
+  const serverSimilarity = weights.serverSimilarity === 0 ? null : index.serverSimilarity(plan.whole);
+  const serverNamed = index.lexical.score(toLexicalQuery(plan.whole)).server;
+
+  const texts = [plan.whole, ...plan.parts];
+  const scores = texts.map((text, position) => {
+    const vector = vectors?.[position];
+    const evidence = index.lexical.score(toLexicalQuery(text));
+    const values = relevance(
+      {
+        similarity: vector === undefined || weights.similarity === 0 ? null : index.vectors.scan(vector),
+        lexical: evidence.tool,
+        covered: evidence.covered,
+        named: evidence.named,
+        // The platform is named once and meant in every part.
+        serverSimilarity,
+        serverNamed,
+      },
+      weights,
+      index.serverOfSlot,
+    );
+    liftSkills(index, values, matchedSkills);
+    return values;
+  });
+
+  const pool = new Set<number>();
+  for (const values of scores)
+    for (const slot of best(values, scope.slots, Math.max(limit, widestPool))) pool.add(slot);
+  const candidates = [...pool].map(
+    (slot): Candidate => ({
+      slot,
+      whole: scores[0]?.[slot] ?? 0,
+      parts: scores.slice(1).map((values) => values[slot] ?? 0),
+    }),
+  );
+  candidates.sort((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
+  const placed = coverParts(candidates, limit, (a, b) => areTwins(index, a, b));
+  const tools = placed
+    .map((place) => toFound(index, request, place, calibration, plan, wholeVector, matchedSkills))
+    .filter(({ score }) => score >= (request.toolThreshold ?? defaults.toolThreshold));
+  return {
+    tools,
+    matchedSkills,
+    metadata: {
+      strategyUsed,
+      serversSearched: scope.servers,
+      toolsSearched: scope.slots.length,
+      externalToolsCount: scope.external,
+      parts: plan.parts,
+      embeddingModel: strategyUsed === 'lexical' ? null : index.embedder.identity,
+      warnings: [],
+      totalTimeMs: 0,
+    },
+  };
+}
+
+const methods: Record<UsedStrategy, { weights: Weights; calibration: Calibration }> = {
+  hierarchical: { weights: fusedWeights, calibration: fusedCalibration },
+  direct: { weights: fusedWeights, calibration: fusedCalibration },
+  lexical: { weights: lexicalWeights, calibration: lexicalCalibration },
+  vector: { weights: vectorWeights, calibration: vectorCalibration },
+};
+
+function chooseStrategy(wanted: Strategy | 'vector', index: SearchIndex, vectors: Float32Array[] | null): UsedStrategy {
+  if (vectors === null) return 'lexical';
+  if (wanted !== 'auto') return wanted;
+  return index.skills.length > 0 ? 'hierarchical' : 'direct';
+}
+
+function selectScope(index: SearchIndex, request: SearchRequest) {
+  const filter = request.serverFilter == null ? null : new Set(request.serverFilter);
+  const includeExternal = request.includeExternal ?? true;
+  const servers = new Map<string, boolean>();
+  const slots: number[] = [];
+  let external = 0;
+  const count = index.serverOfSlot.length;
+  for (let slot = 0; slot < count; slot++) {
+    const tool = index.toolAt(slot);
+    if (tool === undefined) continue;
+    let open = servers.get(tool.server);
+    if (open === undefined) {
+      open = index.isAvailable(tool.server) && (filter === null || filter.has(tool.server));
+      servers.set(tool.server, open);
+    }
+    if (!open || (tool.isExternal && !includeExternal) || request.isVisible?.(tool) === false) continue;
+    if (tool.isExternal) external++;
+    slots.push(slot);
+  }
+  return { slots, external, servers: [...servers.values()].filter((open) => open).length };
+}
+
+/** A skill's similarity lies in a narrower band than a tool's: it is a mean over many. */
+const skillCalibration: Calibration = { slope: 14, middle: 0.42 };
+
+function matchSkills(index: SearchIndex, request: Float32Array, threshold: number): MatchedSkill[] {
+  return index.skills
+    .map(({ id, name, vector }) => ({ id, name, score: toProbability(cosine(vector, request), skillCalibration) }))
+    .filter(({ score }) => score >= threshold)
+    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
+    .slice(0, 5);
+}
+
+/** A prior, not a gate: a tool outside the matched skills loses nothing. */
+function liftSkills(index: SearchIndex, values: Float32Array, matched: MatchedSkill[]): void {
+  if (matched.length === 0) return;
+  const strength = new Map(matched.map(({ id, score }) => [id, score]));
+  for (let slot = 0; slot < values.length; slot++) {
+    let lift = 0;
+    for (const id of index.toolAt(slot)?.skillIds ?? []) lift = Math.max(lift, strength.get(id) ?? 0);
+    if (lift > 0) values[slot] = (values[slot] as number) + skillLift * lift;
+  }
+}
+
+/** The slots of the `count` highest values, best first; a heap of the best so far, its root the weakest. */
+function best(values: Float32Array, slots: number[], count: number): number[] {
+  const kept: number[] = [];
+  let weakest = Number.NEGATIVE_INFINITY;
+  for (const slot of slots) {
+    const value = values[slot] as number;
+    if (kept.length === count && value <= weakest) continue;
+    kept.push(slot);
+    if (kept.length >= count * 2) weakest = shrink(values, kept, count);
+  }
+  shrink(values, kept, count);
+  return kept;
+}
+
+function shrink(values: Float32Array, kept: number[], count: number): number {
+  kept.sort((a, b) => (values[b] as number) - (values[a] as number) || a - b);
+  kept.length = Math.min(kept.length, count);
+  const last = kept.at(-1);
+  return last === undefined || kept.length < count ? Number.NEGATIVE_INFINITY : (values[last] as number);
+}
+
+function compareNames(index: SearchIndex, a: number, b: number): number {
+  const left = index.toolAt(a)?.name ?? '';
+  const right = index.toolAt(b)?.name ?? '';
+  return left < right ? -1 : left > right ? 1 : a - b;
+}
+
+function areTwins(index: SearchIndex, a: number, b: number): boolean {
+  return index.serverOfSlot[a] !== index.serverOfSlot[b] && index.vectors.similarity(a, b) >= twinSimilarity;
+}
+
+function toFound(
+  index: SearchIndex,
+  request: SearchRequest,
+  place: Placed,
+  calibration: Calibration,
+  plan: RequestPlan,
+  vector: Float32Array | undefined,
+  matchedSkills: MatchedSkill[],
+): FoundTool {
+  const tool = toolAt(index, place.slot);
+  const found: FoundTool = { tool, score: toProbability(place.relevance, calibration) };
+  if (place.twins.length > 0) found.alternatives = place.twins.map((slot) => toolAt(index, slot));
+  if (request.includeReasons === true) {
+    found.reasons = {
+      matchedWords: index.lexical.explain(toLexicalQuery(plan.whole), place.slot),
+      similarity:
+        vector === undefined || !index.vectors.has(place.slot) ? null : cosine(index.vectors.get(place.slot), vector),
+      skills: matchedSkills.filter(({ id }) => tool.skillIds.includes(id)).map(({ id }) => id),
+    };
+  }
+  return found;
+}
+
+function toolAt(index: SearchIndex, slot: number): SearchableTool {
+  const tool = index.toolAt(slot);
+  if (tool === undefined) throw new RangeError(`slot ${slot} holds no tool`);
+  return tool;
+}

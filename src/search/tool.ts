@@ -1,0 +1,43 @@
+/** What search needs to know about a tool. The catalog's rows satisfy it. */
+export interface SearchableTool {
+  id: number;
+  /** Canonical `server.tool`. */
+  name: string;
+  originalName: string;
+  server: string;
+  title?: string;
+  description: string;
+  inputSchema?: unknown;
+  skillIds: string[];
+  primarySkillId: string | null;
+  isExternal: boolean;
+}
+
+export interface Parameter {
+  name: string;
+  description: string;
+}
+
+const mostParameters = 40;
+const longestText = 4_000;
+
+/** Servers write their schemas as they like: whatever is not an object of properties counts as no parameters. */
+export function toParameters(inputSchema: unknown): Parameter[] {
+  const properties = isRecord(inputSchema) ? inputSchema.properties : undefined;
+  if (!isRecord(properties)) return [];
+  return Object.entries(properties)
+    .slice(0, mostParameters)
+    .map(([name, schema]) => ({
+      name,
+      description: isRecord(schema) && typeof schema.description === 'string' ? schema.description.slice(0, 300) : '',
+    }));
+}
+
+/** Descriptions of 100 KB exist; what matters to a searcher stands at the beginning. */
+export function toDescription(tool: SearchableTool): string {
+  return tool.description.slice(0, longestText);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

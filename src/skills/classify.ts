@@ -1,0 +1,59 @@
+/** One skill given to one tool. */
+export interface SkillAssignment {
+  skillId: string;
+  /** Chance, 0 to 1, that the skill fits the tool. */
+  confidence: number;
+}
+
+/** BR-004: one to three skills of at least 0.5, the surest is the primary one. */
+export interface Classification {
+  skillIds: string[];
+  primarySkillId: string | null;
+  assignments: SkillAssignment[];
+}
+
+export interface SkillPrototype {
+  id: string;
+  vector: Float32Array;
+}
+
+export const leastConfidence = 0.5;
+export const mostSkills = 3;
+
+// Fitted on the declared categories of 15,000 public tools: the similarity says how near, the lead over the average
+// skill how clearly. See docs/search.md.
+const fit = { similarity: 9, lead: 8, bias: -4.4 };
+
+/** The embedded classifier: similarity to each skill's text. Pure; the same tool always gets the same skills. */
+export function classifyTool(tool: Float32Array, skills: SkillPrototype[]): Classification {
+  const similarities = skills.map(({ vector }) => dot(tool, vector));
+  const mean = similarities.reduce((sum, value) => sum + value, 0) / Math.max(1, similarities.length);
+  return toClassification(
+    skills.map(({ id }, position) => {
+      const similarity = similarities[position] ?? 0;
+      return {
+        skillId: id,
+        confidence: logistic(fit.similarity * similarity + fit.lead * (similarity - mean) + fit.bias),
+      };
+    }),
+  );
+}
+
+/** Keeps what BR-004 saves, whoever classified: the surest first, ties by id. */
+export function toClassification(assignments: SkillAssignment[]): Classification {
+  const kept = assignments
+    .filter(({ confidence }) => confidence >= leastConfidence)
+    .sort((a, b) => b.confidence - a.confidence || (a.skillId < b.skillId ? -1 : 1))
+    .slice(0, mostSkills);
+  return { skillIds: kept.map(({ skillId }) => skillId), primarySkillId: kept[0]?.skillId ?? null, assignments: kept };
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let d = 0; d < a.length; d++) sum += (a[d] as number) * (b[d] as number);
+  return sum;
+}
+
+function logistic(value: number): number {
+  return 1 / (1 + Math.exp(-value));
+}

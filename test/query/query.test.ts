@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError } from '../../src/errors.ts';
+import type { ToolAnswer } from '../../src/query/items.ts';
+import { type QueryDeps, type QueryServer, runQuery } from '../../src/query/query.ts';
+import { queryOutputSchema, queryTool } from '../../src/query/query-tool.ts';
+import { AllServersFailedError, QueryInputError } from '../../src/query/request.ts';
+
+const live = new AbortController().signal;
+const search = {
+  name: 'search_docs',
+  description: 'Search the documentation',
+  inputSchema: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
+};
+
+type Answering = (args: Record<string, unknown>, signal: AbortSignal) => Promise<ToolAnswer>;
+
+function deps(answers: Record<string, Answering>, extra: Partial<QueryDeps> = {}): QueryDeps {
+  const servers: QueryServer[] = Object.keys(answers).map((name) => ({ name, tools: [search] }));
+  return {
+    servers: () => servers,
+    findTools: (_query, names) => names.map((server) => ({ server, tool: search.name, score: 1 })),
+    callTool: async (server, _tool, args, signal) => (await answers[server]?.(args, signal)) ?? {},
+    rules: [],
+    ...extra,
+  };
+}
+
+function saying(...texts: string[]): Answering {
+  return async () => ({ structuredContent: { results: texts.map((content, i) => ({ title: `Hit ${i}`, content })) } });
+}
+
+const never: Answering = () => new Promise(() => {});
+const hooks = 'React hooks let a function component hold state: useState returns the value and a function to set it.';
+const nearHooks =
+  'React hooks let a function component hold state. useState returns the value and a function to set it!';
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => assert.fail('should have failed'),
+    (error) => error,
+  );
+}
+
+test('000: the input schema is the contract, plus our optional extras', () => {
+  const { properties, ...rest } = queryTool.inputSchema as { properties: Record<string, unknown> };
+  const { query, maxResults, servers, ...extras } = properties;
+  assert.deepEqual(
+    { ...rest, properties: { query, maxResults, servers } },
+    {
+      type: 'object',
+      properties: {
+        query: {
+          type: 'string',
+          description: 'The user prompt or question to search for across MCP servers',
+          minLength: 1,
+          maxLength: 10000,
+        },
+        maxResults: {
+          type: 'integer',
+          description: 'Maximum number of results to return (default: 30)',
+          minimum: 10,
+          maximum: 100,
+          default: 30,
+        },
+        servers: {
+          type: 'array',
+          description: 'Optional list of specific servers to query (default: all configured)',
+          items: { type: 'string' },
+        },
+      },
+      required: ['query'],
+    },
+  );
+  assert.deepEqual(Object.keys(extras), ['max_tokens', 'rerank', 'explain']);
+  assert.equal(queryTool.name, 'mcp__proxy__aggregator__query');
+});
+
+test('000: the output schema has every field of the contract as it writes it', () => {
+  const output = queryTool.outputSchema as {
+    required: string[];
+    properties: {
+      results: { items: { properties: Record<string, unknown>; required: string[] } };
+      metadata: { properties: Record<string, unknown>; required: string[] };
+    };
+  };
+  assert.deepEqual(output.required, ['results', 'metadata']);
+  const result = output.properties.results.items;
+  assert.deepEqual(result.required, ['content', 'server', 'relevanceScore', 'rank']);
+  assert.deepEqual(result.properties.relevanceScore, {
+    type: 'number',
+    description: 'Relevance score (0.0 to 1.0)',
+    minimum: 0,
+    maximum: 1,
+  });
+  assert.deepEqual(result.properties.rank, {
+    type: 'integer',
+    description: 'Ranking position (1 = most relevant)',
+    minimum: 1,
+  });
+  assert.deepEqual(result.properties.timestamp, {
+    type: 'string',
+    format: 'date-time',
+    description: 'When this result was retrieved',
+  });
+  const metadata = output.properties.metadata;
+  assert.deepEqual(metadata.required, ['serversQueried', 'serversSucceeded', 'resultsReturned', 'processingTimeMs']);
+  assert.deepEqual(metadata.properties.serversQueried, { type: 'integer', description: 'Number of servers queried' });
+  assert.deepEqual(metadata.properties.serverDiversity, {
+    type: 'number',
+    description: 'Proportion of queried servers that contributed results',
+    minimum: 0,
+    maximum: 1,
+  });
+});
+
+test('000: every bad value of every parameter is -32602 with field and reason', async () => {
+  const bad: [unknown, string, string][] = [
+    [undefined, 'arguments', 'Must be an object, got a undefined'],
+    [null, 'arguments', 'Must be an object, got null'],
+    ['x', 'arguments', 'Must be an object, got "x"'],
+    [[], 'arguments', 'Must be an object, got an array'],
+    [{}, 'query', 'Is required'],
+    [{ query: 3 }, 'query', 'Must be a string, got 3'],
+    [{ query: null }, 'query', 'Must be a string, got null'],
+    [{ query: '' }, 'query', 'Must be between 1 and 10000 characters, got 0'],
+    [{ query: '  \n' }, 'query', 'Must contain more than white space'],
+    [{ query: 'x'.repeat(10_001) }, 'query', 'Must be between 1 and 10000 characters, got 10001'],
+    [{ query: 'x', maxResults: 500 }, 'maxResults', 'Must be between 10 and 100, got 500'],
+    [{ query: 'x', maxResults: 9 }, 'maxResults', 'Must be between 10 and 100, got 9'],
+    [{ query: 'x', maxResults: 10.5 }, 'maxResults', 'Must be an integer, got 10.5'],
+    [{ query: 'x', maxResults: '30' }, 'maxResults', 'Must be an integer, got "30"'],
+    [{ query: 'x', maxResults: Number.NaN }, 'maxResults', 'Must be an integer, got NaN'],
+    [{ query: 'x', maxResults: null }, 'maxResults', 'Must be an integer, got null'],
+    [{ query: 'x', servers: 'docs' }, 'servers', 'Must be an array, got "docs"'],
+    [{ query: 'x', servers: ['a', 7] }, 'servers', 'Entry 2: Must be a string, got 7'],
+    [{ query: 'x', servers: ['a', 'nowhere'] }, 'servers', 'Unknown server "nowhere"'],
+    [{ query: 'x', max_tokens: 5 }, 'max_tokens', 'Must be between 100 and 200000, got 5'],
+    [{ query: 'x', max_tokens: 'many' }, 'max_tokens', 'Must be an integer, got "many"'],
+    [{ query: 'x', rerank: 'llm' }, 'rerank', 'Must be one of "local", "model", got "llm"'],
+    [{ query: 'x', rerank: true }, 'rerank', 'Must be one of "local", "model", got true'],
+    [{ query: 'x', explain: 'yes' }, 'explain', 'Must be true or false, got "yes"'],
+  ];
+  for (const [input, field, reason] of bad) {
+    const error = await failureOf(runQuery(deps({ a: saying(hooks) }), input, live));
+    assert.ok(error instanceof QueryInputError, JSON.stringify(input));
+    assert.equal(error.rpcCode, -32602);
+    assert.equal(error.message, 'Invalid query parameters');
+    assert.deepEqual(error.data, { field, reason });
+  }
+});
+
+test('000: all servers failed is -32603 with attemptedServers and errors', async () => {
+  const refused: Answering = async () => {
+    throw new Error('connection refused');
+  };
+  const failing = deps({ context7: never, serena: refused }, { limits: { serverTimeoutMs: 50 } });
+  const error = await failureOf(runQuery(failing, { query: 'docs' }, live));
+  assert.ok(error instanceof AllServersFailedError);
+  assert.equal(error.rpcCode, -32603);
+  assert.equal(error.message, 'Aggregation failed: all servers unavailable');
+  assert.deepEqual(error.data, {
+    attemptedServers: ['context7', 'serena'],
+    errors: ['context7: timeout after 0.05s', 'serena: connection refused'],
+  });
+  const none = await failureOf(runQuery(deps({}), { query: 'docs' }, live));
+  assert.ok(none instanceof AllServersFailedError);
+  assert.deepEqual(none.data, { attemptedServers: [], errors: ['no server is connected'] });
+});
+
+test('000: partial results, merged with all sources, attributed, with metadata that adds up', async () => {
+  const broken: Answering = async () => ({ isError: true, content: [{ type: 'text', text: 'quota exceeded' }] });
+  const asked = deps(
+    { docs: saying(hooks, 'Bananas are yellow.'), guide: saying(nearHooks), hanging: never, broken },
+    { limits: { serverTimeoutMs: 80 } },
+  );
+  const output = queryOutputSchema.parse(await runQuery(asked, { query: 'React hooks state' }, live));
+  const [first, second] = output.results;
+  assert.equal(first?.content, `Hit 0\n${hooks}`);
+  assert.deepEqual(
+    first?.sources?.map((source) => source.server),
+    ['docs', 'guide'],
+  );
+  assert.equal(second?.content, 'Hit 1\nBananas are yellow.');
+  assert.ok((first?.relevanceScore ?? 0) > (second?.relevanceScore ?? 0));
+  const { metadata } = output;
+  assert.equal(metadata.serversQueried, 4);
+  assert.equal(metadata.serversSucceeded, 2);
+  assert.equal(metadata.totalResultsRaw, 3);
+  assert.equal(metadata.totalResultsDedup, 2);
+  assert.equal(metadata.resultsReturned, output.results.length);
+  assert.equal(metadata.serverDiversity, 0.5);
+  assert.deepEqual(
+    metadata.servers?.map(({ server, ok, items, error }) => ({ server, ok, items, error })),
+    [
+      { server: 'docs', ok: true, items: 2, error: undefined },
+      { server: 'guide', ok: true, items: 1, error: undefined },
+      { server: 'hanging', ok: false, items: 0, error: 'timeout after 0.08s' },
+      { server: 'broken', ok: false, items: 0, error: 'quota exceeded' },
+    ],
+  );
+});
+
+test('000: the same results give the same ranking, whoever answers first', async () => {
+  const texts = Array.from(
+    { length: 12 },
+    (_, i) => `Entry ${i} about state and hooks. ${'detail '.repeat(i % 4)}${i * 7}`,
+  );
+  const after =
+    (turns: number, answering: Answering): Answering =>
+    async (args, signal) => {
+      for (let i = 0; i < turns; i++) await Promise.resolve();
+      return answering(args, signal);
+    };
+  const order = async (a: number, b: number): Promise<string[]> => {
+    const asked = deps({ a: after(a, saying(...texts.slice(0, 7))), b: after(b, saying(...texts.slice(5))) });
+    const output = await runQuery(asked, { query: 'hooks and state' }, live);
+    return output.results.map((result) => `${result.server} ${result.relevanceScore} ${result.content}`);
+  };
+  assert.deepEqual(await order(0, 50), await order(50, 0));
+});
+
+test('explain returns the plan and calls nothing', async () => {
+  const asked = deps({ docs: () => assert.fail('called') });
+  const output = queryOutputSchema.parse(await runQuery(asked, { query: 'hooks', explain: true }, live));
+  assert.deepEqual(output.results, []);
+  assert.equal(output.metadata.serversQueried, 0);
+  assert.deepEqual(output.plan?.[0]?.calls[0]?.arguments, { query: 'hooks' });
+});
+
+test('an unavailable server is a failure from the start; one without a readable tool is skipped and says why', async () => {
+  const servers: QueryServer[] = [
+    { name: 'up', tools: [search] },
+    { name: 'down', unavailable: 'not connected', tools: [search] },
+    { name: 'writer', tools: [{ name: 'create_note', inputSchema: search.inputSchema }] },
+  ];
+  const asked = deps({ up: saying(hooks) }, { servers: () => servers });
+  const { metadata } = await runQuery(asked, { query: 'hooks', servers: ['up', 'down', 'writer'] }, live);
+  assert.equal(metadata.serversQueried, 2);
+  assert.equal(metadata.servers?.[1]?.error, 'not connected');
+  assert.deepEqual(metadata.skipped, [{ server: 'writer', reason: 'no read-only tool takes a query' }]);
+});
+
+test('when the client goes away the calls are aborted and the query ends', async () => {
+  const client = new AbortController();
+  let aborted = false;
+  const hanging: Answering = (_args, signal) => {
+    signal.addEventListener('abort', () => {
+      aborted = true;
+    });
+    queueMicrotask(() => client.abort());
+    return new Promise(() => {});
+  };
+  const error = await failureOf(runQuery(deps({ hanging }), { query: 'x' }, client.signal));
+  assert.ok(error instanceof AppError);
+  assert.equal(error.code, 'CALL_CANCELLED');
+  assert.equal(aborted, true);
+});
+
+test('all servers are asked at once', async () => {
+  let running = 0;
+  const together = Promise.withResolvers<void>();
+  const waiting: Answering = async () => {
+    running++;
+    if (running === 3) together.resolve();
+    await together.promise;
+    return { content: [{ type: 'text', text: 'done' }] };
+  };
+  const output = await runQuery(deps({ a: waiting, b: waiting, c: waiting }), { query: 'x' }, live);
+  assert.equal(output.metadata.serversSucceeded, 3);
+});
+
+test('a server that answers 50 MB is cut, marked, and leaves room for the others', async () => {
+  const huge: Answering = async () => ({
+    content: [
+      {
+        type: 'text',
+        text: JSON.stringify(
+          Array.from({ length: 50_000 }, (_, i) => ({ title: `T${i}`, text: `${i} words `.repeat(100) })),
+        ),
+      },
+    ],
+  });
+  const { results, metadata } = await runQuery(deps({ huge, docs: saying(hooks) }), { query: 'React hooks' }, live);
+  assert.equal(metadata.truncated, true);
+  assert.equal(metadata.servers?.[0]?.calls[0]?.truncated, true);
+  assert.equal(results[0]?.server, 'docs');
+  assert.ok((metadata.totalResultsRaw ?? 0) <= 500);
+});
+
+test('max_tokens bounds the content, and the best result is cut rather than left out', async () => {
+  const texts = Array.from({ length: 40 }, (_, i) => `Number ${i} says hooks keep state. ${`filler${i} `.repeat(40)}`);
+  const asked = deps({ docs: saying(...texts) });
+  const small = await runQuery(asked, { query: 'hooks', max_tokens: 1000 }, live);
+  assert.ok(small.results.length >= 2 && small.results.length < 30);
+  assert.ok((small.metadata.tokensReturned ?? 0) <= 1000);
+  assert.ok((small.metadata.tokensRaw ?? 0) > 2000);
+  const long = deps({ docs: saying(Array.from({ length: 900 }, (_, i) => `word${i}`).join(' ')) });
+  const cut = await runQuery(long, { query: 'word1', max_tokens: 100 }, live);
+  assert.equal(cut.results.length, 1);
+  assert.ok((cut.metadata.tokensReturned ?? 0) <= 100);
+  assert.match(cut.results[0]?.content ?? '', /…$/);
+});
+
+test('maxResults bounds the list, 30 where nothing is said', async () => {
+  const asked = deps(
+    { docs: saying(...Array.from({ length: 60 }, (_, i) => `${i} ${i * 31} ${'abcdefghij'[i % 10]} item`)) },
+    { threshold: 1 },
+  );
+  assert.equal((await runQuery(asked, { query: 'item' }, live)).results.length, 30);
+  assert.equal((await runQuery(asked, { query: 'item', maxResults: 10 }, live)).results.length, 10);
+});
+
+test('ten equally good items of one server do not come before every other server', async () => {
+  const many = Array.from({ length: 12 }, (_, i) => `hooks hold state ${'qrstuvwxyzab'[i]?.repeat(20)}`);
+  const asked = deps({ a: saying(...many), b: saying(`hooks hold state ${'m'.repeat(20)}`) });
+  const { results } = await runQuery(asked, { query: 'hooks state' }, live);
+  assert.ok(results.slice(0, 5).some((result) => result.server === 'b'));
+});
+
+test('a two-step server is asked for an id and then for what has it', async () => {
+  const resolve = {
+    name: 'resolve-library-id',
+    inputSchema: { type: 'object', properties: { libraryName: { type: 'string' } }, required: ['libraryName'] },
+  };
+  const docs = {
+    name: 'get-library-docs',
+    inputSchema: {
+      type: 'object',
+      properties: { context7CompatibleLibraryID: { type: 'string' }, topic: { type: 'string' } },
+      required: ['context7CompatibleLibraryID'],
+    },
+  };
+  const calls: unknown[] = [];
+  const asked = deps(
+    {},
+    {
+      servers: () => [{ name: 'context7', tools: [resolve, docs] }],
+      callTool: async (_server, tool, args) => {
+        calls.push([tool, args]);
+        const text =
+          tool === resolve.name
+            ? '- Title: React\n- Context7-compatible library ID: /facebook/react\n- Trust: 10\n----------\n- Title: Preact\n- Context7-compatible library ID: /preactjs/preact'
+            : hooks;
+        return { content: [{ type: 'text', text }] };
+      },
+    },
+  );
+  const { results } = await runQuery(asked, { query: 'react hooks' }, live);
+  assert.deepEqual(calls, [
+    ['resolve-library-id', { libraryName: 'react hooks' }],
+    ['get-library-docs', { context7CompatibleLibraryID: '/facebook/react', topic: 'react hooks' }],
+  ]);
+  assert.deepEqual(
+    results.map((result) => result.content),
+    [hooks],
+  );
+});
+
+test('embeddings and skills move what words alone cannot tell apart', async () => {
+  const asked = deps({ a: saying('alpha text one'), b: saying('beta words two') });
+  const embed = (texts: readonly string[]) =>
+    texts.map((text) => Float32Array.of(text.includes('beta') || text === 'q' ? 1 : 0, 0.5));
+  const byMeaning = await runQuery({ ...asked, embed }, { query: 'q' }, live);
+  assert.equal(byMeaning.results[0]?.server, 'b');
+  const servers: QueryServer[] = [
+    { name: 'a', tools: [search] },
+    { name: 'b', tools: [{ ...search, skills: ['web'] }] },
+  ];
+  const bySkill = await runQuery({ ...asked, servers: () => servers, skillsOf: () => ['web'] }, { query: 'q' }, live);
+  assert.equal(bySkill.results[0]?.server, 'b');
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chooseServers, matchServerRule, serverRulesSchema } from '../../src/query/server-rules.ts';
+
+const rules = serverRulesSchema.parse([
+  { pattern: 'documentation|docs|library|package', servers: ['context7'] },
+  { pattern: 'code|function|class|method', servers: ['serena'] },
+  { pattern: '.*', servers: ['context7', 'serena', 'memory'] },
+]);
+const choice = { known: ['context7', 'memory', 'serena'], fitting: ['memory'], maxServers: 10 };
+
+test('002 §5: the first rule that matches chooses, whatever the case', () => {
+  assert.deepEqual(chooseServers({ ...choice, rules, query: 'React DOCS and code' }).servers, ['context7']);
+  assert.deepEqual(chooseServers({ ...choice, rules, query: 'which method' }).servers, ['serena']);
+  assert.equal(chooseServers({ ...choice, rules, query: 'weather' }).pattern, '.*');
+});
+
+test('no rule: the servers that search found; nothing found: all; the call overrides everything', () => {
+  assert.deepEqual(chooseServers({ ...choice, rules: [], query: 'x' }), { servers: ['memory'], by: 'search' });
+  assert.equal(chooseServers({ ...choice, fitting: [], rules: [], query: 'x' }).by, 'all');
+  const asked = chooseServers({ ...choice, rules, asked: ['serena', 'serena'], query: 'docs' });
+  assert.deepEqual(asked, { servers: ['serena'], by: 'call' });
+});
+
+test('an invalid pattern is a problem that names its rule', () => {
+  const result = serverRulesSchema.safeParse([rules[0], { pattern: '(unclosed', servers: ['a'] }]);
+  assert.equal(result.success, false);
+  const [issue] = result.error?.issues ?? [];
+  assert.deepEqual(issue?.path, [1, 'pattern']);
+  assert.match(issue?.message ?? '', /^rule 2 \(\(unclosed\): Invalid regular expression/);
+});
+
+test('every other bad rule is refused', () => {
+  const bad = [
+    [{ pattern: '', servers: ['a'] }],
+    [{ pattern: 'x'.repeat(501), servers: ['a'] }],
+    [{ pattern: 'x', servers: [] }],
+    [{ pattern: 'x', servers: [''] }],
+    [{ pattern: 'x' }],
+    [{ pattern: 3, servers: ['a'] }],
+    [{ pattern: 'x', servers: ['a'], flags: 'g' }],
+    Array.from({ length: 101 }, () => ({ pattern: 'x', servers: ['a'] })),
+    {},
+  ];
+  for (const value of bad)
+    assert.equal(serverRulesSchema.safeParse(value).success, false, JSON.stringify(value).slice(0, 80));
+});
+
+test('a pattern that backtracks without end is stopped and reported, and the query goes on by search', () => {
+  const started = performance.now();
+  const hostile = [{ pattern: '(a+)+$', servers: ['x'] }];
+  const query = `${'a'.repeat(1000)}!`;
+  assert.deepEqual(matchServerRule(query, hostile), { kind: 'stopped' });
+  assert.deepEqual(chooseServers({ ...choice, rules: hostile, query }), {
+    servers: ['memory'],
+    by: 'search',
+    rulesStopped: true,
+  });
+  assert.ok(performance.now() - started < 2000);
+});

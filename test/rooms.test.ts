@@ -1,0 +1,99 @@
+/** Who may import whom, as ARCHITECTURE.md says. Type imports count: they are dependencies as well. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { suite, test } from 'node:test';
+
+const floor = ['config', 'errors', 'log', 'metrics', 'prometheus', 'events', 'json-rpc', 'version', 'tracing'];
+
+const rooms: Record<string, string[]> = {
+  store: [],
+  security: ['store'],
+  registry: ['store', 'security'],
+  upstream: ['registry', 'security'],
+  health: ['upstream', 'registry'],
+  catalog: ['upstream', 'registry', 'store'],
+  skills: ['catalog', 'store'],
+  search: ['catalog', 'skills', 'store'],
+  routing: ['catalog', 'health', 'upstream', 'registry', 'security', 'store'],
+  query: ['search', 'routing', 'catalog'],
+  mcp: ['catalog', 'search', 'routing', 'query', 'upstream', 'registry', 'security'],
+  http: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search', 'routing', 'query'],
+  // Not rooms: they stand above all of them.
+  app: ['*'],
+  main: ['app'],
+  cli: ['app', 'main', 'registry'],
+};
+
+/** Packages that have one home. `/` ends a folder; the rest are files. */
+const homes: Record<string, string[]> = {
+  kysely: ['store/'],
+  pg: ['store/'],
+  'node:sqlite': ['store/'],
+  fastify: ['http/'],
+  undici: ['upstream/', 'health/probe.ts'],
+  'node:child_process': ['upstream/', 'cli/'],
+  'eventsource-parser': ['upstream/', 'cli/'],
+};
+
+const source = join(import.meta.dirname, '..', 'src');
+
+suite('rooms', () => {
+  for (const file of sourceFiles()) {
+    const name = relative(source, file).split(sep).join('/');
+    const room = roomOf(name);
+    test(`${name} imports only what its room may`, () => {
+      const allowed = [...floor, room, ...(rooms[room] ?? [])];
+      for (const imported of importsOf(file)) {
+        if (!imported.startsWith('.')) {
+          const homesOf = Object.entries(homes).find(([name]) => imported === name || imported.startsWith(`${name}/`));
+          if (homesOf === undefined) continue;
+          assert.ok(
+            homesOf[1].some((home) => name.startsWith(home)),
+            `${imported} belongs in ${homesOf[1]}`,
+          );
+          continue;
+        }
+        const target = roomOf(
+          relative(source, join(dirname(file), imported))
+            .split(sep)
+            .join('/'),
+        );
+        if (target.startsWith('..')) continue; // data beside the sources, such as package.json
+        assert.ok(allowed.includes(target) || allowed.includes('*'), `${room} may not import ${target} (${imported})`);
+      }
+    });
+  }
+
+  test('no barrels, no drawers for everything', () => {
+    const names = sourceFiles().map((file) => relative(source, file).split(sep).at(-1) ?? '');
+    const drawers = /^(index|types|utils?|helpers?|common|shared|misc)\.ts$|(service|manager|helper)\.ts$/i;
+    assert.deepEqual(
+      names.filter((name) => drawers.test(name)),
+      [],
+    );
+    assert.deepEqual(
+      names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(name)),
+      [],
+    );
+  });
+});
+
+function roomOf(name: string): string {
+  return name.includes('/') ? (name.split('/')[0] ?? '') : name.replace(/\.ts$/, '');
+}
+
+function sourceFiles(): string[] {
+  return readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(source, name))
+    .sort();
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const statements = text.matchAll(
+    /^(?:import|export)\b[^'";]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm,
+  );
+  return [...statements].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '');
+}
