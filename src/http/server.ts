@@ -48,6 +48,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     logger: false,
     bodyLimit: config.maxBodyBytes,
     genReqId: requestIdOf,
+    trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
