@@ -9,19 +9,26 @@ import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { judge } from './health/verdict.ts';
+import { createActivity } from './http/activity.ts';
 import { accessRoutes } from './http/routes/access.ts';
+import { activityRoutes } from './http/routes/activity.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
+import { queryRoutes } from './http/routes/query.ts';
 import { searchRoutes } from './http/routes/search.ts';
 import { serverRoutes } from './http/routes/servers.ts';
+import { sessionRoutes } from './http/routes/session.ts';
 import { stateRoutes } from './http/routes/state.ts';
 import { toolChangeRoutes } from './http/routes/tool-changes.ts';
 import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
+import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
+import { createAsker } from './query/asker.ts';
+import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
@@ -29,12 +36,14 @@ import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
+import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
 import { createSkillBook } from './skills/skill-book.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
+import { findSetting, upsertSetting } from './store/settings.ts';
 import { createTracer, noTracer } from './tracing.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createPool } from './upstream/pool.ts';
@@ -93,6 +102,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   closers.push(() => audit.close());
 
   const events = createEvents();
+  const activity = createActivity(events);
+  closers.push(() => activity.close());
   const registry = await createRegistry({ db, vault, events, log, config, secrets });
   closers.push(() => registry.settled());
 
@@ -119,7 +130,15 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   });
   closers.push(() => catalog.close());
   const skillBook = await createSkillBook(db);
-  const finder = createFinder({ db, catalog, skillBook, events, log, config, onSearch: metrics.onSearch });
+  const finder = createFinder({
+    db,
+    catalog,
+    skillBook,
+    events,
+    log,
+    config,
+    onSearch: (ms) => metrics.onSearch(ms),
+  });
   closers.push(() => finder.close());
   metrics.watchBacklog({
     embedding: () => finder.backlog.embedding,
@@ -134,7 +153,10 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     intervalMs: config.healthIntervalMs,
     onChecked(server, outcome) {
       const ms = 'ms' in outcome ? outcome.ms : undefined;
-      metrics.onHealthCheck(server, { ms, failed: judge(outcome).health === 'failed' });
+      const failed = judge(outcome).health === 'failed';
+      metrics.onHealthCheck(server, { ms, failed });
+      const id = registry.findByName(server)?.id;
+      if (id !== undefined) activity.onCheck(id, { failed });
     },
   });
   closers.push(() => monitor.close());
@@ -163,6 +185,16 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
 
+  const asker = createAsker({
+    config,
+    catalog,
+    router,
+    finder,
+    listServers: () => registry.list(),
+    rules: serverRulesSchema.parse((await findSetting(db, rulesKey)) ?? []),
+    saveRules: (rules) => upsertSetting(db, rulesKey, rules),
+    onQuery: (ms) => metrics.onQuery(ms),
+  });
   const profiles = await createProfiles(db);
   const mcp = createMcp({
     config,
@@ -174,6 +206,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     catalog,
     profiles,
     router,
+    more: queryTools(asker),
     async findTools(query, { limit, scope, signal }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
       const isVisible = ({ name }: { name: string }) => offered.has(name);
@@ -191,23 +224,28 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ['parked', 'modern', mcp.sessions.parked],
   ]);
 
+  const sessions = createPageSessions({ vault, authenticator });
   const http = createHttpServer({
     config,
     log,
     authenticator,
     version,
     raw: mcp.handle,
+    sessions,
     secrets,
     metrics,
     tracer,
     routes: [
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
-      ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...importRoutes({ registry, fleet, audit }),
+      ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
+      ...queryRoutes({ asker, audit }),
       ...searchRoutes({ catalog, finder, skillBook, audit }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
+      ...sessionRoutes({ sessions }),
+      ...activityRoutes({ activity, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
     ],
@@ -215,7 +253,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const { host, port } = await http.listen();
   closers.push(() => http.close());
   if (config.config !== undefined) {
-    const configFile = await createConfigFile({ path: config.config, registry, fleet, log });
+    const configFile = await createConfigFile({ path: config.config, registry, fleet, audit, log });
     closers.push(() => configFile.close());
   }
   fleet.start();
@@ -243,6 +281,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
 
 /** Below this chance, search_tools would rather say that nothing fits. */
 const nothingFitsBelow = 0.3;
+
+const rulesKey = 'serverRules';
 
 const listsBehind: Record<string, string[]> = {
   'notifications/tools/list_changed': ['tool'],

@@ -10,10 +10,12 @@ import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts'
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Authenticator, Principal } from '../security/auth.ts';
+import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { describeApi } from './openapi.ts';
+import { mountPages } from './pages.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
 
 export interface HttpDependencies {
@@ -25,6 +27,7 @@ export interface HttpDependencies {
   secrets: Secrets;
   metrics: Metrics;
   tracer: Tracer;
+  sessions: PageSessions;
   /** Takes the paths that are not REST (MCP, pages); true when it took the request. */
   raw?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
@@ -52,9 +55,11 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
-      createServer(
-        deps.raw === undefined ? (handle as RequestListener) : rawFirst(deps.raw, handle as RequestListener, watchRaw),
-      ),
+      createServer((request, response) => {
+        deps.sessions.admit(request);
+        identifyMcp(request, response);
+        if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
+      }),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 
@@ -93,6 +98,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   });
 
   for (const definition of routes) mount(definition);
+  mountPages(app);
   const document = describeApi(routes, deps.version);
   app.get('/openapi.json', async (request) => {
     identify('viewer', request);
@@ -142,7 +148,12 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   }
 
   /** The same for requests that never see the framework; who asked is in the lines of their calls. */
-  function watchRaw(request: IncomingMessage, response: ServerResponse, path: string): void {
+  function identifyMcp(request: IncomingMessage, response: ServerResponse): void {
+    const path = mcpPathOf(request.url ?? '');
+    if (path === undefined) return;
+    const id = requestIdOf(request);
+    request.headers['x-request-id'] = id;
+    response.setHeader('x-request-id', id);
     const startedAt = performance.now();
     const parent = traceOf(request.headers);
     const context = tracer.child(parent);
@@ -230,23 +241,6 @@ const requestIdPattern = /^[\w.:/+=-]{1,128}$/;
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
-}
-
-function rawFirst(
-  raw: (request: IncomingMessage, response: ServerResponse) => boolean,
-  handle: RequestListener,
-  watch: (request: IncomingMessage, response: ServerResponse, path: string) => void,
-): RequestListener {
-  return (request, response) => {
-    const path = mcpPathOf(request.url ?? '');
-    if (path !== undefined) {
-      const id = requestIdOf(request);
-      request.headers['x-request-id'] = id;
-      response.setHeader('x-request-id', id);
-      watch(request, response, path);
-    }
-    if (!raw(request, response)) handle(request, response);
-  };
 }
 
 /** Names of servers and profiles are cut off: as labels they would have no bound. */

@@ -278,12 +278,14 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
     controller.abort(new DOMException('timed out', 'TimeoutError'));
   };
   let timer = setTimeout(expire, timeoutMs);
+  let asking = 0;
   const onAbort = () => controller.abort(exchange.signal?.reason);
   if (exchange.signal?.aborted) onAbort();
   exchange.signal?.addEventListener('abort', onAbort, { once: true });
 
   const extend = () => {
     clearTimeout(timer);
+    if (asking > 0) return;
     timer = setTimeout(expire, Math.max(0, Math.min(timeoutMs, latest - Date.now())));
   };
   const deadline: Deadline = {
@@ -302,10 +304,12 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
           : async (method, params, signal) => {
               link.noteAsked();
               // While a person is being asked, the server is not the one who is slow.
+              asking += 1;
               clearTimeout(timer);
               try {
                 return (await exchange.onRequest?.(method, params, signal)) ?? {};
               } finally {
+                asking -= 1;
                 extend();
               }
             },

@@ -33,6 +33,8 @@ export interface Finder {
   /** A skill was added, changed or removed: every tool is classified anew. */
   reclassify(): void;
   toolsOfSkill(id: string): number;
+  /** Vectors of the built-in model, whatever search uses. */
+  embed(texts: readonly string[]): Float32Array[];
   quality(): QualityReport;
   readonly backlog: { embedding: number; classification: number };
   /** Embedded, indexed and classified: nothing is under way. */
@@ -114,7 +116,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     for (let from = 0; from < tools.length; from += embedAtOnce) {
       const batch = tools.slice(from, from + embedAtOnce);
       const vectors = await embedTools(builtIn, batch);
-      batch.forEach((tool, place) => enter(tool, vectors[place] as Float32Array));
+      for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
       await store(builtIn, batch, vectors);
       embedding = Math.max(0, embedding - batch.length);
       await new Promise(setImmediate);
@@ -169,7 +171,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     for (let from = 0; from < missing.length; from += embedAtOnce) {
       const batch = missing.slice(from, from + embedAtOnce);
       const fresh = await embedTools(service, batch, closed.signal);
-      batch.forEach((tool, place) => vectors.set(tool.id, fresh[place] as Float32Array));
+      for (const [place, tool] of batch.entries()) vectors.set(tool.id, fresh[place] as Float32Array);
       await store(service, batch, fresh);
       embedding = Math.max(0, embedding - batch.length);
     }
@@ -284,11 +286,10 @@ export function createFinder(deps: FinderDependencies): Finder {
   return {
     async search(request, signal) {
       await filled;
-      const started = performance.now();
       refreshSkills();
-      const result = await search(index, request, signal);
-      deps.onSearch?.(performance.now() - started);
-      return result;
+      const found = await search(index, request, signal);
+      deps.onSearch?.(found.metadata.totalTimeMs);
+      return found;
     },
     follow,
     reclassify() {
@@ -296,6 +297,7 @@ export function createFinder(deps: FinderDependencies): Finder {
       queue.add(catalog.snapshot.tools.map(({ row }) => toClassify(row)));
     },
     toolsOfSkill: (id) => skillVectors.toolCount(id),
+    embed: (texts) => texts.map((text) => builtIn.embedText(text)),
     quality: () => inspectQuality(index, (text) => builtIn.embedText(text)),
     get backlog() {
       return { embedding, classification: queue.pending };

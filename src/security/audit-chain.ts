@@ -38,15 +38,11 @@ export function createAuditSeal({ current, previous }: AuditKeys): AuditSeal {
   };
 }
 
-/** Over everything that is stored of a record but its id, in a form that both engines give back the same. */
+/** Over everything that is stored of a record but its id; both engines give details back with their keys in order. */
 export function hashRecord(previous: ChainPlace, entry: NewAudit): string {
   const { timestamp, event, actor, ip_address, server_id, server_name, details } = entry;
   const record = [previous.seq + 1, timestamp, event, actor, ip_address, server_id, server_name, details];
-  return createHash('sha256')
-    .update(previous.hash)
-    .update('\n')
-    .update(JSON.stringify(record, sortedKeys))
-    .digest('hex');
+  return createHash('sha256').update(previous.hash).update('\n').update(JSON.stringify(record)).digest('hex');
 }
 
 export interface AuditVerdict {
@@ -159,11 +155,6 @@ function isSigned(value: unknown): value is ChainPlace & { signature: string } {
   if (typeof value !== 'object' || value === null) return false;
   const { seq, hash, signature } = value as Record<string, unknown>;
   return typeof seq === 'number' && typeof hash === 'string' && typeof signature === 'string';
-}
-
-function sortedKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function sameJson(a: unknown, b: unknown): boolean {
