@@ -53,6 +53,7 @@ import { version } from './version.ts';
 export interface App {
   readonly url: string;
   readonly dataDir: string;
+  readonly log: Logger;
   /** Where the admin token is, unless it came from the environment. */
   readonly adminTokenFile: string | undefined;
   close(): Promise<void>;
@@ -217,6 +218,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
   closers.push(() => mcp.close());
+  metrics.watchSessions(() => [
+    ['session', 'legacy', mcp.sessions.legacy],
+    ['listening', 'modern', mcp.sessions.listening],
+    ['parked', 'modern', mcp.sessions.parked],
+  ]);
 
   const sessions = createPageSessions({ vault, authenticator });
   const http = createHttpServer({
@@ -264,6 +270,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     dataDir: config.dataDir,
+    log,
     adminTokenFile,
     close() {
       closing ??= closeAll(closers);

@@ -261,6 +261,13 @@ export const settings = {
     parse: list,
     default: [] as string[],
   }),
+  trustedProxies: setting({
+    env: 'MCP_AGGREGATOR_TRUSTED_PROXIES',
+    help: 'addresses (comma-separated, also networks, loopback, uniquelocal) whose X-Forwarded-For is believed',
+    example: '10.0.0.0/8',
+    parse: list,
+    default: [] as string[],
+  }),
   metricsPublic: setting({
     env: 'MCP_AGGREGATOR_METRICS_PUBLIC',
     help: 'true: /metrics needs no token',

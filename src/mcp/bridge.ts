@@ -316,10 +316,11 @@ function canAnswer(capabilities: JsonObject): boolean {
   return Object.values(capabilityOf).some((capability) => capabilities[capability] !== undefined);
 }
 
-export function callerOf({ peer }: Call): Caller {
+export function callerOf({ peer, headers }: Call): Caller {
   return {
     principal: peer.principal,
     address: peer.address,
+    headers,
     client: peer.client,
     owner: canAnswer(peer.client.capabilities) ? peer.owner : undefined,
   };

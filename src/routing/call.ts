@@ -25,6 +25,8 @@ export interface Caller {
   requestId?: string;
   /** The span that the call belongs to. */
   trace?: TraceContext;
+  /** Of the client's request: they may name its trace and its id. */
+  headers?: Readonly<Record<string, string | string[] | undefined>>;
   client?: ClientIdentity;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
@@ -102,7 +104,7 @@ export function createRouter(deps: RouterDependencies): Router {
     exchange: RelayExchange = {},
     timing: { acquiredAt?: number } = {},
   ): Promise<JsonObject> {
-    const parent = caller.trace ?? traceOf({}, params);
+    const parent = caller.trace ?? traceOf(caller.headers ?? {}, params);
     const hop = tracer.child(parent);
     if (!tracer.enabled) return await send(server, method, carryTrace(params, hop), caller, exchange, timing);
     const startedAt = performance.now();
@@ -228,7 +230,7 @@ export function createRouter(deps: RouterDependencies): Router {
         server: server.name,
         tool: row.name,
         principal: caller.principal.name,
-        requestId: caller.requestId,
+        requestId: caller.requestId ?? caller.headers?.['x-request-id']?.toString(),
         outcome,
         routingMs: (timing.acquiredAt ?? ended) - started,
         executionMs: timing.acquiredAt === undefined ? undefined : ended - timing.acquiredAt,
