@@ -50,6 +50,7 @@ const goodbyeMs = 1_000;
 
 export function createStdioFront({ input, output, reach }: StdioFrontOptions): StdioFront {
   const running = new Map<RequestId, AbortController>();
+  const unanswered = new Set<Promise<void>>();
   const closed = new AbortController();
   let endpoint = reach();
   let session: LegacySession | undefined;
@@ -74,6 +75,10 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     }
     if (isRequest(message)) {
       const answered = pass(message);
+      if (message.method !== 'subscriptions/listen') {
+        unanswered.add(answered);
+        void answered.then(() => unanswered.delete(answered));
+      }
       if (message.method === 'initialize') await answered;
       return;
     }
@@ -234,6 +239,8 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
 
   async function end(): Promise<void> {
     const ending = session;
+    // Whoever pipes requests in still reads the answers.
+    await Promise.race([Promise.all(unanswered), delay(goodbyeMs, undefined, { ref: false })]);
     closed.abort();
     if (ending?.id === undefined) return;
     const { url, token } = await endpoint;
