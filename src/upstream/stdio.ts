@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isMessage } from '../json-rpc.ts';
+import { isMessage, toLine } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
 import type { Warden } from './warden.ts';
 
@@ -121,7 +121,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
       if (child.stdin.writableLength > unreadInputLimitBytes) {
         throw new ConnectionLost('the server does not read its input', 'no');
       }
-      child.stdin.write(`${JSON.stringify(message)}\n`);
+      child.stdin.write(toLine(message));
     },
     close,
   };
