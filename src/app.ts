@@ -12,6 +12,7 @@ import { judge } from './health/verdict.ts';
 import { accessRoutes } from './http/routes/access.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
+import { oauthRoutes } from './http/routes/oauth.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
 import { searchRoutes } from './http/routes/search.ts';
 import { serverRoutes } from './http/routes/servers.ts';
@@ -21,6 +22,7 @@ import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
 import { createMetrics } from './metrics.ts';
+import { createOauth } from './oauth/oauth.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
@@ -94,12 +96,31 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const registry = await createRegistry({ db, vault, events, log, config, secrets });
   closers.push(() => registry.settled());
 
+  // Known once we listen; nobody asks for it before.
+  let listening = '';
+  const baseUrl = () => config.publicUrl ?? listening;
+  const oauth = await createOauth({
+    config,
+    db,
+    vault,
+    secrets,
+    registry,
+    events,
+    log,
+    authenticator,
+    baseUrl,
+    onLogin: (server) => pool.open(server).loggedIn(),
+  });
+  closers.push(() => oauth.close());
+
   const pool = createPool({
     config,
     registry,
     events,
     log,
     warden: createWarden(),
+    credentials: oauth.logins.credentials,
+    isLoggedIn: oauth.logins.isKnown,
     childEnvironment: (own) => childEnvironment(config.environment, own),
     onNotification: (server, method, params) => hear(server, method, params),
   });
@@ -145,6 +166,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         });
   closers.push(() => tracer.close());
   const router = createRouter({
+    loginLink: oauth.loginLink,
     config,
     pool,
     catalog,
@@ -190,6 +212,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
+      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: (server) => void pool.replace(server) }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
       ...importRoutes({ registry, fleet, audit }),
       ...toolRoutes({ registry, catalog, router }),
@@ -201,6 +224,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ],
   });
   const { host, port } = await http.listen();
+  listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
   if (config.config !== undefined) {
     const configFile = await createConfigFile({ path: config.config, registry, fleet, log });
@@ -218,7 +242,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
 
   let closing: Promise<void> | undefined;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: listening,
     dataDir: config.dataDir,
     adminTokenFile,
     close() {

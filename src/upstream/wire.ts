@@ -1,6 +1,6 @@
 /** HTTP to one server over kept-alive connections, and its event streams. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
 import { AccessDenied, ConnectionLost } from './session.ts';
 
@@ -9,8 +9,19 @@ export interface WireOptions {
   headers: Record<string, string>;
   connectTimeoutMs: number;
   maxMessageBytes: number;
-  /** Adds credentials that change over time; asked before every request. */
-  authorize?: () => Promise<Record<string, string>> | Record<string, string>;
+  credentials?: Credentials;
+}
+
+/** Credentials that change over time (OAuth): asked for before every request, told of every refusal. */
+export interface Credentials {
+  headers(): Promise<Record<string, string>>;
+  /** True when there are other ones now, so that the request is worth sending again. */
+  refused(refusal: {
+    status: number;
+    challenge: string | undefined;
+    sent: Record<string, string>;
+    attempt: number;
+  }): Promise<boolean>;
 }
 
 type Body = AsyncIterable<Buffer> & { text(): Promise<string>; dump(): Promise<void>; destroy(error?: Error): unknown };
@@ -36,6 +47,8 @@ export interface SendOptions {
 }
 
 const maxConnections = 256;
+/** A server that refuses every token must not make us ask for tokens for ever. */
+const mostRefusals = 2;
 
 export function createWire(options: WireOptions): Wire {
   const url = new URL(options.url);
@@ -51,22 +64,34 @@ export function createWire(options: WireOptions): Wire {
   });
   const fixed = lowerCase(options.headers);
 
+  async function exchange(request: Dispatcher.RequestOptions): Promise<WireAnswer> {
+    try {
+      const { statusCode, headers, body } = await pool.request(request);
+      return { status: statusCode, headers, body };
+    } catch (error) {
+      if (request.signal instanceof AbortSignal && request.signal.aborted) throw request.signal.reason;
+      throw toConnectionLost(error, url);
+    }
+  }
+
   return {
     url,
     async send(method, { headers, body, signal, path: otherPath }) {
-      const credentials = options.authorize === undefined ? undefined : await options.authorize();
-      try {
-        const answer = await pool.request({
+      const { credentials } = options;
+      for (let attempt = 0; ; attempt += 1) {
+        const sent = credentials === undefined ? {} : await credentials.headers();
+        const answer = await exchange({
           method,
           path: otherPath ?? path,
-          headers: { ...fixed, ...credentials, ...headers },
+          headers: { ...fixed, ...sent, ...headers },
           body,
           signal,
         });
-        return { status: answer.statusCode, headers: answer.headers, body: answer.body };
-      } catch (error) {
-        if (signal?.aborted) throw signal.reason;
-        throw toConnectionLost(error, url);
+        const { status } = answer;
+        if (credentials === undefined || attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
+        const challenge = header(answer, 'www-authenticate');
+        if (!(await credentials.refused({ status, challenge, sent, attempt }))) return answer;
+        await answer.body.dump();
       }
     },
     async close() {
