@@ -14,6 +14,7 @@ import { accessRoutes } from './http/routes/access.ts';
 import { activityRoutes } from './http/routes/activity.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
+import { oauthRoutes } from './http/routes/oauth.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
 import { queryRoutes } from './http/routes/query.ts';
 import { searchRoutes } from './http/routes/search.ts';
@@ -27,6 +28,7 @@ import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
 import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
+import { createOauth } from './oauth/oauth.ts';
 import { createAsker } from './query/asker.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
@@ -107,12 +109,31 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const registry = await createRegistry({ db, vault, events, log, config, secrets });
   closers.push(() => registry.settled());
 
+  // Known once we listen; nobody asks for it before.
+  let listening = '';
+  const baseUrl = () => config.publicUrl ?? listening;
+  const oauth = await createOauth({
+    config,
+    db,
+    vault,
+    secrets,
+    registry,
+    events,
+    log,
+    authenticator,
+    baseUrl,
+    onLogin: (server) => pool.open(server).loggedIn(),
+  });
+  closers.push(() => oauth.close());
+
   const pool = createPool({
     config,
     registry,
     events,
     log,
     warden: createWarden(),
+    credentials: oauth.logins.credentials,
+    isLoggedIn: oauth.logins.isKnown,
     childEnvironment: (own) => childEnvironment(config.environment, own),
     onNotification: (server, method, params) => hear(server, method, params),
   });
@@ -173,6 +194,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         });
   closers.push(() => tracer.close());
   const router = createRouter({
+    loginLink: oauth.loginLink,
     config,
     pool,
     catalog,
@@ -236,6 +258,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
+      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: (server) => void pool.replace(server) }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
       ...importRoutes({ registry, fleet, audit }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
@@ -251,6 +274,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ],
   });
   const { host, port } = await http.listen();
+  listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
   if (config.config !== undefined) {
     const configFile = await createConfigFile({ path: config.config, registry, fleet, audit, log });
@@ -268,7 +292,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
 
   let closing: Promise<void> | undefined;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: listening,
     dataDir: config.dataDir,
     log,
     adminTokenFile,
