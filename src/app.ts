@@ -180,7 +180,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     tracer,
     routes: [
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
-      ...importRoutes({ registry, fleet, audit }),
+      ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolRoutes({ registry, catalog, router }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
