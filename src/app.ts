@@ -15,17 +15,24 @@ import { activityRoutes } from './http/routes/activity.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
+import { queryRoutes } from './http/routes/query.ts';
+import { searchRoutes } from './http/routes/search.ts';
 import { serverRoutes } from './http/routes/servers.ts';
 import { sessionRoutes } from './http/routes/session.ts';
 import { stateRoutes } from './http/routes/state.ts';
+import { toolChangeRoutes } from './http/routes/tool-changes.ts';
 import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
+import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
+import { createAsker } from './query/asker.ts';
+import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
+import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
@@ -33,8 +40,10 @@ import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
+import { createSkillBook } from './skills/skill-book.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
+import { findSetting, upsertSetting } from './store/settings.ts';
 import { createTracer, noTracer } from './tracing.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createPool } from './upstream/pool.ts';
@@ -109,8 +118,31 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   closers.push(() => pool.close());
   const fleet = createFleet({ registry, pool, enabled: config.enabled });
 
-  const catalog = await createCatalog({ db, registry, pool, events, log, config });
+  const catalog = await createCatalog({
+    db,
+    registry,
+    pool,
+    events,
+    log,
+    config,
+    onToolsChanged: (server, changes) => finder.follow(server, changes),
+  });
   closers.push(() => catalog.close());
+  const skillBook = await createSkillBook(db);
+  const finder = createFinder({
+    db,
+    catalog,
+    skillBook,
+    events,
+    log,
+    config,
+    onSearch: (ms) => metrics.onSearch(ms),
+  });
+  closers.push(() => finder.close());
+  metrics.watchBacklog({
+    embedding: () => finder.backlog.embedding,
+    classification: () => finder.backlog.classification,
+  });
   const reconnector = createReconnector({ registry, pool, events });
   closers.push(() => reconnector.close());
   const monitor = createHealthMonitor({
@@ -152,6 +184,16 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
 
+  const asker = createAsker({
+    config,
+    catalog,
+    router,
+    finder,
+    listServers: () => registry.list(),
+    rules: serverRulesSchema.parse((await findSetting(db, rulesKey)) ?? []),
+    saveRules: (rules) => upsertSetting(db, rulesKey, rules),
+    onQuery: (ms) => metrics.onQuery(ms),
+  });
   const profiles = await createProfiles(db);
   const mcp = createMcp({
     config,
@@ -163,7 +205,16 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     catalog,
     profiles,
     router,
-    findTools: async () => [],
+    more: queryTools(asker),
+    async findTools(query, { limit, scope, signal }) {
+      const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
+      const isVisible = ({ name }: { name: string }) => offered.has(name);
+      const { tools } = await finder.search({ query, limit, toolThreshold: nothingFitsBelow, isVisible }, signal);
+      return tools.flatMap(({ tool: { name }, score }) => {
+        const tool = offered.get(name);
+        return tool === undefined ? [] : [{ tool, score }];
+      });
+    },
   });
   closers.push(() => mcp.close());
 
@@ -181,7 +232,10 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     routes: [
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
+      ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
+      ...queryRoutes({ asker, audit }),
+      ...searchRoutes({ catalog, finder, skillBook, audit }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
       ...sessionRoutes({ sessions }),
@@ -193,7 +247,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const { host, port } = await http.listen();
   closers.push(() => http.close());
   if (config.config !== undefined) {
-    const configFile = await createConfigFile({ path: config.config, registry, fleet, log });
+    const configFile = await createConfigFile({ path: config.config, registry, fleet, audit, log });
     closers.push(() => configFile.close());
   }
   fleet.start();
@@ -217,6 +271,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   };
 }
+
+/** Below this chance, search_tools would rather say that nothing fits. */
+const nothingFitsBelow = 0.3;
+
+const rulesKey = 'serverRules';
 
 const listsBehind: Record<string, string[]> = {
   'notifications/tools/list_changed': ['tool'],

@@ -21,6 +21,7 @@ import {
 import { allKinds, type Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Session } from '../upstream/session.ts';
+import { type ChangeReview, createChangeReview } from './change-review.ts';
 import { type Kind, listAll } from './discover.ts';
 import { toCanonical, toWireName } from './tool-name.ts';
 
@@ -51,6 +52,8 @@ export interface Snapshot {
 export interface Catalog {
   readonly snapshot: Snapshot;
   readonly lastSync: string | null;
+  /** Tools that changed after they were first seen. */
+  readonly changes: ChangeReview;
   /** Its server is connected, or was so recently that lists should not flicker. */
   isListed(server: Server): boolean;
   /** Discovers everything of a connected server; one discovery per server at a time. */
@@ -88,6 +91,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   const debounced = new Map<string, { kinds: Set<Kind>; timer: NodeJS.Timeout }>();
   const hints = new Map<string, { expires: number; public: boolean }>();
   const closed = new AbortController();
+  const changeReview = await createChangeReview({ db, registry, policy: config.toolChanges });
   let lastSync: string | null = null;
   let version = 0;
 
@@ -199,7 +203,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
 
   async function storeTools(server: Server, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
     if (listed.length === 0) log.warn({ server: server.name }, 'the server lists no tools');
-    const found = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
+    const offered = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
+    const found = await changeReview.settle(server, tools.get(server.id) ?? [], offered);
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
     const changes = await replaceServerTools(db, server.id, found, limits);
     if (registry.find(server.id) === undefined) return false; // removed meanwhile
@@ -209,6 +214,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       rows.sort((a, b) => a.position - b.position),
     );
     registry.noteToolCount(server.id, rows.length);
+    await changeReview.note(server, changes);
     for (const { before, after } of changes.changed) {
       registry.record(server.id, 'TOOL_CHANGED', {
         tool: after.name,
@@ -271,6 +277,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     events.on('server.removed', ({ server_id: id }) => {
       tools.delete(id);
       items.delete(id);
+      changeReview.forget(id);
       snapshot = build();
       events.emit('catalog.changed', { ...allKinds, server_id: id });
     }),
@@ -284,6 +291,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     get lastSync() {
       return lastSync;
     },
+    changes: changeReview,
     isListed: (server) => pool.open(server).listed,
     cacheHints(servers, kind) {
       let ttlMs = Number.POSITIVE_INFINITY;

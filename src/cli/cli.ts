@@ -10,13 +10,16 @@ import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
+import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
 import { addVersion } from './commands/version.ts';
 import { CommandFailure, type Exit, exitCodes } from './exit-code.ts';
+import { withoutControls } from './terminal.ts';
 
 /** In the order of `--help`. */
 const commands: readonly AddCommand[] = [
   addServe,
+  addStdio,
   addAdd,
   addImport,
   addList,
@@ -40,7 +43,7 @@ export async function run(words: readonly string[], environment: NodeJS.ProcessE
     process.exitCode = exitCodes[exit].code;
     if (message === undefined) return;
     const json = beforeDashes(words).includes('--json');
-    console.error(json ? JSON.stringify({ error: message, exit, answer }) : message.replace(/^/, 'error: '));
+    console.error(json ? JSON.stringify({ error: message, exit, answer }) : `error: ${withoutControls(message)}`);
   }
 }
 

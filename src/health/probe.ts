@@ -13,7 +13,7 @@ export async function probeUrl(url: string): Promise<ProbeOutcome> {
     await body.dump();
     return { kind: 'status', status: statusCode, ms: performance.now() - started };
   } catch (error) {
-    return { kind: 'failed', reason: reasonOf(error) };
+    return { kind: 'failed', reason: reasonOf(error, probeTimeoutMs) };
   }
 }
 
@@ -31,7 +31,7 @@ export async function probeSession(session: Session, timeoutMs = probeTimeoutMs)
   } catch (error) {
     // Busy is not dead: a server that reports progress on its calls may leave us waiting.
     if (isTimeout(error) && session.heardAt > startedAt) return { kind: 'answered', ms: performance.now() - started };
-    return { kind: 'failed', reason: reasonOf(error) };
+    return { kind: 'failed', reason: reasonOf(error, timeoutMs) };
   }
 }
 
@@ -39,7 +39,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
-function reasonOf(error: unknown): string {
-  if (isTimeout(error)) return `no answer within ${probeTimeoutMs / 1_000} s`;
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (isTimeout(error)) return `no answer within ${timeoutMs / 1_000} s`;
   return describe(error);
 }

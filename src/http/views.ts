@@ -1,6 +1,7 @@
 /** Servers and tools as the REST API shows them. */
 import { z } from 'zod';
 import type { CatalogTool } from '../catalog/catalog.ts';
+import type { ChangeReview } from '../catalog/change-review.ts';
 import { statuses } from '../registry/lifecycle.ts';
 import type { Server } from '../registry/registry.ts';
 import { transportTypes } from '../registry/server.ts';
@@ -21,6 +22,14 @@ export const toolView = z.object({
   input_schema: z.record(z.string(), z.unknown()),
   wire_name: z.string().describe('the name that MCP clients see'),
   discovered_at: time,
+  warnings: z
+    .array(z.object({ kind: z.string(), at: z.string(), excerpt: z.string() }))
+    .optional()
+    .describe('hidden text, or orders to a model, in the definition'),
+  held_change: z
+    .object({ id: z.int(), state: z.string(), risk: z.string() })
+    .optional()
+    .describe('the server changed the tool: calls are held until an admin decides'),
 });
 
 export const toolListView = z.object({
@@ -63,7 +72,10 @@ export const detailView = serverView.extend({
   updated_at: time,
 });
 
-export function toToolView({ row, wireName }: CatalogTool): z.infer<typeof toolView> {
+export function toToolView(tool: CatalogTool, changes: ChangeReview): z.infer<typeof toolView> {
+  const { row, wireName } = tool;
+  const warnings = changes.warnings(tool);
+  const held = changes.heldChange(tool);
   return {
     id: String(row.id),
     name: row.name,
@@ -77,6 +89,8 @@ export function toToolView({ row, wireName }: CatalogTool): z.infer<typeof toolV
     input_schema: row.input_schema,
     wire_name: wireName,
     discovered_at: row.discovered_at,
+    ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+    ...(held === undefined ? {} : { held_change: held }),
   };
 }
 

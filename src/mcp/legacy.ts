@@ -20,6 +20,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
 import { callerOf, capabilityOf } from './bridge.ts';
@@ -29,7 +30,7 @@ import type { Methods } from './methods.ts';
 import type { Call, Peer } from './peer.ts';
 import { createReply, type Reply, streamHeaders, toEvent } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
-import type { Scope } from './scope.ts';
+import { concerns, type Scope } from './scope.ts';
 
 export interface LegacyDependencies {
   config: Config;
@@ -39,6 +40,7 @@ export interface LegacyDependencies {
   events: Events;
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
+  findServer: (id: string) => Server | undefined;
 }
 
 export interface LegacyEndpoint {
@@ -52,7 +54,8 @@ export interface LegacyEndpoint {
 export interface Opener {
   principal: Principal;
   address: string;
-  scope: Scope;
+  /** Asked for every request: a profile may change while a session is open. */
+  scope: () => Scope;
   kind: 'streamable' | 'sse';
 }
 
@@ -142,6 +145,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     const subscriptions = new Map<string, { key: string; release: () => Promise<void> }>();
     const recorded: RecordedEvent[] = [];
     const openStreams = new Map<number, ServerResponse>();
+    const unfinished = new Set<number>([standalone]);
     const closed = new AbortController();
     let streams = standalone;
     let eventNumber = 0;
@@ -162,7 +166,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         protocolVersion: legacyVersions.find((version) => version === asked) ?? newestLegacy,
         principal,
         address,
-        scope,
+        scope: scope(),
         client,
         owner: {
           key: ownerKey,
@@ -194,7 +198,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       return `${stream}-${eventNumber}`;
     }
 
-    function hearOwn(method: string, notice: JsonObject): void {
+    function hearOwn(method: string, notice: JsonObject, server: Server): void {
+      // The client may know the resource by another address than the server does.
+      if (method === 'notifications/resources/updated') return hearResource(`${server.id} ${notice.uri}`);
       if (method === 'notifications/message' && !wants('legacy', peer.client.logLevel, notice.level)) return;
       standaloneOutlet({ jsonrpc: '2.0', method, params: notice });
     }
@@ -226,15 +232,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       const { id: requestId, method } = request;
       const controller = new AbortController();
       running.set(requestId, controller);
-      const call: Call = {
-        method,
-        peer,
-        signal: AbortSignal.any([controller.signal, closed.signal]),
-        notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
-        ask: (asked, question, signal) => ask(outlet, asked, question, signal),
-      };
       try {
-        const result = await handle(call, method, request.params ?? {});
+        const result = await handle(callOf(method, outlet, controller.signal), method, request.params ?? {});
         return { jsonrpc: '2.0', id: requestId, result: dressResult(peer, method, result, ourInfo) };
       } catch (error) {
         deps.onFailure(error, method);
@@ -245,11 +244,21 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       }
     }
 
+    function callOf(method: string, outlet: Outlet, signal: AbortSignal): Call {
+      return {
+        method,
+        peer: { ...peer, scope: scope() },
+        signal,
+        notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
+        ask: (asked, question, withdrawn) => ask(outlet, asked, question, withdrawn),
+      };
+    }
+
     async function handle(call: Call, method: string, input: JsonObject): Promise<JsonObject> {
       switch (method) {
         case 'initialize':
           if (kind === 'sse') peer = introduce(input);
-          return initializeResult();
+          return initializeResult(call.peer.scope);
         case 'ping':
           return {};
         case 'logging/setLevel':
@@ -269,12 +278,12 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       }
     }
 
-    function initializeResult(): JsonObject {
-      const instructions = methods.instructions(scope);
+    function initializeResult(offered: Scope): JsonObject {
+      const instructions = methods.instructions(offered);
       return {
         protocolVersion: peer.protocolVersion,
-        capabilities: methods.capabilities(scope, 'legacy'),
-        serverInfo: scope.single?.server_info ?? ourInfo,
+        capabilities: methods.capabilities(offered, 'legacy'),
+        serverInfo: offered.single?.server_info ?? ourInfo,
         ...(instructions === undefined ? {} : { instructions }),
       };
     }
@@ -282,10 +291,17 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     async function subscribe(call: Call, { uri }: JsonObject): Promise<JsonObject> {
       if (typeof uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
       if (subscriptions.has(uri)) return {};
-      const owner = owners.find(scope, uri);
+      const owner = owners.find(call.peer.scope, uri);
       const release = await router.subscribe(owner.server, owner.uri, callerOf(call));
       subscriptions.set(uri, { key: `${owner.server.id} ${owner.uri}`, release });
       return {};
+    }
+
+    function hearResource(key: string): void {
+      for (const [uri, subscription] of subscriptions) {
+        if (subscription.key === key)
+          standaloneOutlet({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
+      }
     }
 
     function take(message: RpcMessage): void {
@@ -322,6 +338,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         if (requests.length === 0) return void response.writeHead(202).end();
 
         const stream = ++streams;
+        unfinished.add(stream);
         const first = requests[0];
         const opened = first?.method === 'initialize';
         const reply: Reply = createReply(response, {
@@ -342,6 +359,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         };
         void Promise.all(requests.map((request) => answer(request, outlet))).then((answers) => {
           const [only] = answers;
+          unfinished.delete(stream);
           if (response.destroyed && reply.streaming) {
             for (const message of answers) send(stream, message);
             openStreams.get(stream)?.end();
@@ -370,8 +388,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         for (const event of recorded) {
           if (event.stream !== stream || event.number <= Number(after)) continue;
           response.write(toEvent(event.message, `${stream}-${event.number}`));
-          if (stream !== standalone && isResponse(event.message)) response.end();
         }
+        if (!unfinished.has(stream)) response.end();
         return true;
       },
 
@@ -390,23 +408,20 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       },
 
       hearLists(changed) {
-        if (scope.single !== undefined && scope.single.id !== changed.server_id) return;
+        if (!concerns(peer.scope, deps.findServer(changed.server_id), changed.server_id)) return;
         const lists = { tools: changed.tools, prompts: changed.prompts, resources: changed.resources };
         for (const [kindOfList, hasChanged] of Object.entries(lists)) {
           if (hasChanged) standaloneOutlet({ jsonrpc: '2.0', method: `notifications/${kindOfList}/list_changed` });
         }
       },
 
-      hearResource(key) {
-        for (const [uri, subscription] of subscriptions) {
-          if (subscription.key === key)
-            standaloneOutlet({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
-        }
-      },
+      hearResource,
 
       async close() {
         if (!sessions.delete(id)) return;
-        closed.abort(new DOMException('the session was closed', 'AbortError'));
+        const reason = new DOMException('the session was closed', 'AbortError');
+        closed.abort(reason);
+        for (const controller of running.values()) controller.abort(reason);
         for (const response of openStreams.values()) response.end();
         // The servers may be gone as well; what is left of a subscription ends with their sessions.
         for (const { release } of subscriptions.values()) void release().catch(() => undefined);

@@ -37,6 +37,8 @@ export interface Mcp {
   close(): Promise<void>;
 }
 
+const leaseIdleMs = 60_000;
+
 export function createMcp(deps: McpDependencies): Mcp {
   const { config, log, events, registry, catalog, router, profiles } = deps;
   const ourInfo = { name: 'mcp-aggregator', title: 'MCP Aggregator', version };
@@ -45,7 +47,11 @@ export function createMcp(deps: McpDependencies): Mcp {
       log.error({ err: error, method }, 'MCP request failed');
   };
   const owners = createResourceOwners((id) => registry.find(id));
-  const bridge = createBridge(deps.vault);
+  const bridge = createBridge({
+    vault: deps.vault,
+    leaseIdleMs: Math.min(config.sessionIdleMs, leaseIdleMs),
+    release: (ownerKey) => router.release(ownerKey),
+  });
   const methods = createMethods({
     catalog,
     router,
@@ -54,8 +60,9 @@ export function createMcp(deps: McpDependencies): Mcp {
     gatewayTools: createGatewayTools(deps),
     listServers: () => registry.list(),
   });
-  const modern = createModernEndpoint({ methods, router, owners, events, ourInfo, onFailure });
-  const legacy = createLegacyEndpoint({ config, methods, router, owners, events, ourInfo, onFailure });
+  const shared = { methods, router, owners, events, ourInfo, onFailure, findServer: (id: string) => registry.find(id) };
+  const modern = createModernEndpoint(shared);
+  const legacy = createLegacyEndpoint({ ...shared, config });
   const handle = createEndpoint({ ...deps, modern, legacy, onFailure, findProfile: (name) => profiles.find(name) });
 
   return {

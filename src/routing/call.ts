@@ -38,6 +38,7 @@ export type Outcome =
   | 'rpc_error'
   | 'unavailable'
   | 'overloaded'
+  | 'held'
   | 'timeout'
   | 'cancelled'
   | 'failed';
@@ -189,6 +190,7 @@ export function createRouter(deps: RouterDependencies): Router {
     events.emit('call.started', call);
     let outcome: Outcome = 'failed';
     try {
+      deps.catalog.changes.requireReviewed(tool);
       const headers = server.era === 'modern' ? parameterHeaders(row.input_schema, params.arguments) : undefined;
       const result = await relay(
         server,
@@ -274,12 +276,14 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
     controller.abort(new DOMException('timed out', 'TimeoutError'));
   };
   let timer = setTimeout(expire, timeoutMs);
+  let asking = 0;
   const onAbort = () => controller.abort(exchange.signal?.reason);
   if (exchange.signal?.aborted) onAbort();
   exchange.signal?.addEventListener('abort', onAbort, { once: true });
 
   const extend = () => {
     clearTimeout(timer);
+    if (asking > 0) return;
     timer = setTimeout(expire, Math.max(0, Math.min(timeoutMs, latest - Date.now())));
   };
   const deadline: Deadline = {
@@ -298,10 +302,12 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
           : async (method, params, signal) => {
               link.noteAsked();
               // While a person is being asked, the server is not the one who is slow.
+              asking += 1;
               clearTimeout(timer);
               try {
                 return (await exchange.onRequest?.(method, params, signal)) ?? {};
               } finally {
+                asking -= 1;
                 extend();
               }
             },
@@ -378,6 +384,8 @@ function outcomeOf(error: unknown): Outcome {
       return 'cancelled';
     case 'SERVER_OVERLOADED':
       return 'overloaded';
+    case 'TOOL_CHANGE_PENDING':
+      return 'held';
     case 'SERVER_UNAVAILABLE':
     case 'SERVER_CONNECTION_FAILED':
       return 'unavailable';

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import { batches } from './batches.ts';
+import { bulkInsert } from './bulk-insert.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
 import type { AuditRow, Schema } from './schema.ts';
@@ -45,9 +45,7 @@ export function insertAuditBatch(db: Database, entries: readonly NewAudit[], sea
       place = seal.next(place, entry);
       return { ...entry, ...place };
     });
-    for (const batch of batches(sealed)) {
-      await transaction.insertInto('audit').values(batch.map(toColumns)).execute();
-    }
+    await bulkInsert(db, transaction, 'audit', sealed.map(toColumns));
     await upsertSetting({ ...db, kysely: transaction }, headKey, seal.sign(place));
   });
 }

@@ -40,7 +40,7 @@ export interface LinkDependencies {
 export interface SessionOwner {
   key: string;
   client: ClientIdentity;
-  onNotification: (method: string, params: JsonObject) => void;
+  onNotification: (method: string, params: JsonObject, server: Server) => void;
   /** Answers what the server asks while none of the owner's calls is in progress. */
   onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
 }
@@ -74,7 +74,6 @@ export interface Link {
 interface Owned {
   opening: Promise<Session>;
   session?: Session;
-  idleSince: number;
 }
 
 const everythingAClientCan: JsonObject = {
@@ -86,7 +85,6 @@ const retryDelaysMs = [1_000, 2_000, 4_000];
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
 const maxOwnedSessions = 100;
-const ownedIdleMs = 300_000;
 const stderrLines = 40;
 
 export function createLink(server: Server, deps: LinkDependencies): Link {
@@ -225,14 +223,11 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
 
   async function ownSession(owner: SessionOwner, signal?: AbortSignal): Promise<Session> {
     const existing = owned.get(owner.key);
-    if (existing !== undefined) {
-      existing.idleSince = Date.now();
-      return await existing.opening;
-    }
+    if (existing !== undefined) return await existing.opening;
     if (!behaviour[server.lifecycle.status].executes) await awaitSession(signal);
-    await makeRoom();
+    if (owned.size >= maxOwnedSessions) throw crowded();
     const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
-    const entry: Owned = { opening: open(owner.client, ownedEvents(owner), timeout), idleSince: Date.now() };
+    const entry: Owned = { opening: open(owner.client, ownedEvents(owner), timeout) };
     owned.set(owner.key, entry);
     try {
       entry.session = await entry.opening;
@@ -248,7 +243,11 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
 
   function ownedEvents(owner: SessionOwner): SessionEvents {
     return {
-      onNotification: owner.onNotification,
+      onNotification(method, params) {
+        // The catalog is everybody's, so a changed list is too.
+        if (method.endsWith('/list_changed')) deps.onNotification(server, method, params);
+        else owner.onNotification(method, params, server);
+      },
       async onRequest(method, params, inFlight, signal) {
         const newest = inFlight.findLast((exchange) => exchange.onRequest !== undefined);
         const handle = newest?.onRequest ?? owner.onRequest;
@@ -264,12 +263,8 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     };
   }
 
-  /** Clients that went away without a word must not keep processes for ever. */
-  async function makeRoom(): Promise<void> {
-    const now = Date.now();
-    for (const [key, entry] of owned) if (now - entry.idleSince > ownedIdleMs) await release(key);
-    if (owned.size < maxOwnedSessions) return;
-    throw new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
+  function crowded(): AppError {
+    return new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
       retryAfterSeconds: 5,
     });
   }

@@ -100,6 +100,8 @@ interface Pending {
 }
 
 const floodLimitPerSecond = 20_000;
+/** The first message of `subscriptions/listen`: from here on nothing is missed. */
+export const subscriptionAcknowledged = 'notifications/subscriptions/acknowledged';
 
 /** Requests, answers and everything in between on one two-way channel (STDIO, HTTP+SSE). */
 export function createConversation(open: (handlers: ChannelHandlers) => Channel, events: SessionEvents) {
@@ -159,7 +161,20 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
       return asked.get(params.requestId as string | number)?.abort();
     }
     countUnasked();
-    events.onNotification(message.method, params);
+    const only = message.method === 'notifications/message' ? onlyListener() : subscriber(message.method, params);
+    if (only?.onNotification === undefined) return events.onNotification(message.method, params);
+    only.onNotification(message.method, params);
+  }
+
+  /** A log message does not say which call it is about: it is certain only while there is just one. */
+  function onlyListener(): Exchange | undefined {
+    const [only, ...others] = [...pending.values()].filter(({ exchange }) => exchange.onNotification !== undefined);
+    return others.length === 0 ? only?.exchange : undefined;
+  }
+
+  function subscriber(method: string, { _meta: meta }: JsonObject): Exchange | undefined {
+    if (method !== subscriptionAcknowledged || !isObject(meta)) return undefined;
+    return pending.get(meta[hopMeta.subscriptionId] as number)?.exchange;
   }
 
   function settleResponse(message: {

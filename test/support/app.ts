@@ -77,7 +77,10 @@ export async function startApp(
     ...overrides,
   });
   const log: string[] = [];
-  const app = await createApp(config, createLog(config.logLevel, { destination: { write: (line) => void log.push(line) } }));
+  const app = await createApp(
+    config,
+    createLog(config.logLevel, { destination: { write: (line) => void log.push(line) } }),
+  );
   const streams: EventStream[] = [];
 
   async function api(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {

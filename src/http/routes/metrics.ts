@@ -48,6 +48,7 @@ function observe({ metrics, registry, catalog, pool, events, audit }: MetricsRou
     },
     childMemory: process.platform === 'linux' ? residentMemory : undefined,
     audit: () => audit.backlog,
+    pendingChanges: () => catalog.changes.pending,
   });
 
   function measure(server: ReturnType<Registry['list']>[number]): ServerMeasure {

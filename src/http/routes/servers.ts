@@ -57,7 +57,8 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
     });
   }
 
-  const toolsOf = (server: Server) => (catalog.snapshot.toolsByServer.get(server.id) ?? []).map(toToolView);
+  const toolsOf = (server: Server) =>
+    (catalog.snapshot.toolsByServer.get(server.id) ?? []).map((tool) => toToolView(tool, catalog.changes));
 
   return [
     route({

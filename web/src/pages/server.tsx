@@ -58,7 +58,7 @@ function Loaded({ server, reload }: { server: ServerDetail; reload: () => void }
       <div className="columns">
         <section>
           <ToolList server={server} />
-          <ToolChanges server={server.name} />
+          <ToolChanges serverId={server.id} />
           {server.stderr_tail !== null && server.stderr_tail !== '' && (
             <>
               <h2>Its last output</h2>

@@ -1,5 +1,5 @@
-/** Definitions that a server changed after they were first seen, where an aggregator reviews them. */
-import { api, type Json } from '../api.ts';
+/** Definitions that a server changed after they were first seen: what changed, and the admin's decision. */
+import { api, type Json, serverPath } from '../api.ts';
 import { useHas } from '../features.ts';
 import { useAction } from '../parts/action.ts';
 import { Failure } from '../parts/notice.tsx';
@@ -9,27 +9,28 @@ import { ago } from '../words.ts';
 
 interface Change {
   id: number;
-  server?: string;
-  server_name?: string;
   tool: string;
-  definition_before: Json;
-  definition_after: Json | null;
   risk: string;
-  state: string;
+  parts: { risk: string; what: string }[];
+  state: 'pending' | 'approved' | 'rejected' | 'withdrawn' | 'removed';
+  before: Json;
+  after: Json | null;
   at: string;
+  decided_by: string | null;
 }
 
-const path = '/api/v1/aggregator/tool-changes';
+const tones = { pending: 'warn', approved: 'good', rejected: 'bad', withdrawn: 'off', removed: 'off' };
 
-export function ToolChanges({ server }: { server: string }) {
+export function ToolChanges({ serverId }: { serverId: string }) {
   const isAdmin = useIsAdmin();
-  const kept = useHas(path);
-  const { data, reload } = useResource<{ changes?: Change[] }>(
-    isAdmin && kept === true ? `${path}?server=${encodeURIComponent(server)}` : null,
-    { on: ['server.discovered', 'catalog.changed'] },
-  );
+  const kept = useHas('/api/v1/aggregator/servers/{id}/changes');
+  const path = `${serverPath(serverId)}/changes`;
+  const { data, reload } = useResource<{ changes: Change[] }>(kept === true ? `${path}?limit=20` : null, {
+    on: ['server.discovered', 'catalog.changed'],
+    when: (event) => event.server_id === serverId,
+  });
   const { running, error, run } = useAction();
-  const changes = (data?.changes ?? []).filter((change) => (change.server_name ?? change.server ?? server) === server);
+  const changes = data?.changes ?? [];
   if (changes.length === 0) return null;
   const decide = (id: number, what: 'approve' | 'reject') =>
     run(async () => {
@@ -41,13 +42,21 @@ export function ToolChanges({ server }: { server: string }) {
       <h2>Changed tools</h2>
       <Failure error={error} />
       {changes.map((change) => (
-        <div className="card" key={change.id}>
-          <p>
-            <strong>{change.tool}</strong> <span className="dim">{change.risk}</span>{' '}
-            <span className="dim">{ago(change.at)}</span>
-          </p>
-          <Difference before={change.definition_before} after={change.definition_after} />
-          {change.state === 'pending' && (
+        <details className="card" key={change.id} open={change.state === 'pending'}>
+          <summary>
+            <strong>{change.tool}</strong> <span className={`badge ${tones[change.state]}`}>{change.state}</span>{' '}
+            <span className="dim">
+              {ago(change.at)}
+              {change.decided_by === null ? '' : `, by ${change.decided_by}`}
+            </span>
+          </summary>
+          <ul>
+            {change.parts.map(({ what }) => (
+              <li key={what}>{what}</li>
+            ))}
+          </ul>
+          <Difference before={change.before} after={change.after} />
+          {isAdmin && change.state === 'pending' && (
             <div className="actions">
               <button type="button" disabled={running} onClick={() => decide(change.id, 'approve')}>
                 Approve
@@ -57,7 +66,7 @@ export function ToolChanges({ server }: { server: string }) {
               </button>
             </div>
           )}
-        </div>
+        </details>
       ))}
     </>
   );
