@@ -260,7 +260,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     routes: [
       ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: (server) => void pool.replace(server) }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
-      ...importRoutes({ registry, fleet, audit }),
+      ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...queryRoutes({ asker, audit }),
