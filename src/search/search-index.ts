@@ -23,6 +23,8 @@ export interface SearchIndex {
   readonly skills: SkillVector[];
   /** Server number by slot, -1 where the slot is empty. */
   readonly serverOfSlot: Int32Array;
+  /** By server number: its name; undefined where the number is free. */
+  readonly serverNames: (string | undefined)[];
   upsert(tool: SearchableTool, vector: Float32Array | null): void;
   remove(id: number): void;
   get(id: number): SearchableTool | undefined;
@@ -47,6 +49,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
   const free: number[] = [];
   const toolBySlot: (SearchableTool | undefined)[] = [];
   const servers = new Map<string, { number: number; vector: Float32Array; tools: number }>();
+  const serverNames: (string | undefined)[] = [];
   const freeServers: number[] = [];
   const unavailable = new Set<string>();
   const actions = new Map<string, number>();
@@ -94,6 +97,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     if (server === undefined) {
       server = { number: freeServers.pop() ?? serverCount++, vector: names.embedText(name), tools: 0 };
       servers.set(name, server);
+      serverNames[server.number] = name;
     }
     server.tools++;
     return server.number;
@@ -105,6 +109,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     server.tools--;
     if (server.tools > 0) return;
     servers.delete(name);
+    serverNames[server.number] = undefined;
     freeServers.push(server.number);
   }
 
@@ -136,6 +141,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
       return serverOfSlot.subarray(0, toolBySlot.length);
     },
     lexical,
+    serverNames,
     upsert,
     remove,
     serverSimilarity,

@@ -189,23 +189,21 @@ function chooseStrategy(wanted: Strategy | 'vector', index: SearchIndex, vectors
 function selectScope(index: SearchIndex, request: SearchRequest) {
   const filter = request.serverFilter == null ? null : new Set(request.serverFilter);
   const includeExternal = request.includeExternal ?? true;
-  const servers = new Map<string, boolean>();
+  const open = index.serverNames.map(
+    (name) => name !== undefined && index.isAvailable(name) && (filter === null || filter.has(name)),
+  );
+  const { serverOfSlot } = index;
   const slots: number[] = [];
   let external = 0;
-  const count = index.serverOfSlot.length;
-  for (let slot = 0; slot < count; slot++) {
+  for (let slot = 0; slot < serverOfSlot.length; slot++) {
+    const server = serverOfSlot[slot] as number;
+    if (server < 0 || open[server] !== true) continue;
     const tool = index.toolAt(slot);
-    if (tool === undefined) continue;
-    let open = servers.get(tool.server);
-    if (open === undefined) {
-      open = index.isAvailable(tool.server) && (filter === null || filter.has(tool.server));
-      servers.set(tool.server, open);
-    }
-    if (!open || (tool.isExternal && !includeExternal) || request.isVisible?.(tool) === false) continue;
+    if (tool === undefined || (tool.isExternal && !includeExternal) || request.isVisible?.(tool) === false) continue;
     if (tool.isExternal) external++;
     slots.push(slot);
   }
-  return { slots, external, servers: [...servers.values()].filter((open) => open).length };
+  return { slots, external, servers: open.filter((isOpen) => isOpen).length };
 }
 
 /** A skill's similarity lies in a narrower band than a tool's: it is a mean over many. */
