@@ -223,7 +223,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     log,
     events,
     vault,
-    authenticator,
+    gatekeeper: oauth.gatekeeper,
     registry,
     catalog,
     profiles,
@@ -250,7 +250,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const http = createHttpServer({
     config,
     log,
-    authenticator,
+    gatekeeper: oauth.gatekeeper,
     version,
     raw: mcp.handle,
     sessions,

@@ -9,7 +9,7 @@ import { type Config, isLoopback } from '../config.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Authenticator, Principal } from '../security/auth.ts';
+import type { Gatekeeper, Principal } from '../security/auth.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
@@ -21,7 +21,7 @@ import { type AnyRoute, parse, type RouteContext } from './route.ts';
 export interface HttpDependencies {
   config: Config;
   log: Logger;
-  authenticator: Authenticator;
+  gatekeeper: Gatekeeper;
   routes: readonly AnyRoute[];
   version: string;
   secrets: Secrets;
@@ -40,7 +40,7 @@ export interface HttpServer {
 const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
-  const { config, log, authenticator, routes, metrics, tracer } = deps;
+  const { config, log, gatekeeper, routes, metrics, tracer } = deps;
   const closing = new AbortController();
   const unanswered = new Set<ServerResponse>();
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
@@ -70,7 +70,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   app.setErrorHandler((error, request, reply) => {
     const notes = inProgress.get(request);
     if (notes !== undefined) notes.error = error;
-    return sendError(error, reply, deps.secrets);
+    return sendError(error, request, reply, deps);
   });
   app.setNotFoundHandler((request) => {
     throw new AppError('NOT_FOUND', `There is nothing at ${request.method} ${request.url.split('?')[0]}`);
@@ -103,7 +103,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   mountPages(app);
   const document = describeApi(routes, deps.version);
   app.get('/openapi.json', async (request) => {
-    identify('viewer', request);
+    await identify('viewer', request);
     return document;
   });
 
@@ -112,7 +112,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       method: definition.method,
       url: definition.path.replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
-        const principal = identify(definition.role, request);
+        const principal = await identify(definition.role, request);
         const notes = inProgress.get(request);
         const note = (more: Record<string, unknown>) => void Object.assign(notes?.fields ?? {}, more);
         if (principal !== nobody) note({ principal: principal.name });
@@ -139,11 +139,12 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     });
   }
 
-  function identify(role: AnyRoute['role'], request: FastifyRequest): Principal {
+  async function identify(role: AnyRoute['role'], request: FastifyRequest): Promise<Principal> {
     if (role === 'public') return nobody;
-    const principal = authenticator.authenticate({
+    const principal = await gatekeeper.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
+      path: pathOf(request),
     });
     requireRole(principal, role);
     return principal;
@@ -308,10 +309,20 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
   };
 }
 
-function sendError(error: unknown, reply: FastifyReply, secrets: Secrets): FastifyReply {
+const pathOf = ({ url }: FastifyRequest) => url.split('?')[0] ?? url;
+
+function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { secrets, gatekeeper }: Pick<HttpDependencies, 'secrets' | 'gatekeeper'>,
+): FastifyReply {
   const { status, body, retryAfterSeconds } = toErrorAnswer(error);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
-  if (status === 401) reply.header('www-authenticate', 'Bearer realm="mcp-aggregator"');
+  if (status === 401 || (error instanceof AppError && error.code === 'INSUFFICIENT_SCOPE')) {
+    const presented = request.headers.authorization !== undefined;
+    reply.header('www-authenticate', gatekeeper.challenge({ path: pathOf(request), error, presented }));
+  }
   // A server's error may quote the credentials that it was given.
   return reply.status(status).send(secrets.maskJson(body));
 }

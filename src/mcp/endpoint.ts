@@ -12,7 +12,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
-import type { Authenticator, Principal } from '../security/auth.ts';
+import type { Gatekeeper, Principal } from '../security/auth.ts';
 import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
@@ -22,7 +22,7 @@ import { createScope, type ScopeDependencies, type ScopeRequest } from './scope.
 
 export interface EndpointDependencies extends ScopeDependencies {
   config: Config;
-  authenticator: Authenticator;
+  gatekeeper: Gatekeeper;
   modern: ModernEndpoint;
   legacy: LegacyEndpoint;
   onFailure: (error: unknown, method: string) => void;
@@ -39,7 +39,7 @@ interface Visit {
 }
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
-  const { config, authenticator, modern, legacy } = deps;
+  const { config, gatekeeper, modern, legacy } = deps;
   const checkEntry = createEntryCheck(
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
@@ -49,15 +49,16 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     const path = pathOf(request);
     const face = faceOf(path);
     if (face === undefined) return false;
-    void serve(face, request, response).catch((error: unknown) => fail(error, response));
+    void serve(face, request, response).catch((error: unknown) => fail(error, request, response));
     return true;
   };
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
     checkEntry(request.headers.host, request.headers.origin);
-    const principal = authenticator.authenticate({
+    const principal = await gatekeeper.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
+      path: pathOf(request),
     });
     const visit = { request, response, principal, scopeOf: face.scope };
     if (face.kind === 'sse') return openSse(visit);
@@ -188,7 +189,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     response.writeHead(202).end();
   }
 
-  function fail(error: unknown, response: ServerResponse): void {
+  function fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
     if (response.headersSent) return void response.destroy();
     const status =
       error instanceof OwnError
@@ -197,8 +198,11 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
           ? statusOf(error.code, error.status)
           : 500;
     if (status === 500) deps.onFailure(error, 'http');
-    const headers: Record<string, string> =
-      status === 401 ? { 'www-authenticate': 'Bearer realm="mcp-aggregator"' } : {};
+    const headers: Record<string, string> = {};
+    if (status === 401 || (error instanceof AppError && error.code === 'INSUFFICIENT_SCOPE')) {
+      const presented = request.headers.authorization !== undefined;
+      headers['www-authenticate'] = gatekeeper.challenge({ path: pathOf(request), error, presented });
+    }
     if (error instanceof AppError && error.retryAfterSeconds !== undefined)
       headers['retry-after'] = String(error.retryAfterSeconds);
     sendJson(response, status, toFailure(null, error, 'legacy'), headers);

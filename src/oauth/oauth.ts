@@ -1,4 +1,4 @@
-/** The outbound half of the OAuth room from its parts. */
+/** The OAuth room from its parts. */
 import type { Config } from '../config.ts';
 import { isLoopback } from '../config.ts';
 import type { Events } from '../events.ts';
@@ -11,6 +11,7 @@ import type { Database } from '../store/database.ts';
 import { type BrowserSessions, createBrowserSessions } from './browser-session.ts';
 import type { OurClient } from './client-registration.ts';
 import { createLoginFlow, type LoginFlow } from './flow.ts';
+import { createGatekeeper, type ResourceGatekeeper } from './gatekeeper.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { createLogins, type Logins } from './logins.ts';
 
@@ -34,6 +35,7 @@ export interface Oauth {
   sessions: BrowserSessions;
   ours: () => OurClient;
   loginLink: (server: Server, principal: Principal) => string;
+  gatekeeper: ResourceGatekeeper;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,7 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     logins,
     sessions,
     ours,
+    gatekeeper: createGatekeeper({ config, authenticator, fetch, baseUrl }),
     flow: createLoginFlow({ ...deps, logins, fetch, ours }),
     loginLink(server, principal) {
       const page = `${baseUrl()}/oauth/connect/${encodeURIComponent(server.name)}`;

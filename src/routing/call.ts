@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
+import { parameterHeaders } from '../catalog/parameter-headers.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
@@ -17,7 +18,6 @@ import { HttpProblem } from '../upstream/http.ts';
 import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
-import { parameterHeaders } from './parameter-headers.ts';
 
 export interface Caller {
   principal: Principal;

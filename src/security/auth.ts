@@ -37,6 +37,17 @@ export interface Authenticator {
   close(): Promise<void>;
 }
 
+/** What stands at the door of every face: it knows our tokens, and perhaps an identity provider's. */
+export interface Gatekeeper {
+  authenticate(request: {
+    authorization?: string;
+    loopbackListener: boolean;
+    path: string;
+  }): Principal | Promise<Principal>;
+  /** The WWW-Authenticate header of a refusal. */
+  challenge(refusal: { path: string; error: unknown; presented: boolean }): string;
+}
+
 export interface AuthenticatorOptions {
   db: Database;
   adminToken: string;

@@ -1,6 +1,7 @@
 /** An MCP client of the newest revision in a few lines, with a person who accepts every question as it stands. */
+
+import { parameterHeaders } from '../../src/catalog/parameter-headers.ts';
 import { isObject, type JsonObject } from '../../src/json-rpc.ts';
-import { parameterHeaders } from '../../src/routing/parameter-headers.ts';
 
 export interface McpCaller {
   request(method: string, params: JsonObject, headers?: Record<string, string>): Promise<JsonObject>;

@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import { clientDocument } from '../../oauth/client-registration.ts';
 import type { LoginFlow } from '../../oauth/flow.ts';
+import type { ResourceGatekeeper } from '../../oauth/gatekeeper.ts';
 import { isPerPrincipal, type Logins } from '../../oauth/logins.ts';
 import { consentPage, donePage, pageHeaders, problemPage, signInPage } from '../../oauth/pages.ts';
 import type { Registry, Server } from '../../registry/registry.ts';
@@ -22,6 +23,7 @@ export interface OauthRouteDependencies {
   ours: () => { metadataUrl: string | undefined; redirectUri: string };
   loginLink: (server: Server, principal: Principal) => string;
   onLogout: (server: Server) => void;
+  gatekeeper: ResourceGatekeeper;
 }
 
 type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 'reply' | 'address'>;
@@ -89,6 +91,8 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
     });
 
   return [
+    ...resourcePaths.map((path) => resourceRoute(path, deps.gatekeeper)),
+
     route({
       method: 'POST',
       path: `${base}/{id}/login`,
@@ -262,4 +266,28 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         }),
     }),
   ];
+}
+
+/** Every endpoint is a resource of its own; the empty path is the REST API. */
+const resourcePaths = ['', '/mcp', '/mcp/servers/{name}', '/mcp/profiles/{name}', '/sse', '/messages'];
+
+function resourceRoute(path: string, gatekeeper: ResourceGatekeeper): AnyRoute {
+  const prefix = '/.well-known/oauth-protected-resource';
+  return route({
+    method: 'GET',
+    path: `${prefix}${path}`,
+    tag: 'access',
+    summary: `Where to get a token for ${path === '' ? 'the REST API' : path} (RFC 9728)`,
+    role: 'public',
+    ...(path.includes('{name}') ? { params: z.object({ name: z.string().min(1) }) } : {}),
+    answers: {
+      200: { description: 'The metadata', schema: z.record(z.string(), z.unknown()) },
+      404: { description: 'No identity provider is configured' },
+    },
+    handle({ request }) {
+      const metadata = gatekeeper.metadata((request.url.split('?')[0] ?? '').slice(prefix.length));
+      if (metadata === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+      return metadata;
+    },
+  });
 }
