@@ -1,5 +1,6 @@
 /** The dashboard as people use it: a real browser, the real aggregator, real servers. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,12 @@ import { commandsOf, everything } from '../cli/command-line.ts';
 import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
 import { accessibilityProblems, createVisitor, launchBrowser, signIn, skipReason, type Visitor } from './browser.ts';
 
+const travelServer = new URL('./travel-server.ts', import.meta.url).pathname;
+const travel = (name: string, tools: number) => ({
+  name,
+  transport_type: 'STDIO',
+  connection_config: { command: process.execPath, args: [travelServer, String(tools)] },
+});
 const featureServer = new URL('../support/servers/stdio-legacy.ts', import.meta.url).pathname;
 
 suite('the dashboard', { skip: skipReason }, () => {
@@ -25,7 +32,7 @@ suite('the dashboard', { skip: skipReason }, () => {
       join(home, '.cursor', 'mcp.json'),
       JSON.stringify({ mcpServers: { everything: { command, args: [script] } } }),
     );
-    aggregator = await startAggregator({ env: { HOME: home } });
+    aggregator = await startAggregator({ env: { HOME: home, MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '10000' } });
     browser = await launchBrowser();
   });
 
@@ -141,15 +148,64 @@ suite('the dashboard', { skip: skipReason }, () => {
     assert.equal(response.status, 401);
   });
 
-  test('a call with nested arguments, and an elicitation answered in the page', async () => {
+  test('a call with nested arguments, checked before it is sent', async () => {
+    await send('POST', '/api/v1/aggregator/servers', travel('travel', 0));
+    const page = await visitSignedIn('#/tools/travel.book_trip');
+    await page.getByLabel(/^destination/).fill('Lisbon');
+    await page.getByRole('button', { name: 'Add to travellers' }).click();
+    await page.getByLabel(/^name/).fill('Ada');
+    await page.getByLabel(/^age/).fill('36');
+    await page.getByLabel(/^email/).fill('nobody');
+    await page.getByLabel(/^travel_class/).selectOption('business');
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByText('must be an e-mail address').first().waitFor();
+    await page.getByLabel(/^email/).fill('ada@example.com');
+    await page.getByRole('button', { name: 'Write JSON' }).click();
+    const sent = {
+      destination: 'Lisbon',
+      travel_class: 'business',
+      travellers: [{ name: 'Ada', age: 36 }],
+      contact: { email: 'ada@example.com', newsletter: false },
+    };
+    assert.deepEqual(JSON.parse(await page.getByLabel('Arguments as JSON').inputValue()), sent);
+    await page.getByRole('button', { name: 'Use the form' }).click();
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByText('Raw answer').click();
+    const answer = JSON.parse(await page.locator('.result pre').last().innerText());
+    assert.deepEqual(JSON.parse(answer.content[0].text), sent);
+  });
+
+  test('an elicitation is answered in the page', async () => {
     const page = await visitSignedIn('#/tools/everything.trigger-elicitation-request');
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     const question = page.getByRole('form', { name: 'The server asks' });
-    await question.waitFor();
-    await question.getByLabel(/name/i).first().fill('Ada');
+    await question.getByLabel(/^String required/).fill('Ada Lovelace');
     await question.getByRole('button', { name: 'Answer' }).click();
-    await page.getByText('Ada').last().waitFor();
-    await page.getByRole('heading', { name: /Answer/ }).waitFor();
+    await page.getByRole('region', { name: 'Answer' }).getByText('Ada Lovelace').first().waitFor();
+  });
+
+  test('10,000 tools are listed and searched smoothly', async () => {
+    await send('POST', '/api/v1/aggregator/servers', travel('large', 9_900));
+    const page = await visitSignedIn('#/tools');
+    await page.getByText(/^9,9\d\d tools/).waitFor({ timeout: 60_000 });
+    const list = page.getByRole('region', { name: 'Tools' });
+    assert.ok((await list.getByRole('listitem').count()) < 60, 'only what can be seen is drawn');
+    await list.evaluate((element) => {
+      element.scrollTop = element.scrollHeight / 2;
+    });
+    await list
+      .getByText(/^[a-z]+_[a-z]+_\d+$/)
+      .first()
+      .waitFor();
+    const started = performance.now();
+    await page.getByLabel('What do you want to do?').pressSequentially('translate a recipe', { delay: 30 });
+    await list
+      .getByRole('link', { name: /translate_recipe/ })
+      .first()
+      .waitFor();
+    const ms = performance.now() - started;
+    assert.ok(ms < 5_000, `typing and finding took ${Math.round(ms)} ms`);
+    await send('DELETE', '/api/v1/aggregator/servers/large');
   });
 
   test('a server whose process is killed is seen to fail and to recover, in two browsers', async () => {
@@ -164,7 +220,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     await card.locator('[data-status=CONNECTED]').waitFor();
     const before = await one.getByRole('list').filter({ hasText: 'Connected' }).getByText('Not reachable').count();
     assert.equal(before, 0);
-    const { pids } = await children();
+    const pids = children();
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     await one.getByText('Not reachable').first().waitFor();
     await one.locator('[data-status=CONNECTED]').waitFor();
@@ -178,8 +234,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     visitors[0]?.complaints.splice(0); // that page asked for what is gone
   });
 
-  async function children(): Promise<{ pids: number[] }> {
-    const { execFileSync } = await import('node:child_process');
+  function children(): number[] {
     const table = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' });
     const pids = table
       .split('\n')
@@ -187,7 +242,7 @@ suite('the dashboard', { skip: skipReason }, () => {
       .filter(([, parent, ...args]) => Number(parent) === aggregator.pid && args.join(' ').includes('stdio-legacy'))
       .map(([pid]) => Number(pid));
     assert.ok(pids.length > 0, 'the server has a process');
-    return { pids };
+    return pids;
   }
 
   test('a token is created once and shown once, and revoked after asking', async () => {

@@ -139,7 +139,7 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
       return <ConnectPage />;
     default:
       return (
-        <Empty title="There is no such page">
+        <Empty page title="There is no such page">
           <a href={linkTo('servers')}>Go to the servers</a>
         </Empty>
       );
