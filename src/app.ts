@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
-import { type Config, secretValues } from './config.ts';
+import { type Config, isLoopback, secretValues } from './config.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
@@ -267,7 +267,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...searchRoutes({ catalog, finder, skillBook, audit }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
-      ...sessionRoutes({ sessions }),
+      ...sessionRoutes({ sessions, authenticator, loopbackListener: isLoopback(config.host) }),
       ...activityRoutes({ activity, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),

@@ -9,6 +9,7 @@ import { addConnect } from './commands/connect.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
+import { addOpen } from './commands/open.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
 import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
@@ -19,6 +20,7 @@ import { withoutControls } from './terminal.ts';
 /** In the order of `--help`. */
 const commands: readonly AddCommand[] = [
   addServe,
+  addOpen,
   addStdio,
   addAdd,
   addImport,

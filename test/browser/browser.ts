@@ -64,7 +64,6 @@ export async function createVisitor(
 export async function signIn(page: Page, token: string): Promise<void> {
   await page.goto('/');
   await page.getByLabel('Token').fill(token);
-  // Asking who one is, before signing in, is answered with 401, and the browser says so.
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Sections' }).waitFor();
 }

@@ -40,10 +40,10 @@ export function App() {
     whenSignedOut(() => setSession(null));
     // A link to sign in begins a session of its own.
     if (signingIn) return;
-    api<Session>('GET', '/api/v1/session').then(setSession, (failure: unknown) => {
-      if (failure instanceof ApiError && failure.status !== 401) setError(failure);
-      else setSession(null);
-    });
+    api<Session | undefined>('GET', '/api/v1/session').then(
+      (known) => setSession(known ?? null),
+      (failure: unknown) => setError(failure instanceof ApiError ? failure : undefined),
+    );
   }, [signingIn]);
 
   if (error !== undefined) return <Failure error={error} retry={() => window.location.reload()} />;
@@ -139,7 +139,7 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
       return <ConnectPage />;
     default:
       return (
-        <Empty title="There is no such page">
+        <Empty page title="There is no such page">
           <a href={linkTo('servers')}>Go to the servers</a>
         </Empty>
       );

@@ -1,7 +1,7 @@
 /** `/api/v1/session`: signing in to the dashboard, and the one-time link of `mcp-aggregator open`. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
-import type { Principal } from '../../security/auth.ts';
+import type { Authenticator, Principal } from '../../security/auth.ts';
 import { isOwnPage, type PageSessions } from '../../security/page-session.ts';
 import { version } from '../../version.ts';
 import { type AnyRoute, route } from '../route.ts';
@@ -17,16 +17,39 @@ const principalView = z.object({
 const path = '/api/v1/session';
 const tag = 'access';
 
-export function sessionRoutes({ sessions }: { sessions: PageSessions }): AnyRoute[] {
+export interface SessionRouteDependencies {
+  sessions: PageSessions;
+  authenticator: Authenticator;
+  loopbackListener: boolean;
+}
+
+export function sessionRoutes({ sessions, authenticator, loopbackListener }: SessionRouteDependencies): AnyRoute[] {
+  function whoIs(authorization: string | undefined): Principal | undefined {
+    try {
+      return authenticator.authenticate({ authorization, loopbackListener });
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
+      throw error;
+    }
+  }
+
   return [
     route({
       method: 'GET',
       path,
       tag,
       summary: 'Who am I?',
-      role: 'viewer',
-      answers: { 200: { description: 'The principal of this request', schema: principalView } },
-      handle: ({ principal }) => toView(principal),
+      // Not an error for a page that asks whether it has to show the sign-in.
+      role: 'public',
+      answers: {
+        200: { description: 'The principal of this request', schema: principalView },
+        204: { description: 'Nobody is signed in' },
+      },
+      handle({ request, reply }) {
+        const principal = whoIs(request.headers.authorization);
+        if (principal !== undefined) return toView(principal);
+        reply.status(204);
+      },
     }),
 
     route({

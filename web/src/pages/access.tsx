@@ -4,6 +4,7 @@ import { useAction } from '../parts/action.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Empty, Failure, Notice } from '../parts/notice.tsx';
+import { Scroll } from '../parts/scroll.tsx';
 import { useResource } from '../resource.ts';
 import { useIsAdmin } from '../session.ts';
 import { ago, count } from '../words.ts';
@@ -118,7 +119,7 @@ function Tokens() {
         <p className="dim">None yet; the admin token works. Give every client a token of its own.</p>
       )}
       {tokens.length > 0 && (
-        <div className="scroll">
+        <Scroll label="Tokens">
           <table>
             <thead>
               <tr>
@@ -156,7 +157,7 @@ function Tokens() {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       )}
       {revoking !== undefined && (
         <Confirm
@@ -469,7 +470,7 @@ function Audit() {
       </search>
       {data !== undefined && records.length === 0 && <Empty title="No record" />}
       {records.length > 0 && (
-        <div className="scroll">
+        <Scroll label="Audit records">
           <table>
             <thead>
               <tr>
@@ -496,7 +497,7 @@ function Audit() {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       )}
       {records.length === shown && shown < 1_000 && (
         <button type="button" onClick={() => setShown(Math.min(1_000, shown * 4))}>

@@ -5,6 +5,7 @@ import { useAction } from '../parts/action.ts';
 import { StatusBadge } from '../parts/badge.tsx';
 import { Failure, Loading, Notice } from '../parts/notice.tsx';
 import { readJson } from '../parts/schema-form.tsx';
+import { Scroll } from '../parts/scroll.tsx';
 import { serverEvents, useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
 import { isObject } from '../schema.ts';
@@ -70,7 +71,7 @@ const outcomes: Record<ImportResult['outcome'], { word: string; tone: string }> 
 
 function Results({ results }: { results: readonly ImportResult[] }) {
   return (
-    <div className="scroll">
+    <Scroll label="Servers and what becomes of them">
       <table>
         <thead>
           <tr>
@@ -99,7 +100,7 @@ function Results({ results }: { results: readonly ImportResult[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

@@ -17,10 +17,10 @@ export function ServerPage({ name }: { name: string }) {
     on: [...serverEvents, 'call.started', 'call.finished'],
     when: (event) => event.name === name || event.server === name,
   });
-  if (server.data === undefined) {
+  if (server.data === undefined || server.error?.status === 404) {
     if (server.error?.status === 404) {
       return (
-        <Empty title={`There is no server ${name}`}>
+        <Empty page title={`There is no server ${name}`}>
           <a href={linkTo('servers')}>All servers</a>
         </Empty>
       );

@@ -7,6 +7,7 @@ import { Empty, Failure, Loading, Notice } from '../parts/notice.tsx';
 import { Questions } from '../parts/questions.tsx';
 import { ResultView } from '../parts/result-view.tsx';
 import { readJson, SchemaForm } from '../parts/schema-form.tsx';
+import { Scroll } from '../parts/scroll.tsx';
 import { useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
 import { isObject, type Problems, type Schema, startValue, toRows, validate } from '../schema.ts';
@@ -23,7 +24,7 @@ export function ToolPage({ name }: { name: string }) {
   if (data === undefined && error === undefined) return <Loading />;
   if (error !== undefined && error.status !== 404) return <Failure error={error} retry={reload} />;
   return (
-    <Empty title={`There is no tool ${name}`}>
+    <Empty page title={`There is no tool ${name}`}>
       <p>
         Its server may have taken it away. <a href={linkTo('tools')}>All tools</a>
       </p>
@@ -80,7 +81,7 @@ function SchemaTable({ schema }: { schema: Schema }) {
       {rows.length === 0 ? (
         <p className="dim">None.</p>
       ) : (
-        <div className="scroll">
+        <Scroll label="Arguments">
           <table>
             <thead>
               <tr>
@@ -104,7 +105,7 @@ function SchemaTable({ schema }: { schema: Schema }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       )}
       <details>
         <summary>The schema as JSON</summary>

@@ -4,6 +4,7 @@ import { onLive } from '../live.ts';
 import { OutcomeBadge } from '../parts/badge.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Empty, Failure } from '../parts/notice.tsx';
+import { Scroll } from '../parts/scroll.tsx';
 import { useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
 import { clock, count, duration, outcomeWords } from '../words.ts';
@@ -60,7 +61,7 @@ export function TrafficPage() {
         <p className="summary">{count(shown.length, 'call')}</p>
       )}
       {shown.length > 0 && (
-        <div className="scroll">
+        <Scroll label="Calls">
           <table className="traffic">
             <thead>
               <tr>
@@ -93,7 +94,7 @@ export function TrafficPage() {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       )}
       {open !== undefined && <CallDetail call={open} onClose={() => setOpen(undefined)} />}
     </>

@@ -1,12 +1,13 @@
 import type { Activity, Slice } from '../api.ts';
 import { linkTo } from '../route.ts';
 import { clock, count, statusWords } from '../words.ts';
+import { Scroll } from './scroll.tsx';
 
 /** One row per server, one cell per slice of time: how it was, and how many calls failed. */
 export function HeatMap({ servers }: { servers: Activity['servers'] }) {
   const columns = servers[0]?.slices.length ?? 0;
   return (
-    <div className="scroll">
+    <Scroll label="The last hours of each server">
       <table className="heat">
         <caption>Each cell is five minutes, the newest on the right.</caption>
         <tbody>
@@ -40,7 +41,7 @@ export function HeatMap({ servers }: { servers: Activity['servers'] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

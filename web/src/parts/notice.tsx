@@ -33,10 +33,11 @@ function adviceFor({ status, code }: ApiError): string | undefined {
   return undefined;
 }
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+/** `page`: it is all there is, so its title is the title of the page. */
+export function Empty({ title, page, children }: { title: string; page?: boolean; children?: ReactNode }) {
   return (
     <div className="empty">
-      <h2>{title}</h2>
+      {page ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
     </div>
   );
