@@ -14,6 +14,7 @@ import { accessRoutes } from './http/routes/access.ts';
 import { activityRoutes } from './http/routes/activity.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
+import { oauthRoutes } from './http/routes/oauth.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
 import { queryRoutes } from './http/routes/query.ts';
 import { searchRoutes } from './http/routes/search.ts';
@@ -27,6 +28,7 @@ import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
 import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
+import { createOauth } from './oauth/oauth.ts';
 import { createAsker } from './query/asker.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
@@ -53,6 +55,7 @@ import { version } from './version.ts';
 export interface App {
   readonly url: string;
   readonly dataDir: string;
+  readonly log: Logger;
   /** Where the admin token is, unless it came from the environment. */
   readonly adminTokenFile: string | undefined;
   close(): Promise<void>;
@@ -106,12 +109,31 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const registry = await createRegistry({ db, vault, events, log, config, secrets });
   closers.push(() => registry.settled());
 
+  // Known once we listen; nobody asks for it before.
+  let listening = '';
+  const baseUrl = () => config.publicUrl ?? listening;
+  const oauth = await createOauth({
+    config,
+    db,
+    vault,
+    secrets,
+    registry,
+    events,
+    log,
+    authenticator,
+    baseUrl,
+    onLogin: (server) => pool.open(server).loggedIn(),
+  });
+  closers.push(() => oauth.close());
+
   const pool = createPool({
     config,
     registry,
     events,
     log,
     warden: createWarden(),
+    credentials: oauth.logins.credentials,
+    isLoggedIn: oauth.logins.isKnown,
     childEnvironment: (own) => childEnvironment(config.environment, own),
     onNotification: (server, method, params) => hear(server, method, params),
   });
@@ -172,6 +194,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         });
   closers.push(() => tracer.close());
   const router = createRouter({
+    loginLink: oauth.loginLink,
     config,
     pool,
     catalog,
@@ -217,6 +240,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
   closers.push(() => mcp.close());
+  metrics.watchSessions(() => [
+    ['session', 'legacy', mcp.sessions.legacy],
+    ['listening', 'modern', mcp.sessions.listening],
+    ['parked', 'modern', mcp.sessions.parked],
+  ]);
 
   const sessions = createPageSessions({ vault, authenticator });
   const http = createHttpServer({
@@ -230,8 +258,9 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
+      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: (server) => void pool.replace(server) }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
-      ...importRoutes({ registry, fleet, audit }),
+      ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...queryRoutes({ asker, audit }),
@@ -245,6 +274,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ],
   });
   const { host, port } = await http.listen();
+  listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
   if (config.config !== undefined) {
     const configFile = await createConfigFile({
@@ -269,8 +299,9 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
 
   let closing: Promise<void> | undefined;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: listening,
     dataDir: config.dataDir,
+    log,
     adminTokenFile,
     close() {
       closing ??= closeAll(closers);

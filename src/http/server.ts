@@ -13,7 +13,7 @@ import type { Authenticator, Principal } from '../security/auth.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
-import { type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { describeApi } from './openapi.ts';
 import { mountPages } from './pages.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
@@ -51,13 +51,17 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     logger: false,
     bodyLimit: config.maxBodyBytes,
     genReqId: requestIdOf,
+    trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
       createServer((request, response) => {
         deps.sessions.admit(request);
+        identifyMcp(request, response);
         if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
       }),
+    // A path that cannot even be read is answered like everything else that is wrong.
+    frameworkErrors: (error, _request, reply) => void sendError(error, reply, deps.secrets),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 
@@ -145,6 +149,34 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     return principal;
   }
 
+  /** The same for requests that never see the framework; who asked is in the lines of their calls. */
+  function identifyMcp(request: IncomingMessage, response: ServerResponse): void {
+    const path = mcpPathOf(request.url ?? '');
+    if (path === undefined) return;
+    const id = requestIdOf(request);
+    request.headers['x-request-id'] = id;
+    response.setHeader('x-request-id', id);
+    const startedAt = performance.now();
+    const parent = traceOf(request.headers);
+    const context = tracer.child(parent);
+    if (context !== undefined && tracer.enabled) request.headers.traceparent = formatTraceparent(context);
+    response.on('close', () => {
+      const endedAt = performance.now();
+      const { method = '' } = request;
+      const status = response.statusCode;
+      metrics.onRequest(method, path, status, endedAt - startedAt);
+      if (log.isLevelEnabled('debug')) {
+        const duration_ms = Math.round((endedAt - startedAt) * 1_000) / 1_000;
+        log.debug({ request_id: request.headers['x-request-id'], method, path, status, duration_ms }, 'request');
+      }
+      if (!tracer.enabled) return;
+      const attributes = { 'http.request.method': method, 'http.route': path, 'http.response.status_code': status };
+      const error = status >= 500 ? new Error('failed') : undefined;
+      const name = `${method} ${path}`;
+      tracer.record({ name, kind: 'server', context, parent, startedAt, endedAt, attributes, error });
+    });
+  }
+
   /** One line, one measurement and one span per request. */
   function conclude(request: FastifyRequest, status: number, notes: RequestNotes): void {
     const { fields, startedAt, parent, trace, error } = notes;
@@ -213,6 +245,11 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): stri
   return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
 }
 
+/** Names of servers and profiles are cut off: as labels they would have no bound. */
+function mcpPathOf(url: string): string | undefined {
+  return /^\/(?:mcp(?:\/(?:servers|profiles)(?=\/.))?|sse|messages)(?=[/?]|$)/.exec(url)?.[0];
+}
+
 function jsonBody(request: FastifyRequest): unknown {
   if (request.body === undefined || request.body === '') return undefined;
   const type = request.headers['content-type'];
@@ -261,7 +298,8 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return toErrorAnswer(new AppError('BODY_TOO_LARGE', 'The request body is too large'));
   if (statusCode !== undefined && statusCode < 500) {
-    const problem = { loc: ['body'], msg: (error as Error).message, type: 'value_error' };
+    const place = code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'path' : 'body';
+    const problem = { loc: [place], msg: (error as Error).message, type: 'value_error' };
     return { status: 422, body: { detail: [problem], error_code: 'VALIDATION_ERROR' } };
   }
   return {

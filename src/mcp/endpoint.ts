@@ -13,7 +13,7 @@ import {
   rpcCodes,
 } from '../json-rpc.ts';
 import type { Authenticator, Principal } from '../security/auth.ts';
-import { checkHost, checkOrigin } from '../security/policy.ts';
+import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
@@ -40,6 +40,10 @@ interface Visit {
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
   const { config, authenticator, modern, legacy } = deps;
+  const checkEntry = createEntryCheck(
+    { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
+    config.allowedOrigins,
+  );
 
   return (request, response) => {
     const path = pathOf(request);
@@ -50,12 +54,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   };
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    checkHost(request.headers.host, {
-      boundHost: config.host,
-      boundPort: config.port,
-      allowedHosts: config.allowedHosts,
-    });
-    checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
+    checkEntry(request.headers.host, request.headers.origin);
     const principal = authenticator.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),

@@ -35,6 +35,8 @@ export interface Server extends Omit<ServerRow, 'options' | 'connection_config'>
   options: ServerOptions;
   lifecycle: Lifecycle;
   sealed: string;
+  /** The server wants a login (OAuth) that nobody made yet, or that no longer holds. */
+  login: 'required' | 'expired' | null;
 }
 
 export interface ResolvedConnection {
@@ -60,6 +62,7 @@ export interface Registry {
   noteIdentity(id: string, identity: Identity): void;
   noteVerdict(id: string, verdict: { era: 'modern' | 'legacy'; checkedAt: string }): void;
   noteInteractive(id: string): void;
+  noteLogin(id: string, login: Server['login']): void;
   noteHealth(id: string, at: string): void;
   noteToolCount(id: string, count: number): void;
   /** What is wrong with the lists of a connected server, or null when nothing is. */
@@ -110,6 +113,13 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   function change(server: Server, patch: RowPatch): void {
     Object.assign(server, patch, { updated_at: new Date().toISOString() });
     write(() => updateServer(db, server.id, patch));
+  }
+
+  // Sealed with the key before this one, which will be taken away.
+  for (const server of servers.values()) {
+    if (!vault.needsReseal(server.sealed)) continue;
+    server.sealed = vault.seal(vault.open(server.sealed, server.id), server.id);
+    await updateServer(db, server.id, { connection_config: { sealed: server.sealed } });
   }
 
   function get(id: string): Server {
@@ -287,6 +297,14 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       record(id, 'INTERACTIVE', { meaning: 'the server asks its clients questions; each client gets its own session' });
     },
 
+    noteLogin(id, login) {
+      const server = servers.get(id);
+      if (server === undefined || server.login === login) return;
+      server.login = login;
+      if (login !== null) record(id, 'LOGIN', { login });
+      events.emit('server.updated', { server_id: id, name: server.name });
+    },
+
     noteHealth(id, at) {
       const server = servers.get(id);
       if (server !== undefined) change(server, { last_health_check: at });
@@ -316,6 +334,7 @@ function toServer({ connection_config, options, ...row }: ServerRow): Server {
     sealed: connection_config.sealed,
     options: options as ServerOptions,
     lifecycle: { status: 'DISCONNECTED', failures: 0 },
+    login: null,
   };
 }
 

@@ -43,6 +43,21 @@ const serverUrl = (transport: TransportType, field: string) =>
     if (problem !== undefined) context.addIssue({ code: 'custom', message: `${field} ${problem}` });
   });
 
+/** How we get tokens for a server that wants them; everything can be left out where the server's metadata say it. */
+export const oauthConfig = z.strictObject({
+  grant: z
+    .enum(['authorization_code', 'client_credentials'])
+    .optional()
+    .describe('authorization_code: a person logs in; client_credentials: we log in by ourselves'),
+  client_id: text(2_048).min(1).optional().describe('of a client registered at the authorization server'),
+  client_secret: text(8_192).min(1).optional(),
+  private_key: text(32_768).min(1).optional().describe('PEM; signs assertions instead of a client_secret'),
+  signing_algorithm: z.enum(['RS256', 'ES256', 'EdDSA']).optional(),
+  issuer: text(2_048).min(1).optional().describe('the authorization server, where the server names several or none'),
+  scopes: z.array(text(256).min(1)).max(100).optional().describe('instead of those that the server names'),
+});
+export type OauthConfig = z.infer<typeof oauthConfig>;
+
 export const connectionConfigs = {
   STDIO: z.strictObject({
     command: requiredText('STDIO', 'command'),
@@ -50,8 +65,12 @@ export const connectionConfigs = {
     env: environment.optional(),
     cwd: text(4_096).min(1).optional(),
   }),
-  SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: headers.optional() }),
-  HTTP: z.strictObject({ base_url: serverUrl('HTTP', 'base_url'), headers: headers.optional() }),
+  SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: headers.optional(), oauth: oauthConfig.optional() }),
+  HTTP: z.strictObject({
+    base_url: serverUrl('HTTP', 'base_url'),
+    headers: headers.optional(),
+    oauth: oauthConfig.optional(),
+  }),
 };
 
 export type StdioConfig = z.infer<typeof connectionConfigs.STDIO>;
@@ -97,6 +116,10 @@ export const serverOptions = z.strictObject({
     .enum(['auto', 'shared', 'per_client'])
     .optional()
     .describe('auto: one shared session until the server asks its client something, then one per client'),
+  credentials: z
+    .enum(['shared', 'per_principal'])
+    .optional()
+    .describe('per_principal: everybody logs in to the server for themselves, and calls it with their own credentials'),
   request_timeout: z.number().min(0.1).max(86_400).optional().describe('seconds'),
   max_concurrent_calls: z.int().min(1).max(100_000).optional(),
   max_queued_calls: z.int().min(0).max(1_000_000).optional(),

@@ -23,7 +23,7 @@ import type { Embedder } from './embedder.ts';
 import { createEmbeddingsService } from './embeddings-service.ts';
 import { inspectQuality, type QualityReport } from './quality.ts';
 import { type SearchRequest, type SearchResult, search } from './search.ts';
-import { createSearchIndex, embedTools, toEmbeddingText } from './search-index.ts';
+import { createSearchIndex, embedTools, toEmbeddingTexts } from './search-index.ts';
 import type { SearchableTool } from './tool.ts';
 
 export interface Finder {
@@ -355,7 +355,10 @@ function withSkills(row: ToolRow, skills: ToolSkills | undefined): ToolRow {
 const textOf = ({ name, description, examples }: Skill) => `${name}. ${description}. ${examples.join('. ')}`;
 
 function contentHash(tool: SearchableTool): string {
-  return createHash('sha256').update(toEmbeddingText(tool)).digest('base64url').slice(0, 22);
+  return createHash('sha256')
+    .update(JSON.stringify(toEmbeddingTexts(tool)))
+    .digest('base64url')
+    .slice(0, 22);
 }
 
 function toBytes(vector: Float32Array): Uint8Array {

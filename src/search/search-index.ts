@@ -174,12 +174,20 @@ function toAction(tool: SearchableTool): string | undefined {
 const longestEmbedded = 1_200;
 const mostEmbeddedParameters = 16;
 
-/** The text that stands for a tool in the vector space. Change it and every stored vector is of another kind. */
-export function toEmbeddingText(tool: SearchableTool): string {
+/**
+ * The texts that stand for a tool in the vector space: what it is in one sentence, and everything it says of itself.
+ * Long descriptions drown their first sentence, which is the one people paraphrase. Change this and every stored vector
+ * is of another kind.
+ */
+export function toEmbeddingTexts(tool: SearchableTool): { lead: string; full: string } {
+  const description = toDescription(tool).slice(0, longestEmbedded);
+  const [sentence = ''] = description.split(/(?<=[.!?])\s|\n/, 1);
   const parameters = toParameters(tool.inputSchema).slice(0, mostEmbeddedParameters);
-  return `${tool.originalName} ${tool.title ?? ''}. ${toDescription(tool).slice(0, longestEmbedded)} ${parameters
-    .map(({ name }) => name)
-    .join(' ')}`;
+  const name = `${tool.originalName} ${tool.title ?? ''}`;
+  return {
+    lead: `${name}. ${sentence}`,
+    full: `${name}. ${description} ${parameters.map((parameter) => parameter.name).join(' ')}`,
+  };
 }
 
 export async function embedTools(
@@ -187,6 +195,14 @@ export async function embedTools(
   tools: SearchableTool[],
   signal?: AbortSignal,
 ): Promise<Float32Array[]> {
-  const vectors = await embedder.embed(tools.map(toEmbeddingText), signal);
-  return vectors.map(toUnit);
+  const texts = tools.map(toEmbeddingTexts);
+  const leads = await embedder.embed(
+    texts.map(({ lead }) => lead),
+    signal,
+  );
+  const fulls = await embedder.embed(
+    texts.map(({ full }) => full),
+    signal,
+  );
+  return leads.map((lead, position) => toUnit(lead.map((value, d) => value + (fulls[position]?.[d] ?? 0))));
 }

@@ -73,7 +73,7 @@ export interface SearchResult {
 
 const defaults = { limit: 10, skillThreshold: 0.4, toolThreshold: 0 };
 const widestPool = 60;
-const skillLift = 1.5;
+const skillLift = 0.6;
 const twinSimilarity = 0.88;
 
 export async function search(index: SearchIndex, request: SearchRequest, signal?: AbortSignal): Promise<SearchResult> {
@@ -96,7 +96,7 @@ async function embedPlan(
 ): Promise<{ vectors: Float32Array[] | null; warnings: string[] }> {
   if (strategy === 'lexical') return { vectors: null, warnings: [] };
   try {
-    return { vectors: await index.embedder.embed([plan.whole, ...plan.parts], signal), warnings: [] };
+    return { vectors: await index.embedder.embed([plan.meaning, ...plan.parts], signal), warnings: [] };
   } catch (thrown) {
     signal?.throwIfAborted();
     return { vectors: null, warnings: [`embeddings unavailable, lexical search only: ${describe(thrown)}`] };
@@ -120,7 +120,6 @@ export function rank(
       ? matchSkills(index, wholeVector, request.skillThreshold ?? defaults.skillThreshold)
       : [];
   const serverSimilarity = weights.serverSimilarity === 0 ? null : index.serverSimilarity(plan.whole);
-  const serverNamed = index.lexical.score(toLexicalQuery(plan.whole)).server;
 
   const texts = [plan.whole, ...plan.parts];
   const scores = texts.map((text, position) => {
@@ -134,7 +133,7 @@ export function rank(
         named: evidence.named,
         // The platform is named once and meant in every part.
         serverSimilarity,
-        serverNamed,
+        serverNamed: evidence.server,
       },
       weights,
       index.serverOfSlot,

@@ -30,6 +30,8 @@ export interface Authenticator {
   createToken(token: NewToken, createdBy: string): Promise<{ token: string; row: Token }>;
   listTokens(): Token[];
   revokeToken(id: string): Promise<boolean>;
+  /** The principal as it is now; undefined where its token was revoked or has expired. */
+  findPrincipal(id: string): Principal | undefined;
   /** Reads the tokens again, after another replica changed them. */
   reload(): Promise<void>;
   close(): Promise<void>;
@@ -119,6 +121,13 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       entries.delete(id);
       used.delete(id);
       return existed;
+    },
+
+    findPrincipal(id) {
+      if (id === adminPrincipal.id) return adminPrincipal;
+      if (id === 'anonymous') return anonymous === undefined ? undefined : anonymousPrincipal(anonymous);
+      const entry = entries.get(id);
+      return entry !== undefined && Date.now() < entry.expiresAtMs ? entry.principal : undefined;
     },
 
     async reload() {

@@ -139,7 +139,12 @@ suite('registering', () => {
         /base_url must (be a URL|start with https)/,
       ],
     ),
-    ['a password in the address', withConfig('SSE', { url: 'https://u:p@a.b/' }), at('url'), /user name or password/],
+    [
+      'a password in the address',
+      withConfig('SSE', { url: 'https://u:p@a.b/' }),
+      at('url'),
+      /must not hold a user name/,
+    ],
     ['a header name', withConfig('SSE', { url: 'https://a.b', headers: { 'a b': 'x' } }), at('headers', 'a b'), /./],
     [
       'a line break in a header',
