@@ -277,7 +277,14 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
   if (config.config !== undefined) {
-    const configFile = await createConfigFile({ path: config.config, registry, fleet, audit, log });
+    const configFile = await createConfigFile({
+      path: config.config,
+      registry,
+      fleet,
+      audit,
+      log,
+      setServerRules: (rules) => asker.setRules(serverRulesSchema.parse(rules)),
+    });
     closers.push(() => configFile.close());
   }
   fleet.start();

@@ -61,7 +61,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
         if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
       }),
     // A path that cannot even be read is answered like everything else that is wrong.
-    frameworkErrors: (error, _request, reply) => void sendError(error, reply, deps.secrets),
+    frameworkErrors: (error, request, reply) => void sendError(error, request as FastifyRequest, reply, deps),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 

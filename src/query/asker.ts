@@ -101,7 +101,7 @@ function toQueryServer(server: Server, { snapshot }: Catalog): QueryServer {
   return {
     name: server.name,
     ...(usable ? {} : { unavailable: `not connected: ${status}` }),
-    queryTools: server.options.query_tools?.map((override) => ({ ...override, arguments: override.arguments ?? {} })),
+    queryTools: server.options.query_tools,
     tools: (snapshot.toolsByServer.get(server.id) ?? []).map(({ row }) => ({
       name: row.original_name,
       title: row.title ?? undefined,

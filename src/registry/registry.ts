@@ -1,5 +1,6 @@
 /** Every registered server, in memory and in the store. The only place where a server's record changes. */
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import { AppError, type Problem, ValidationError } from '../errors.ts';
@@ -185,13 +186,16 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       }
       const row = await updateServer(db, id, fields);
       if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
+      const before = server.options;
       // Only what was patched: the rest of the row may be behind what is in memory.
       const { connection_config: sealed, ...changed } = fields;
       Object.assign(server, changed, { updated_at: row.updated_at });
       if (sealed !== undefined) server.sealed = sealed.sealed;
       record(id, 'UPDATED', { fields: Object.keys(patch) });
       events.emit('server.updated', { server_id: id, name: server.name });
-      return { server, reconnect: connection !== undefined || patch.options !== undefined };
+      const otherSession =
+        patch.options !== undefined && !isDeepStrictEqual(ofSession(before), ofSession(patch.options));
+      return { server, reconnect: connection !== undefined || otherSession };
     },
 
     async remove(id) {
@@ -355,4 +359,9 @@ export function toProblems(error: z.ZodError, prefix: (string | number)[]): Prob
       issue.code === 'invalid_type' && issue.input === undefined && issue.message.startsWith('Invalid input');
     return [{ loc, msg: missing ? 'Field required' : issue.message, type: missing ? 'missing' : 'value_error' }];
   });
+}
+
+/** Options that a running session depends on; what the aggregator query asks is no concern of it. */
+function ofSession({ query_tools: _, ...options }: ServerOptions): Omit<ServerOptions, 'query_tools'> {
+  return options;
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CatalogTool, Snapshot } from '../../src/catalog/catalog.ts';
+import { markedParameters, parameterHeaders } from '../../src/catalog/parameter-headers.ts';
 import { toCanonical, toWireName } from '../../src/catalog/tool-name.ts';
 import { AppError } from '../../src/errors.ts';
-import { markedParameters, parameterHeaders } from '../../src/routing/parameter-headers.ts';
 import { resolveTool } from '../../src/routing/resolve.ts';
 
 /** Only the names matter for finding a tool. */
