@@ -44,6 +44,21 @@ export const settings = {
     parse: integer(0, 65_535),
     default: 8081,
   }),
+  advertiseUrl: setting({
+    env: 'MCP_AGGREGATOR_ADVERTISE_URL',
+    help: 'where the other replicas reach this one; they pass on requests of MCP sessions that it holds',
+    example: 'http://10.0.0.7:8081',
+    parse: url('http:', 'https:'),
+    default: undefined as string | undefined,
+    defaultText: 'the address and port listened on, or the first address of this host',
+  }),
+  rateLimit: setting({
+    env: 'MCP_AGGREGATOR_RATE_LIMIT',
+    help: 'calls that one token may make in a minute, counted over all replicas with REDIS_URL, else in each',
+    example: '600',
+    parse: integer(1, 100_000_000),
+    default: undefined as number | undefined,
+  }),
   dataDir: setting({
     env: 'MCP_AGGREGATOR_DATA_DIR',
     help: 'directory of the embedded database, the credential key and the admin token',

@@ -18,6 +18,7 @@ const rooms: Record<string, string[]> = {
   search: ['catalog', 'skills', 'store'],
   routing: ['catalog', 'health', 'upstream', 'registry', 'security', 'store'],
   query: ['search', 'routing', 'catalog'],
+  replicas: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search'],
   mcp: ['catalog', 'search', 'routing', 'query', 'upstream', 'registry', 'security'],
   http: [
     'store',
@@ -48,6 +49,7 @@ const homes: Record<string, string[]> = {
   undici: ['upstream/', 'oauth/', 'health/probe.ts', 'cli/client.ts'],
   'node:child_process': ['upstream/', 'cli/'],
   'eventsource-parser': ['upstream/', 'cli/'],
+  ioredis: ['replicas/redis.ts'],
 };
 
 const source = join(import.meta.dirname, '..', 'src');

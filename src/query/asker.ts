@@ -20,6 +20,8 @@ export interface Asker {
   collect?(input: unknown, asking: Asking): Promise<ContextOutput>;
   readonly rules: readonly ServerRule[];
   setRules(rules: readonly ServerRule[]): Promise<void>;
+  /** Rules that are stored already. */
+  takeRules(rules: readonly ServerRule[]): void;
 }
 
 export interface Asking {
@@ -91,6 +93,9 @@ export function createAsker(deps: AskerDependencies): Asker {
     async setRules(next) {
       await deps.saveRules(next);
       rules = next;
+    },
+    takeRules(stored) {
+      rules = stored;
     },
   };
 }

@@ -287,7 +287,7 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
   const controller = new AbortController();
   const seconds = link.server.options.request_timeout;
   const timeoutMs = seconds === undefined ? config.requestTimeoutMs : seconds * 1_000;
-  const latest = Date.now() + config.requestTimeoutCapMs;
+  const latest = performance.now() + config.requestTimeoutCapMs;
   const expire = () => {
     deadline.timedOut = true;
     controller.abort(new DOMException('timed out', 'TimeoutError'));
@@ -301,7 +301,7 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
   const extend = () => {
     clearTimeout(timer);
     if (asking > 0) return;
-    timer = setTimeout(expire, Math.max(0, Math.min(timeoutMs, latest - Date.now())));
+    timer = setTimeout(expire, Math.max(0, Math.min(timeoutMs, latest - performance.now())));
   };
   const deadline: Deadline = {
     signal: controller.signal,

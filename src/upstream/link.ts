@@ -248,7 +248,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     pids.delete(session);
     watch.detach();
     void session.close();
-    lostAt = Date.now();
+    lostAt = performance.now();
     clearTimeout(graceTimer);
     graceTimer = setTimeout(
       () => deps.events.emit('catalog.changed', { ...allKinds, server_id: server.id }),
@@ -427,7 +427,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     if (behaviour[server.lifecycle.status].searchable) return true;
     if (server.desired !== 'connected') return false;
     if (loginNeed !== undefined) return true;
-    return firstAttempts || (lostAt !== undefined && Date.now() - lostAt < config.listGraceMs);
+    return firstAttempts || (lostAt !== undefined && performance.now() - lostAt < config.listGraceMs);
   }
 
   function disconnect({ force }: { force: boolean }): { pending: number; done: Promise<void> } {
