@@ -125,7 +125,7 @@ export function rank(
   const scores = texts.map((text, position) => {
     const vector = vectors?.[position];
     const evidence = index.lexical.score(toLexicalQuery(text));
-    const values = relevance(
+    return relevance(
       {
         similarity: vector === undefined || weights.similarity === 0 ? null : index.vectors.scan(vector),
         lexical: evidence.tool,
@@ -138,20 +138,20 @@ export function rank(
       weights,
       index.serverOfSlot,
     );
-    liftSkills(index, values, matchedSkills);
-    return values;
   });
 
   const pool = new Set<number>();
   for (const values of scores)
     for (const slot of best(values, scope.slots, Math.max(limit, widestPool))) pool.add(slot);
-  const candidates = [...pool].map(
-    (slot): Candidate => ({
+  const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
+  const candidates = [...pool].map((slot): Candidate => {
+    const lift = skillLiftOf(index.toolAt(slot), strength);
+    return {
       slot,
-      whole: scores[0]?.[slot] ?? 0,
-      parts: scores.slice(1).map((values) => values[slot] ?? 0),
-    }),
-  );
+      whole: (scores[0]?.[slot] ?? 0) + lift,
+      parts: scores.slice(1).map((values) => (values[slot] ?? 0) + lift),
+    };
+  });
   candidates.sort((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
   const placed = coverParts(candidates, limit, (a, b) => areTwins(index, a, b));
   const tools = placed
@@ -218,14 +218,10 @@ function matchSkills(index: SearchIndex, request: Float32Array, threshold: numbe
 }
 
 /** A prior, not a gate: a tool outside the matched skills loses nothing. */
-function liftSkills(index: SearchIndex, values: Float32Array, matched: MatchedSkill[]): void {
-  if (matched.length === 0) return;
-  const strength = new Map(matched.map(({ id, score }) => [id, score]));
-  for (let slot = 0; slot < values.length; slot++) {
-    let lift = 0;
-    for (const id of index.toolAt(slot)?.skillIds ?? []) lift = Math.max(lift, strength.get(id) ?? 0);
-    if (lift > 0) values[slot] = (values[slot] as number) + skillLift * lift;
-  }
+function skillLiftOf(tool: SearchableTool | undefined, strength: Map<string, number>): number {
+  let lift = 0;
+  for (const id of tool?.skillIds ?? []) lift = Math.max(lift, strength.get(id) ?? 0);
+  return skillLift * lift;
 }
 
 /** The slots of the `count` highest values, best first; a heap of the best so far, its root the weakest. */
