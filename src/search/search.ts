@@ -73,18 +73,63 @@ export interface SearchResult {
 
 const defaults = { limit: 10, skillThreshold: 0.4, toolThreshold: 0 };
 const widestPool = 60;
+const remotePoints = 500;
 const skillLift = 0.6;
 const twinSimilarity = 0.88;
 
-export async function search(index: SearchIndex, request: SearchRequest, signal?: AbortSignal): Promise<SearchResult> {
+/** Vectors kept elsewhere (Qdrant): the nearest tools of a vector, best first. */
+export type RemoteScan = (
+  vector: Float32Array,
+  limit: number,
+  signal?: AbortSignal,
+) => Promise<{ id: number; score: number }[]>;
+
+export async function search(
+  index: SearchIndex,
+  request: SearchRequest,
+  signal?: AbortSignal,
+  remote?: RemoteScan,
+): Promise<SearchResult> {
   const began = performance.now();
   const plan = planRequest(request.query, index.isAction);
   const embedded = await embedPlan(index, plan, request.strategy ?? 'auto', signal);
-  const found = rank(index, request, plan, embedded.vectors);
+  const scanned = await scanRemotely(index, embedded.vectors, remote, signal);
+  const found = rank(index, request, plan, embedded.vectors, scanned.similarities);
   return {
     ...found,
-    metadata: { ...found.metadata, warnings: embedded.warnings, totalTimeMs: performance.now() - began },
+    metadata: {
+      ...found.metadata,
+      warnings: [...embedded.warnings, ...scanned.warnings],
+      totalTimeMs: performance.now() - began,
+    },
   };
+}
+
+/** The in-process vectors stay the fallback of a vector store that fails. */
+async function scanRemotely(
+  index: SearchIndex,
+  vectors: Float32Array[] | null,
+  remote: RemoteScan | undefined,
+  signal?: AbortSignal,
+): Promise<{ similarities: Float32Array[] | null; warnings: string[] }> {
+  if (vectors === null || remote === undefined) return { similarities: null, warnings: [] };
+  try {
+    const answers = await Promise.all(vectors.map((vector) => remote(vector, remotePoints, signal)));
+    return { similarities: answers.map((points) => toSimilarities(index, points)), warnings: [] };
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    return { similarities: null, warnings: [`vector store unavailable, built-in index used: ${describe(thrown)}`] };
+  }
+}
+
+/** Tools beyond the answer's end are at most as similar as its last one. */
+function toSimilarities(index: SearchIndex, points: { id: number; score: number }[]): Float32Array {
+  const similarities = new Float32Array(index.serverOfSlot.length).fill(points.at(-1)?.score ?? 0);
+  for (const { id, score } of points) {
+    const slot = index.slotOf(id);
+    if (slot !== undefined) similarities[slot] = score;
+  }
+  return similarities;
 }
 
 /** A service that fails costs the similarity, never the answer. */
@@ -109,6 +154,7 @@ export function rank(
   request: SearchRequest,
   plan: RequestPlan,
   vectors: Float32Array[] | null,
+  similarities: Float32Array[] | null = null,
 ): SearchResult {
   const strategyUsed = chooseStrategy(request.strategy ?? 'auto', index, vectors);
   const { weights, calibration } = methods[strategyUsed];
@@ -127,7 +173,10 @@ export function rank(
     const evidence = index.lexical.score(toLexicalQuery(text));
     return relevance(
       {
-        similarity: vector === undefined || weights.similarity === 0 ? null : index.vectors.scan(vector),
+        similarity:
+          vector === undefined || weights.similarity === 0
+            ? null
+            : (similarities?.[position] ?? index.vectors.scan(vector)),
         lexical: evidence.tool,
         covered: evidence.covered,
         named: evidence.named,
