@@ -37,6 +37,8 @@ const fieldCount = fields.length;
 const fieldWeights = [3, 1.5, 1, 0.6, 0.3];
 const lengthPenalties = [0.3, 0.3, 0.75, 0.75, 0.75];
 const saturation = 1.2;
+/** Words that more tools than this share hold tell tools apart no more; leaving them out also makes requests faster. */
+const commonShare = 0.4;
 
 interface Postings {
   slots: Int32Array;
@@ -195,7 +197,9 @@ export function createLexicalIndex(): LexicalIndex {
     const tool = new Float32Array(capacity);
     const covered = new Float32Array(capacity);
     const named = new Float32Array(capacity);
-    const weights = [...query.terms].map(([term, occurrences]) => ({ term, occurrences, idf: inverseFrequency(term) }));
+    const weights = [...query.terms]
+      .filter(([term]) => (postings.get(term)?.length ?? 0) <= commonShare * termsBySlot.size + 20)
+      .map(([term, occurrences]) => ({ term, occurrences, idf: inverseFrequency(term) }));
     const whole = weights.reduce((sum, { idf }) => sum + idf, 0);
     const most = weights.reduce((sum, { idf, occurrences }) => sum + idf * occurrences, 0);
     let known = 0;

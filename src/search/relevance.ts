@@ -77,8 +77,8 @@ export interface Calibration {
   middle: number;
 }
 
-export const fusedCalibration: Calibration = { slope: 0.45, middle: 16 };
-export const lexicalCalibration: Calibration = { slope: 0.45, middle: 12 };
+export const fusedCalibration: Calibration = { slope: 0.45, middle: 15.5 };
+export const lexicalCalibration: Calibration = { slope: 0.6, middle: 9.5 };
 export const vectorCalibration: Calibration = { slope: 0.35, middle: 14 };
 
 export function toProbability(relevance: number, { slope, middle }: Calibration): number {

@@ -31,6 +31,7 @@ export interface SearchIndex {
   vectorOf(id: number): Float32Array | undefined;
   tools(): Iterable<SearchableTool>;
   toolAt(slot: number): SearchableTool | undefined;
+  slotOf(id: number): number | undefined;
   setAvailable(server: string, available: boolean): void;
   isAvailable(server: string): boolean;
   setSkills(skills: SkillVector[]): void;
@@ -151,6 +152,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
       return slot !== undefined && current.vectors.has(slot) ? current.vectors.get(slot) : undefined;
     },
     toolAt: (slot) => toolBySlot[slot],
+    slotOf: (id) => slots.get(id),
     tools: () => toolBySlot.filter((tool) => tool !== undefined),
     setAvailable: (server, available) => {
       if (available) unavailable.delete(server);

@@ -97,6 +97,22 @@ test('search: an embedder that fails costs the similarity, not the answer', asyn
   assert.equal(names(result)[0], 'mail.send_email');
 });
 
+test('search: vectors kept elsewhere decide, and the built-in ones when they are away', async () => {
+  const index = await sampleIndex();
+  const request = { query: 'compose a letter to Anna' };
+  const local = await search(index, request);
+  const remote = await search(index, request, undefined, async (vector) => {
+    const scores = index.vectors.scan(vector);
+    return sampleTools
+      .map(({ id }) => ({ id, score: scores[index.slotOf(id) ?? -1] ?? 0 }))
+      .sort((a, b) => b.score - a.score);
+  });
+  assert.deepEqual(names(remote), names(local));
+  const away = await search(index, request, undefined, () => Promise.reject(new Error('refused')));
+  assert.deepEqual(names(away), names(local));
+  assert.match(away.metadata.warnings[0] ?? '', /refused/);
+});
+
 test('search: a skill lifts its tools and hides no other', async () => {
   const index = await sampleIndex(
     sampleTools.map((tool) => (tool.id === 9 ? { ...tool, skillIds: ['calendar'], primarySkillId: 'calendar' } : tool)),
