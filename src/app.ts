@@ -301,7 +301,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...toolRoutes({ registry, catalog, router }),
       ...queryRoutes({ asker, audit }),
       ...searchRoutes({ catalog, finder, skillBook, audit }),
-      ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
+      ...stateRoutes({ config, db, registry, catalog, events, startedAt, backlog: () => finder.backlog }),
       ...accessRoutes({ authenticator, audit }),
       ...sessionRoutes({ sessions, authenticator, loopbackListener: isLoopback(config.host) }),
       ...activityRoutes({ activity, registry, pool }),
