@@ -112,6 +112,16 @@ suite('a modern client and a legacy server that asks', () => {
     assert.deepEqual(error.data, { requiredCapabilities: { elicitation: {} } });
   });
 
+  test('many calls run at once, but only so many may wait for answers', async () => {
+    const busy = await Promise.all(Array.from({ length: 40 }, () => call({ name: 's__slow', arguments: { ms: 50 } })));
+    assert.ok(busy.every(({ result }) => result.content[0].text === 'waited 50 ms'));
+    const token = await createToken(app, { role: 'caller' });
+    const asked = await Promise.all(Array.from({ length: 20 }, () => call(elicit, { token })));
+    const waiting = asked.filter(({ result }) => result?.resultType === 'input_required');
+    assert.equal(waiting.length, 16);
+    assert.match(asked.find(({ error }) => error)?.error.message, /Too many calls wait/);
+  });
+
   test('a client that hangs up cancels its call, and only its own', async () => {
     const other = await begin();
     const before = (await app.call('s.cancelled_count')).body.structuredContent.cancelled;

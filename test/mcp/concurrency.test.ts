@@ -31,7 +31,7 @@ for (const server of ['shared', 'over-http']) {
       // All use the same ids and the same progress tokens, as clients that know nothing of each other do.
       const counting = { name: `${server}__progress`, arguments: { n: (number % 5) + 1 }, _meta: { progressToken: 1 } };
       const [answer, counted] = await (number % 2 === 0 ? legacy : modern)([echo, counting]);
-      assert.equal(last(answer).result.structuredContent.arguments.text, text);
+      assert.equal(last(answer).result?.structuredContent.arguments.text, text, JSON.stringify(last(answer)));
       const steps = counted?.events.flatMap(({ method, params }: Body) => (method === undefined ? [] : [params]));
       assert.deepEqual(
         steps?.map(({ progress, total, progressToken }: Body) => [progress, total, progressToken]),
