@@ -112,7 +112,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   let lost: ConnectionLost | undefined;
   let closing = false;
   let nextId = 1;
-  let heardAt = Date.now();
+  let heardAt = performance.now();
   let unasked = { second: 0, count: 0 };
 
   const channel = open({ onMessage: receive, onClose: fail });
@@ -149,7 +149,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   }
 
   function receive(message: RpcMessage): void {
-    heardAt = Date.now();
+    heardAt = performance.now();
     if (isResponse(message)) return settleResponse(message as RpcSuccess);
     const params = message.params ?? {};
     if (isRequest(message)) return void answer(message, params);
@@ -206,7 +206,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   }
 
   function countUnasked(): void {
-    const second = Math.floor(Date.now() / 1_000);
+    const second = Math.floor(performance.now() / 1_000);
     if (unasked.second !== second) unasked = { second, count: 0 };
     unasked.count += 1;
     if (unasked.count !== floodLimitPerSecond) return;

@@ -1,0 +1,249 @@
+/** `POST /api/v1/search` and `/api/v1/skills`: finding tools, and the categories that help. */
+import { z } from 'zod';
+import type { Catalog, CatalogTool } from '../../catalog/catalog.ts';
+import { AppError } from '../../errors.ts';
+import { statuses } from '../../registry/lifecycle.ts';
+import type { Finder } from '../../search/finder.ts';
+import type { Audit } from '../../security/audit.ts';
+import { maySee } from '../../security/policy.ts';
+import { type SkillBook, skillDefinition, skillId } from '../../skills/skill-book.ts';
+import { type AnyRoute, route } from '../route.ts';
+
+export interface SearchRouteDependencies {
+  catalog: Catalog;
+  finder: Finder;
+  skillBook: SkillBook;
+  audit: Audit;
+}
+
+const threshold = z.number().min(0).max(1);
+const searchBody = z.strictObject({
+  query: z.string().trim().min(1, 'query must not be empty').max(10_000),
+  item_type: z.enum(['tool']).optional(),
+  include_external: z.boolean().default(true),
+  server_filter: z.array(z.string().min(1)).max(1_000).nullish(),
+  limit: z.int().min(1).max(100).default(10),
+  skill_threshold: threshold.default(0.4),
+  tool_threshold: threshold
+    .default(0.3)
+    .describe('tools less likely than this are left out: nothing fits is an answer'),
+  include_schemas: z.boolean().default(true),
+  include_reasons: z.boolean().default(false),
+  strategy: z.enum(['hierarchical', 'direct', 'lexical', 'auto']).default('hierarchical'),
+});
+
+const sourceServer = z.object({ id: z.string(), name: z.string(), status: z.enum(statuses) });
+const foundTool = z.object({
+  id: z.string(),
+  db_id: z.int(),
+  type: z.literal('tool'),
+  name: z.string(),
+  original_name: z.string(),
+  description: z.string(),
+  score: z.number(),
+  skill_ids: z.array(z.string()),
+  primary_skill_id: z.string().nullable(),
+  source_server: sourceServer.nullable(),
+  input_schema: z.record(z.string(), z.unknown()).optional(),
+  alternatives: z.array(z.object({ name: z.string(), source_server: sourceServer })).optional(),
+  reasons: z
+    .object({ matched_words: z.array(z.string()), similarity: z.number().nullable(), skills: z.array(z.string()) })
+    .optional(),
+});
+const skillView = skillDefinition.extend({ id: z.string(), tool_count: z.int() });
+const round = (value: number) => Math.round(value * 10_000) / 10_000;
+
+export function searchRoutes({ catalog, finder, skillBook, audit }: SearchRouteDependencies): AnyRoute[] {
+  const toSource = ({ server }: CatalogTool) => ({ id: server.id, name: server.name, status: server.lifecycle.status });
+  const toSkillView = (id: string) => {
+    const skill = skillBook.find(id);
+    if (skill === undefined) throw new AppError('NOT_FOUND', `Skill not found: ${id}`);
+    return { ...skill, tool_count: finder.toolsOfSkill(id) };
+  };
+
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/search',
+      tag: 'search',
+      summary: 'Find the tools that fit a task',
+      role: 'viewer',
+      body: searchBody,
+      answers: {
+        200: {
+          description: 'Tools, the likeliest first; none where nothing fits',
+          schema: z.object({
+            query: z.string(),
+            tools: z.array(foundTool),
+            matched_skills: z.array(z.object({ id: z.string(), name: z.string(), score: z.number() })),
+            metadata: z.looseObject({
+              strategy_used: z.string(),
+              servers_searched: z.int(),
+              external_tools_count: z.int(),
+              total_time_ms: z.number(),
+            }),
+          }),
+        },
+      },
+      async handle({ body, principal, signal }) {
+        const found = await finder.search(
+          {
+            query: body.query,
+            limit: body.limit,
+            skillThreshold: body.skill_threshold,
+            toolThreshold: body.tool_threshold,
+            strategy: body.strategy,
+            serverFilter: body.server_filter,
+            includeExternal: body.include_external,
+            includeReasons: body.include_reasons,
+            isVisible: principal.servers === null ? undefined : (tool) => maySee(principal, tool.server),
+          },
+          signal,
+        );
+        const byName = catalog.snapshot.toolsByCanonicalName;
+        return {
+          query: body.query,
+          tools: found.tools.flatMap(({ tool: { name }, score, reasons, alternatives }) => {
+            const tool = byName.get(name);
+            if (tool === undefined) return [];
+            const { row } = tool;
+            const others = (alternatives ?? []).flatMap((other) => byName.get(other.name) ?? []);
+            return {
+              id: String(row.id),
+              db_id: row.id,
+              type: 'tool',
+              name,
+              original_name: row.original_name,
+              description: row.description ?? '',
+              score: round(score),
+              skill_ids: row.skill_ids,
+              primary_skill_id: row.primary_skill_id,
+              source_server: toSource(tool),
+              ...(body.include_schemas ? { input_schema: row.input_schema } : {}),
+              ...(others.length === 0
+                ? {}
+                : { alternatives: others.map((other) => ({ name: other.row.name, source_server: toSource(other) })) }),
+              ...(reasons === undefined
+                ? {}
+                : {
+                    reasons: {
+                      matched_words: reasons.matchedWords,
+                      similarity: reasons.similarity === null ? null : round(reasons.similarity),
+                      skills: reasons.skills,
+                    },
+                  }),
+            };
+          }),
+          matched_skills: found.matchedSkills.map((skill) => ({ ...skill, score: round(skill.score) })),
+          metadata: {
+            strategy_used: found.metadata.strategyUsed,
+            servers_searched: found.metadata.serversSearched,
+            external_tools_count: found.metadata.externalToolsCount,
+            total_time_ms: round(found.metadata.totalTimeMs),
+            embedding_model: found.metadata.embeddingModel,
+            ...(found.metadata.parts.length === 0 ? {} : { parts: found.metadata.parts }),
+            ...(found.metadata.warnings.length === 0 ? {} : { warnings: found.metadata.warnings }),
+          },
+        };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/search/quality',
+      tag: 'search',
+      summary: 'Tools that search cannot tell apart or find by their own description',
+      role: 'viewer',
+      answers: { 200: { description: 'The findings', schema: z.looseObject({}) } },
+      handle() {
+        const { withoutDescription, indistinct, notFound, servers } = finder.quality();
+        return {
+          without_description: withoutDescription.map(({ name }) => name),
+          indistinct: indistinct.map(({ a, b, similarity }) => ({
+            tools: [a.name, b.name],
+            similarity: round(similarity),
+          })),
+          not_found_by_own_description: notFound.map(({ tool, insteadOf }) => ({
+            tool: tool.name,
+            found_instead: insteadOf,
+          })),
+          servers: servers.map(({ server, tools, probes, hitAt1, hitAt5 }) => ({
+            server,
+            tools,
+            probes,
+            hit_at_1: round(hitAt1),
+            hit_at_5: round(hitAt5),
+          })),
+        };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/skills',
+      tag: 'skills',
+      summary: 'List skills',
+      role: 'viewer',
+      answers: { 200: { description: 'By id', schema: z.object({ skills: z.array(skillView), total: z.int() }) } },
+      handle() {
+        const skills = skillBook.list().map(({ id }) => toSkillView(id));
+        return { skills, total: skills.length };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/skills/{id}',
+      tag: 'skills',
+      summary: 'One skill',
+      role: 'viewer',
+      params: z.object({ id: skillId }),
+      answers: { 200: { description: 'The skill', schema: skillView }, 404: { description: 'There is no such skill' } },
+      handle: ({ params }) => toSkillView(params.id),
+    }),
+
+    route({
+      method: 'PUT',
+      path: '/api/v1/skills/{id}',
+      tag: 'skills',
+      summary: 'Add or change a skill; tools are classified anew',
+      role: 'admin',
+      params: z.object({ id: skillId }),
+      body: skillDefinition,
+      answers: { 200: { description: 'Changed', schema: skillView }, 201: { description: 'Added', schema: skillView } },
+      async handle({ params, body, principal, address, reply }) {
+        const { created } = await skillBook.save({ ...body, id: params.id });
+        finder.reclassify();
+        await audit.recordNow({
+          event: 'skill.saved',
+          actor: principal.name,
+          ip_address: address,
+          details: { skill: params.id },
+        });
+        if (created) reply.status(201);
+        return toSkillView(params.id);
+      },
+    }),
+
+    route({
+      method: 'DELETE',
+      path: '/api/v1/skills/{id}',
+      tag: 'skills',
+      summary: 'Remove a skill; its tools are classified anew',
+      role: 'admin',
+      params: z.object({ id: skillId }),
+      answers: { 204: { description: 'Removed' }, 404: { description: 'There is no such skill' } },
+      async handle({ params, principal, address, reply }) {
+        if (!(await skillBook.remove(params.id))) throw new AppError('NOT_FOUND', `Skill not found: ${params.id}`);
+        finder.reclassify();
+        await audit.recordNow({
+          event: 'skill.removed',
+          actor: principal.name,
+          ip_address: address,
+          details: { skill: params.id },
+        });
+        reply.status(204);
+      },
+    }),
+  ];
+}
