@@ -6,6 +6,7 @@ import { type AddCommand, withGlobalFlags } from './command.ts';
 import { addAdd } from './commands/add.ts';
 import { addCall } from './commands/call.ts';
 import { addConnect } from './commands/connect.ts';
+import { addConnectClient } from './commands/connect-client.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
@@ -27,6 +28,7 @@ const commands: readonly AddCommand[] = [
   addList,
   addCall,
   addConnect,
+  addConnectClient,
   addToken,
   addDoctor,
   addVersion,
