@@ -1,5 +1,5 @@
 /** Builds the rooms from the bottom up and closes them from the top down. The only file that sees all of them. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
@@ -14,6 +14,7 @@ import { accessRoutes } from './http/routes/access.ts';
 import { activityRoutes } from './http/routes/activity.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
+import { oauthRoutes } from './http/routes/oauth.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
 import { queryRoutes } from './http/routes/query.ts';
 import { searchRoutes } from './http/routes/search.ts';
@@ -27,10 +28,14 @@ import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
 import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
+import { createOauth } from './oauth/oauth.ts';
 import { createAsker } from './query/asker.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
+import { createForwarder, toSessionId } from './replicas/forward.ts';
+import { createReplicas } from './replicas/replicas.ts';
+import { advertisedAddress, takePart } from './replicas/take-part.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
@@ -53,6 +58,7 @@ import { version } from './version.ts';
 export interface App {
   readonly url: string;
   readonly dataDir: string;
+  readonly log: Logger;
   /** Where the admin token is, unless it came from the environment. */
   readonly adminTokenFile: string | undefined;
   close(): Promise<void>;
@@ -90,7 +96,15 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const { vault, auditKeys, adminToken, adminTokenFile } = loadSecrets(config);
   secrets.learn('admin', [adminToken, ...spellings(auditKeys.current)]);
   const onError = (error: unknown) => log.error({ err: error }, 'a record could not be stored yet');
-  const authenticator = await createAuthenticator({ db, adminToken, anonymous: config.anonymous, onError });
+  const replicas = await createReplicas({ db, databaseUrl: config.databaseUrl, redisUrl: config.redisUrl, log });
+  closers.push(() => replicas.close());
+  const authenticator = await createAuthenticator({
+    db,
+    adminToken,
+    anonymous: config.anonymous,
+    onStored: () => replicas.tell({ kind: 'tokens' }),
+    onError,
+  });
   closers.push(() => authenticator.close());
   const audit = createAudit(db, {
     keys: auditKeys,
@@ -103,8 +117,33 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const events = createEvents();
   const activity = createActivity(events);
   closers.push(() => activity.close());
-  const registry = await createRegistry({ db, vault, events, log, config, secrets });
+  const registry = await createRegistry({
+    db,
+    vault,
+    events,
+    log,
+    config,
+    secrets,
+    onStored: (id) => replicas.tell({ kind: 'server', id }),
+  });
   closers.push(() => registry.settled());
+
+  // Known once we listen; nobody asks for it before.
+  let listening = '';
+  const baseUrl = () => config.publicUrl ?? listening;
+  const oauth = await createOauth({
+    config,
+    db,
+    vault,
+    secrets,
+    registry,
+    events,
+    log,
+    authenticator,
+    baseUrl,
+    onLogin: (server) => pool.open(server).loggedIn(),
+  });
+  closers.push(() => oauth.close());
 
   const pool = createPool({
     config,
@@ -112,6 +151,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     events,
     log,
     warden: createWarden(),
+    credentials: oauth.logins.credentials,
+    isLoggedIn: oauth.logins.isKnown,
     childEnvironment: (own) => childEnvironment(config.environment, own),
     onNotification: (server, method, params) => hear(server, method, params),
   });
@@ -126,9 +167,13 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     log,
     config,
     onToolsChanged: (server, changes) => finder.follow(server, changes),
+    onToolsReloaded: (server, changes) => finder.followElsewhere(server, changes),
+    isOurs: replicas.leads,
+    askForDiscovery: (id, kinds) => replicas.tell({ kind: 'discover', id, kinds: kinds && [...kinds] }),
+    onStored: (id) => replicas.tell({ kind: 'tools', id }),
   });
   closers.push(() => catalog.close());
-  const skillBook = await createSkillBook(db);
+  const skillBook = await createSkillBook(db, () => replicas.tell({ kind: 'skills' }));
   const finder = createFinder({
     db,
     catalog,
@@ -137,6 +182,10 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     log,
     config,
     onSearch: (ms) => metrics.onSearch(ms),
+    isOurs: replicas.leads,
+    onClassified(ids) {
+      for (const id of ids) replicas.tell({ kind: 'tools', id });
+    },
   });
   closers.push(() => finder.close());
   metrics.watchBacklog({
@@ -150,12 +199,16 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     pool,
     log,
     intervalMs: config.healthIntervalMs,
+    // A child is everybody's own; any other server is one for all, and need not be asked by each of us.
+    isOurs: ({ id, transport_type }) => transport_type === 'STDIO' || replicas.leadsOrAlone(id),
     onChecked(server, outcome) {
       const ms = 'ms' in outcome ? outcome.ms : undefined;
       const failed = judge(outcome).health === 'failed';
       metrics.onHealthCheck(server, { ms, failed });
-      const id = registry.findByName(server)?.id;
-      if (id !== undefined) activity.onCheck(id, { failed });
+      const checked = registry.findByName(server);
+      if (checked === undefined) return;
+      activity.onCheck(checked.id, { failed });
+      if (checked.transport_type !== 'STDIO') replicas.tell({ kind: 'health', id: checked.id, outcome });
     },
   });
   closers.push(() => monitor.close());
@@ -172,6 +225,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         });
   closers.push(() => tracer.close());
   const router = createRouter({
+    loginLink: oauth.loginLink,
     config,
     pool,
     catalog,
@@ -190,21 +244,26 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     router,
     finder,
     listServers: () => registry.list(),
-    rules: serverRulesSchema.parse((await findSetting(db, rulesKey)) ?? []),
-    saveRules: (rules) => upsertSetting(db, rulesKey, rules),
+    rules: await loadRules(),
+    async saveRules(rules) {
+      await upsertSetting(db, rulesKey, rules);
+      replicas.tell({ kind: 'rules' });
+    },
     onQuery: (ms) => metrics.onQuery(ms),
   });
-  const profiles = await createProfiles(db);
+  const profiles = await createProfiles(db, () => replicas.tell({ kind: 'profiles' }));
   const mcp = createMcp({
     config,
     log,
     events,
     vault,
-    authenticator,
+    gatekeeper: oauth.gatekeeper,
     registry,
     catalog,
     profiles,
     router,
+    createSessionId: () => toSessionId(replicas.id, randomUUID()),
+    elsewhere: createForwarder(replicas),
     more: queryTools(asker),
     async findTools(query, { limit, scope, signal }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
@@ -217,12 +276,17 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
   closers.push(() => mcp.close());
+  metrics.watchSessions(() => [
+    ['session', 'legacy', mcp.sessions.legacy],
+    ['listening', 'modern', mcp.sessions.listening],
+    ['parked', 'modern', mcp.sessions.parked],
+  ]);
 
   const sessions = createPageSessions({ vault, authenticator });
   const http = createHttpServer({
     config,
     log,
-    authenticator,
+    gatekeeper: oauth.gatekeeper,
     version,
     raw: mcp.handle,
     sessions,
@@ -230,7 +294,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
-      ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
+      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: (server) => void pool.replace(server) }),
+      ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
@@ -245,9 +310,32 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ],
   });
   const { host, port } = await http.listen();
+  listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
+  const stopPart = await takePart({
+    replicas,
+    address: config.advertiseUrl ?? advertisedAddress(host, port),
+    registry,
+    fleet,
+    catalog,
+    finder,
+    monitor,
+    authenticator,
+    profiles,
+    skillBook,
+    events,
+    reloadRules: async () => asker.takeRules(await loadRules()),
+  });
+  closers.push(stopPart);
   if (config.config !== undefined) {
-    const configFile = await createConfigFile({ path: config.config, registry, fleet, audit, log });
+    const configFile = await createConfigFile({
+      path: config.config,
+      registry,
+      fleet,
+      audit,
+      log,
+      setServerRules: (rules) => asker.setRules(serverRulesSchema.parse(rules)),
+    });
     closers.push(() => configFile.close());
   }
   fleet.start();
@@ -260,10 +348,15 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     }
   }
 
+  async function loadRules() {
+    return serverRulesSchema.parse((await findSetting(db, rulesKey)) ?? []);
+  }
+
   let closing: Promise<void> | undefined;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: listening,
     dataDir: config.dataDir,
+    log,
     adminTokenFile,
     close() {
       closing ??= closeAll(closers);

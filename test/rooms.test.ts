@@ -10,6 +10,7 @@ const rooms: Record<string, string[]> = {
   store: [],
   security: ['store'],
   registry: ['store', 'security'],
+  oauth: ['store', 'security', 'registry'],
   upstream: ['registry', 'security'],
   health: ['upstream', 'registry'],
   catalog: ['upstream', 'registry', 'store'],
@@ -17,8 +18,21 @@ const rooms: Record<string, string[]> = {
   search: ['catalog', 'skills', 'store'],
   routing: ['catalog', 'health', 'upstream', 'registry', 'security', 'store'],
   query: ['search', 'routing', 'catalog'],
+  replicas: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search'],
   mcp: ['catalog', 'search', 'routing', 'query', 'upstream', 'registry', 'security'],
-  http: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search', 'routing', 'query'],
+  http: [
+    'store',
+    'security',
+    'registry',
+    'oauth',
+    'upstream',
+    'health',
+    'catalog',
+    'skills',
+    'search',
+    'routing',
+    'query',
+  ],
   // Not rooms: they stand above all of them.
   app: ['*'],
   main: ['app', 'security'],
@@ -32,9 +46,10 @@ const homes: Record<string, string[]> = {
   pg: ['store/'],
   'node:sqlite': ['store/'],
   fastify: ['http/'],
-  undici: ['upstream/', 'health/probe.ts', 'cli/client.ts'],
+  undici: ['upstream/', 'oauth/', 'health/probe.ts', 'cli/client.ts'],
   'node:child_process': ['upstream/', 'cli/'],
   'eventsource-parser': ['upstream/', 'cli/'],
+  ioredis: ['replicas/redis.ts'],
 };
 
 const source = join(import.meta.dirname, '..', 'src');

@@ -23,6 +23,8 @@ export interface ChangeReview {
   warnings(tool: CatalogTool): readonly Warning[];
   /** Takes effect with the next discovery; undefined when the change is not waiting for a decision. */
   decide(change: ToolChangeRow, decision: 'approved' | 'rejected', by: string): Promise<ToolChangeRow | undefined>;
+  /** Reads what stands about a server again, after another replica changed it. */
+  reload(serverId: string): Promise<void>;
   forget(serverId: string): void;
   readonly pending: number;
 }
@@ -31,13 +33,16 @@ export interface ChangeReviewDependencies {
   db: Database;
   registry: Registry;
   policy: 'allow' | 'review';
+  /** Told of decisions that other replicas must read. */
+  onStored?: (serverId: string) => void;
 }
 
 type Standing = Pick<ToolChangeRow, 'id' | 'state' | 'after_hash' | 'risk' | 'definition_before'>;
 
 const warningsKept = 50_000;
 
-export async function createChangeReview({ db, registry, policy }: ChangeReviewDependencies): Promise<ChangeReview> {
+export async function createChangeReview(deps: ChangeReviewDependencies): Promise<ChangeReview> {
+  const { db, registry, policy } = deps;
   const standing = new Map<string, Map<string, Standing>>();
   const scanned = new Map<string, readonly Warning[]>();
   for (const change of await findStandingChanges(db)) remember(change);
@@ -45,6 +50,11 @@ export async function createChangeReview({ db, registry, policy }: ChangeReviewD
   function remember(change: ToolChangeRow): void {
     const own = standing.get(change.server_id) ?? new Map();
     standing.set(change.server_id, own.set(change.tool, change));
+  }
+
+  async function reload(serverId: string): Promise<void> {
+    const changes = await findStandingChanges(db, serverId);
+    standing.set(serverId, new Map(changes.map((change) => [change.tool, change])));
   }
 
   async function withdraw(serverId: string, tool: string, change: Standing): Promise<void> {
@@ -58,7 +68,7 @@ export async function createChangeReview({ db, registry, policy }: ChangeReviewD
     offered: readonly DiscoveredTool[],
   ): Promise<DiscoveredTool[]> {
     // Another replica's admin may have decided meanwhile.
-    standing.set(server.id, new Map((await findStandingChanges(db, server.id)).map((change) => [change.tool, change])));
+    await reload(server.id);
     const known = new Map(stored.map((row) => [row.original_name, row]));
     const settled: DiscoveredTool[] = [];
     for (const tool of offered) {
@@ -157,9 +167,12 @@ export async function createChangeReview({ db, registry, policy }: ChangeReviewD
     async decide(change, decision, by) {
       const from = decision === 'approved' ? (['pending', 'rejected'] as const) : (['pending'] as const);
       const decided = await updateToolChange(db, change.id, from, decision, by);
-      if (decided !== undefined) remember(decided);
+      if (decided === undefined) return undefined;
+      remember(decided);
+      deps.onStored?.(decided.server_id);
       return decided;
     },
+    reload,
     forget: (serverId) => void standing.delete(serverId),
     get pending() {
       if (policy === 'allow') return 0;

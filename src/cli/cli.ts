@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 import { type AddCommand, withGlobalFlags } from './command.ts';
 import { addAdd } from './commands/add.ts';
+import { addAudit } from './commands/audit.ts';
 import { addCall } from './commands/call.ts';
 import { addConnect } from './commands/connect.ts';
 import { addConnectClient } from './commands/connect-client.ts';
@@ -11,7 +12,11 @@ import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
 import { addOpen } from './commands/open.ts';
+import { addProfile } from './commands/profile.ts';
+import { addQuery } from './commands/query.ts';
+import { addSearch } from './commands/search.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
+import { addSkills } from './commands/skills.ts';
 import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
 import { addVersion } from './commands/version.ts';
@@ -26,10 +31,15 @@ const commands: readonly AddCommand[] = [
   addAdd,
   addImport,
   addList,
+  addSearch,
+  addQuery,
   addCall,
   addConnect,
   addConnectClient,
+  addSkills,
+  addProfile,
   addToken,
+  addAudit,
   addDoctor,
   addVersion,
 ];

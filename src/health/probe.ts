@@ -19,7 +19,6 @@ export async function probeUrl(url: string): Promise<ProbeOutcome> {
 
 export async function probeSession(session: Session, timeoutMs = probeTimeoutMs): Promise<ProbeOutcome> {
   const started = performance.now();
-  const startedAt = Date.now();
   const ask = (method: string) => session.request(method, {}, { signal: AbortSignal.timeout(timeoutMs) });
   try {
     await ask(session.era === 'modern' ? 'server/discover' : 'ping').catch((error: unknown) => {
@@ -30,7 +29,7 @@ export async function probeSession(session: Session, timeoutMs = probeTimeoutMs)
     return { kind: 'answered', ms: performance.now() - started };
   } catch (error) {
     // Busy is not dead: a server that reports progress on its calls may leave us waiting.
-    if (isTimeout(error) && session.heardAt > startedAt) return { kind: 'answered', ms: performance.now() - started };
+    if (isTimeout(error) && session.heardAt > started) return { kind: 'answered', ms: performance.now() - started };
     return { kind: 'failed', reason: reasonOf(error, timeoutMs) };
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CatalogTool } from '../catalog/catalog.ts';
 import type { ChangeReview } from '../catalog/change-review.ts';
 import { statuses } from '../registry/lifecycle.ts';
-import type { Server } from '../registry/registry.ts';
+import { overallStatus, type Server } from '../registry/registry.ts';
 import { transportTypes } from '../registry/server.ts';
 import type { Link } from '../upstream/link.ts';
 
@@ -48,6 +48,7 @@ export const serverView = z.object({
   health_check_url: z.string().nullable(),
   tool_count: z.int(),
   error_message: z.string().nullable(),
+  login: z.enum(['required', 'expired']).nullable().describe('the server waits for a login (OAuth)'),
   last_health_check: time.nullable(),
   registered_at: time,
   connected_at: time.nullable(),
@@ -70,6 +71,9 @@ export const detailView = serverView.extend({
   queued_calls: z.int(),
   client_sessions: z.int(),
   updated_at: time,
+  replicas: z
+    .array(z.object({ id: z.string(), status: z.enum(statuses), error: z.string().nullable() }))
+    .describe('what each living replica says; status and error_message above are the best of them'),
 });
 
 export function toToolView(tool: CatalogTool, changes: ChangeReview): z.infer<typeof toolView> {
@@ -95,25 +99,38 @@ export function toToolView(tool: CatalogTool, changes: ChangeReview): z.infer<ty
 }
 
 export function toServerView(server: Server): z.infer<typeof serverView> {
+  const { status, error } = overallStatus(server);
   return {
     id: server.id,
     name: server.name,
     description: server.description,
     transport_type: server.transport_type,
-    status: server.lifecycle.status,
+    status,
     health_check_url: server.health_check_url,
     tool_count: server.tool_count,
-    error_message: server.error_message,
+    error_message: error,
+    login: server.login,
     last_health_check: server.last_health_check,
     registered_at: server.registered_at,
     connected_at: server.connected_at,
   };
 }
 
-export function toDetailView(server: Server, config: unknown, link: Link | undefined): z.infer<typeof detailView> {
+export interface DetailSource {
+  maskedConfig: unknown;
+  link: Link | undefined;
+  /** Of this process. */
+  replicaId: string;
+}
+
+export function toDetailView(
+  server: Server,
+  { maskedConfig, link, replicaId }: DetailSource,
+): z.infer<typeof detailView> {
+  const own = { id: replicaId, status: server.lifecycle.status, error: server.error_message };
   return {
     ...toServerView(server),
-    connection_config: config as Record<string, unknown>,
+    connection_config: maskedConfig as Record<string, unknown>,
     options: server.options,
     auto_connect: server.auto_connect,
     origin: server.origin,
@@ -128,5 +145,6 @@ export function toDetailView(server: Server, config: unknown, link: Link | undef
     queued_calls: link?.gate.queued ?? 0,
     client_sessions: link?.ownedSessions ?? 0,
     updated_at: server.updated_at,
+    replicas: [own, ...server.elsewhere].sort((a, b) => (a.id < b.id ? -1 : 1)),
   };
 }

@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RpcError } from '../errors.ts';
+import { AppError, RpcError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Caller, RelayExchange } from '../routing/call.ts';
@@ -60,7 +60,37 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   /** By owner key: in use while undefined, else the timer that ends the session. */
   const leases = new Map<string, NodeJS.Timeout | undefined>();
 
-  async function run(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
+  async function run(call: Call, server: Server, method: string, given: JsonObject, send: Send): Promise<JsonObject> {
+    const params = withoutLoginState(call, method, given);
+    try {
+      return await pass(call, server, method, params, send);
+    } catch (error) {
+      const login = loginOf(error, server, call);
+      if (login === undefined) throw error;
+      if (call.peer.era === 'legacy') {
+        const elicitations = [{ ...login, elicitationId: randomUUID() }];
+        throw new OwnError(rpcCodes.urlElicitationRequired, login.message, { data: { elicitations } });
+      }
+      return {
+        resultType: 'input_required',
+        inputRequests: { login: { method: 'elicitation/create', params: login } },
+        requestState: sealState({ id: 'login', digest: digestOf(method, params), principal: call.peer.principal.id }),
+      };
+    }
+  }
+
+  /** The client comes back from a login that we asked for: the server never heard of it and gets the plain request. */
+  function withoutLoginState(call: Call, method: string, params: JsonObject): JsonObject {
+    const state = params.requestState === undefined ? undefined : openState(params.requestState);
+    if (state?.id !== 'login') return params;
+    const { requestState: _state, inputResponses: _answers, ...plain } = params;
+    if (state.principal !== call.peer.principal.id || state.digest !== digestOf(method, plain)) {
+      throw new OwnError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
+    }
+    return plain;
+  }
+
+  async function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
     const { peer } = call;
     if (peer.era === 'legacy') return await askWithin(call, server, params, send);
     // Between equals the question, its state and the retry pass through untouched.
@@ -305,6 +335,16 @@ export const capabilityOf: Record<string, string> = {
   'roots/list': 'roots',
 };
 
+/** The login that an error asks for, as a question that this client can put to its person; undefined where it can't. */
+function loginOf(error: unknown, server: Server, { peer }: Call) {
+  if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED') return undefined;
+  const url = error.context?.login_url;
+  const { elicitation } = peer.client.capabilities;
+  const opensUrls = peer.protocolVersion >= '2025-11-25' && isObject(elicitation) && elicitation.url !== undefined;
+  if (typeof url !== 'string' || !opensUrls) return undefined;
+  return { mode: 'url', message: `Log in to ${server.name} to use it`, url };
+}
+
 function missingCapability(capability: string): OwnError {
   return new OwnError(rpcCodes.missingClientCapability, `The server needs the client capability ${capability}`, {
     status: 400,
@@ -316,10 +356,11 @@ function canAnswer(capabilities: JsonObject): boolean {
   return Object.values(capabilityOf).some((capability) => capabilities[capability] !== undefined);
 }
 
-export function callerOf({ peer }: Call): Caller {
+export function callerOf({ peer, headers }: Call): Caller {
   return {
     principal: peer.principal,
     address: peer.address,
+    headers,
     client: peer.client,
     owner: canAnswer(peer.client.capabilities) ? peer.owner : undefined,
   };

@@ -41,6 +41,8 @@ export interface LegacyDependencies {
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
   findServer: (id: string) => Server | undefined;
+  /** A session's id says which replica has it. */
+  createSessionId?: () => string;
 }
 
 export interface LegacyEndpoint {
@@ -88,7 +90,7 @@ const retryMs = 1_000;
 const standalone = 0;
 
 export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
-  const { config, methods, router, owners, events, ourInfo } = deps;
+  const { config, methods, router, owners, events, ourInfo, createSessionId = randomUUID } = deps;
   const sessions = new Map<string, ManagedSession>();
   const sweep = setInterval(closeIdle, Math.min(config.sessionIdleMs / 2, 30_000)).unref();
 
@@ -102,7 +104,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   ];
 
   function closeIdle(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const session of sessions.values()) if (session.isIdle(now, config.sessionIdleMs)) void session.close();
   }
 
@@ -116,7 +118,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           ? [...sessions.values()]
           : undefined;
     if (crowded === undefined) return;
-    const oldest = crowded.filter((session) => session.isIdle(Date.now(), 0)).sort((a, b) => a.usedAt - b.usedAt)[0];
+    const oldest = crowded
+      .filter((session) => session.isIdle(performance.now(), 0))
+      .sort((a, b) => a.usedAt - b.usedAt)[0];
     if (oldest === undefined)
       throw new AppError('RATE_LIMITED', 'Too many MCP sessions are open', { retryAfterSeconds: 5 });
     void oldest.close();
@@ -138,7 +142,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   }
 
   function createSession(params: JsonObject, { principal, address, scope, kind }: Opener): ManagedSession {
-    const id = randomUUID();
+    const id = createSessionId();
     const ownerKey = `session:${id}`;
     const running = new Map<RequestId, AbortController>();
     const questions = new Map<RequestId, { resolve: (answer: JsonObject) => void; reject: (error: Error) => void }>();
@@ -150,7 +154,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     let streams = standalone;
     let eventNumber = 0;
     let nextQuestion = 1;
-    let usedAt = Date.now();
+    // Not the time of day: a clock that jumps must not end every session.
+    let usedAt = performance.now();
 
     let peer = introduce(params);
 
@@ -189,6 +194,14 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       const response = openStreams.get(stream);
       if (response !== undefined && !response.destroyed)
         response.write(toEvent(message, kind === 'sse' ? undefined : number));
+    }
+
+    /** A stream that was resumed has a new response while the old one may still be closing. */
+    function attachStream(stream: number, response: ServerResponse): void {
+      openStreams.set(stream, response);
+      response.on('close', () => {
+        if (openStreams.get(stream) === response) openStreams.delete(stream);
+      });
     }
 
     function record(stream: number, message: RpcMessage): string {
@@ -240,7 +253,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         return toFailure(requestId, error, 'legacy');
       } finally {
         running.delete(requestId);
-        usedAt = Date.now();
+        usedAt = performance.now();
       }
     }
 
@@ -332,7 +345,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         running.size === 0 && !(kind === 'sse' && openStreams.size > 0) && now - usedAt >= idleMs,
 
       post(messages, response, accept) {
-        usedAt = Date.now();
+        usedAt = performance.now();
         const requests = messages.filter(isRequest);
         for (const message of messages) if (!isRequest(message)) take(message);
         if (requests.length === 0) return void response.writeHead(202).end();
@@ -348,19 +361,19 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           record: (message) => record(stream, message),
           primer: peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
           onStream: () => {
-            openStreams.set(stream, response);
-            response.on('close', () => openStreams.delete(stream));
+            attachStream(stream, response);
           },
         });
         // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
+        const isCut = () => reply.streaming && (response.destroyed || openStreams.get(stream) !== response);
         const outlet: Outlet = (message) => {
-          if (response.destroyed && reply.streaming) send(stream, message);
+          if (isCut()) send(stream, message);
           else reply.push(message);
         };
         void Promise.all(requests.map((request) => answer(request, outlet))).then((answers) => {
           const [only] = answers;
           unfinished.delete(stream);
-          if (response.destroyed && reply.streaming) {
+          if (isCut()) {
             for (const message of answers) send(stream, message);
             openStreams.get(stream)?.end();
           } else if (accept.batch || only === undefined) {
@@ -372,7 +385,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       },
 
       listen(response, lastEventId) {
-        usedAt = Date.now();
+        usedAt = performance.now();
         const [from = '', after = ''] = lastEventId?.split('-') ?? [];
         const stream = lastEventId === undefined ? standalone : Number(from);
         if (lastEventId === undefined && openStreams.has(standalone)) return false;
@@ -380,10 +393,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         response.writeHead(200, { ...streamHeaders, 'mcp-session-id': id });
         response.flushHeaders();
         keepAlive(response);
-        openStreams.set(stream, response);
-        response.on('close', () => {
-          if (openStreams.get(stream) === response) openStreams.delete(stream);
-        });
+        attachStream(stream, response);
         if (lastEventId === undefined) return true;
         for (const event of recorded) {
           if (event.stream !== stream || event.number <= Number(after)) continue;
@@ -402,7 +412,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       },
 
       receive(message) {
-        usedAt = Date.now();
+        usedAt = performance.now();
         if (!isRequest(message)) return take(message);
         void answer(message, standaloneOutlet).then(standaloneOutlet);
       },

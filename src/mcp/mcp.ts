@@ -8,11 +8,11 @@ import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
-import type { Authenticator } from '../security/auth.ts';
+import type { Gatekeeper } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 import { version } from '../version.ts';
 import { createBridge } from './bridge.ts';
-import { createEndpoint } from './endpoint.ts';
+import { createEndpoint, type Elsewhere } from './endpoint.ts';
 import { createGatewayTools, type GatewayToolDependencies } from './gateway-tools.ts';
 import { createLegacyEndpoint } from './legacy.ts';
 import { createMethods } from './methods.ts';
@@ -24,11 +24,13 @@ export interface McpDependencies extends GatewayToolDependencies {
   log: Logger;
   events: Events;
   vault: Vault;
-  authenticator: Authenticator;
+  gatekeeper: Gatekeeper;
   registry: Registry;
   catalog: Catalog;
   profiles: Profiles;
   router: Router;
+  createSessionId?: () => string;
+  elsewhere?: Elsewhere;
 }
 
 export interface Mcp {
@@ -62,7 +64,7 @@ export function createMcp(deps: McpDependencies): Mcp {
   });
   const shared = { methods, router, owners, events, ourInfo, onFailure, findServer: (id: string) => registry.find(id) };
   const modern = createModernEndpoint(shared);
-  const legacy = createLegacyEndpoint({ ...shared, config });
+  const legacy = createLegacyEndpoint({ ...shared, config, createSessionId: deps.createSessionId });
   const handle = createEndpoint({ ...deps, modern, legacy, onFailure, findProfile: (name) => profiles.find(name) });
 
   return {

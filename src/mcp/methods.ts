@@ -1,10 +1,10 @@
 /** Every method of the endpoint, once for both eras: what lists hold, where requests go. */
 import type { Catalog, CatalogItem } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/discover.ts';
+import { markedParameters } from '../catalog/parameter-headers.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
-import { markedParameters } from '../routing/parameter-headers.ts';
 import { requireRole } from '../security/policy.ts';
 import { type Bridge, callerOf, type Send } from './bridge.ts';
 import { dressTool, OwnError } from './dress.ts';

@@ -20,6 +20,8 @@ export interface Asker {
   collect?(input: unknown, asking: Asking): Promise<ContextOutput>;
   readonly rules: readonly ServerRule[];
   setRules(rules: readonly ServerRule[]): Promise<void>;
+  /** Rules that are stored already. */
+  takeRules(rules: readonly ServerRule[]): void;
 }
 
 export interface Asking {
@@ -92,6 +94,9 @@ export function createAsker(deps: AskerDependencies): Asker {
       await deps.saveRules(next);
       rules = next;
     },
+    takeRules(stored) {
+      rules = stored;
+    },
   };
 }
 
@@ -101,7 +106,7 @@ function toQueryServer(server: Server, { snapshot }: Catalog): QueryServer {
   return {
     name: server.name,
     ...(usable ? {} : { unavailable: `not connected: ${status}` }),
-    queryTools: server.options.query_tools?.map((override) => ({ ...override, arguments: override.arguments ?? {} })),
+    queryTools: server.options.query_tools,
     tools: (snapshot.toolsByServer.get(server.id) ?? []).map(({ row }) => ({
       name: row.original_name,
       title: row.title ?? undefined,

@@ -30,9 +30,22 @@ export interface Authenticator {
   createToken(token: NewToken, createdBy: string): Promise<{ token: string; row: Token }>;
   listTokens(): Token[];
   revokeToken(id: string): Promise<boolean>;
+  /** The principal as it is now; undefined where its token was revoked or has expired. */
+  findPrincipal(id: string): Principal | undefined;
   /** Reads the tokens again, after another replica changed them. */
   reload(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What stands at the door of every face: it knows our tokens, and perhaps an identity provider's. */
+export interface Gatekeeper {
+  authenticate(request: {
+    authorization?: string;
+    loopbackListener: boolean;
+    path: string;
+  }): Principal | Promise<Principal>;
+  /** The WWW-Authenticate header of a refusal. */
+  challenge(refusal: { path: string; error: unknown; presented: boolean }): string;
 }
 
 export interface AuthenticatorOptions {
@@ -41,6 +54,8 @@ export interface AuthenticatorOptions {
   /** What a request without a token may do, on loopback listeners only. */
   anonymous?: 'caller' | 'viewer';
   flushEveryMs?: number;
+  /** Told when a token was created or revoked. */
+  onStored?: () => void;
   /** Told when noting the last use failed; it is tried again. */
   onError?: (error: unknown) => void;
 }
@@ -109,6 +124,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       });
       const entry = toEntry(saved);
       entries.set(id, entry);
+      options.onStored?.();
       return { token, row: { ...entry.row } };
     },
 
@@ -118,7 +134,15 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       const existed = await deleteToken(db, id);
       entries.delete(id);
       used.delete(id);
+      options.onStored?.();
       return existed;
+    },
+
+    findPrincipal(id) {
+      if (id === adminPrincipal.id) return adminPrincipal;
+      if (id === 'anonymous') return anonymous === undefined ? undefined : anonymousPrincipal(anonymous);
+      const entry = entries.get(id);
+      return entry !== undefined && Date.now() < entry.expiresAtMs ? entry.principal : undefined;
     },
 
     async reload() {

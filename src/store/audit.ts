@@ -122,6 +122,11 @@ export function findAuditAfter({ kysely }: Database, id: number, limit: number):
   return kysely.selectFrom('audit').selectAll().where('id', '>', id).orderBy('id').limit(limit).execute();
 }
 
+export async function findAuditHash({ kysely }: Database, seq: number): Promise<string | null | undefined> {
+  const row = await kysely.selectFrom('audit').select('hash').where('seq', '=', seq).executeTakeFirst();
+  return row?.hash;
+}
+
 export interface AuditFilter {
   event?: string;
   actor?: string;

@@ -67,7 +67,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   const progressOf = new Map<number, { exchange: Exchange; token: unknown }>();
   let reopening: Promise<void> | undefined;
   let nextId = 2;
-  let heardAt = Date.now();
+  let heardAt = performance.now();
 
   if (identity.era === 'legacy') void listen();
 
@@ -172,7 +172,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
   function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => JsonObject) | undefined {
     let outcome: (() => JsonObject) | undefined;
-    heardAt = Date.now();
+    heardAt = performance.now();
     for (const message of messages) {
       if (isResponse(message)) {
         if (message.id === id || 'error' in message) outcome = () => resultOf(message);
@@ -263,14 +263,25 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   function hear(message: RpcMessage): void {
-    heardAt = Date.now();
+    heardAt = performance.now();
     if (isResponse(message)) return;
     if (isRequest(message)) {
       const candidates = [...inFlight];
       void answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
-    } else if (message.method !== 'notifications/progress' || !tellProgress(message.params ?? {})) {
+    } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
+      // told
+    } else if (message.method === 'notifications/message') {
+      tellOnly(message.method, message.params ?? {});
+    } else {
       events.onNotification(message.method, message.params ?? {});
     }
+  }
+
+  /** A log message outside a request's stream does not say which call it is about, unless there is just one. */
+  function tellOnly(method: string, params: JsonObject): void {
+    const [only, ...others] = [...inFlight].filter(({ onNotification }) => onNotification !== undefined);
+    if (only?.onNotification === undefined || others.length > 0) events.onNotification(method, params);
+    else only.onNotification(method, params);
   }
 
   async function reopen(expired: string): Promise<void> {

@@ -2,7 +2,8 @@
 import { encodeHeader, isObject, type JsonObject } from '../json-rpc.ts';
 
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const primitive = new Set(['string', 'number', 'integer', 'boolean']);
+/** Not `number`: two programs rarely write the same fraction alike. */
+const markable = new Set(['string', 'integer', 'boolean']);
 
 export interface MarkedParameter {
   header: string;
@@ -23,7 +24,7 @@ function visit(schema: JsonObject, path: string[], found: MarkedParameter[]): bo
     if (!isObject(property)) return true;
     const mark = property['x-mcp-header'];
     if (mark !== undefined) {
-      if (typeof mark !== 'string' || !tokenPattern.test(mark) || !primitive.has(String(property.type))) return false;
+      if (typeof mark !== 'string' || !tokenPattern.test(mark) || !markable.has(String(property.type))) return false;
       found.push({ header: mark, path: [...path, name] });
     }
     return visit(property, [...path, name], found);
