@@ -1,5 +1,5 @@
 /** Pictures of every page, light and dark, desktop and phone, from the real product with real servers: docs/images/. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,10 +8,18 @@ import { createVisitor, launchBrowser, signIn } from '../test/browser/browser.ts
 import { type AggregatorProcess, startAggregator } from '../test/support/aggregator-process.ts';
 
 const folder = fileURLToPath(new URL(process.argv[2] ?? '../docs/images/', import.meta.url));
-const packaged = (name: string) =>
-  fileURLToPath(new URL(`../node_modules/@modelcontextprotocol/${name}/dist/index.js`, import.meta.url));
-
-const home = mkdtempSync(join(tmpdir(), 'screenshots-'));
+const home = join(tmpdir(), 'ada');
+rmSync(home, { recursive: true, force: true });
+mkdirSync(home);
+const programs = join(home, 'bin');
+mkdirSync(programs);
+/** Servers under the names that people know, so that pictures show no path of this machine. */
+for (const name of ['server-filesystem', 'server-memory', 'server-everything']) {
+  const script = fileURLToPath(new URL(`../node_modules/@modelcontextprotocol/${name}/dist/index.js`, import.meta.url));
+  writeFileSync(join(programs, `mcp-${name}`), `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`, {
+    mode: 0o755,
+  });
+}
 const notes = join(home, 'notes');
 mkdirSync(notes);
 writeFileSync(join(notes, 'release.md'), '# Release 2.4\n\n- faster search\n- one login for all servers\n');
@@ -46,7 +54,16 @@ const pages: Shot[] = [
     async ready(page) {
       await page.getByText('echo').first().waitFor();
       await page.getByLabel('What do you want to do?').fill('read a file');
-      await page.getByText('read_text_file').first().waitFor();
+      await page.getByRole('meter').first().waitFor();
+    },
+  },
+  {
+    name: 'skills',
+    hash: '#/tools',
+    async ready(page) {
+      await page.reload();
+      await page.getByText('echo').first().waitFor();
+      await page.getByRole('button', { name: 'Skill map' }).click();
     },
   },
   {
@@ -59,14 +76,25 @@ const pages: Shot[] = [
       await page.getByRole('heading', { name: /Answer/ }).waitFor();
     },
   },
-  { name: 'query', hash: '#/query', ready: heading('Query') },
+  {
+    name: 'query',
+    hash: '#/query',
+    async ready(page) {
+      await page.getByLabel('Question').fill('release');
+      await page.getByRole('button', { name: 'Ask' }).click();
+      await page.getByRole('heading', { name: /result/ }).waitFor();
+    },
+  },
   { name: 'traffic', hash: '#/traffic', ready: (page) => page.getByText('list_directory').first().waitFor() },
   { name: 'health', hash: '#/health', ready: heading('The last hours') },
   { name: 'access', hash: '#/access', ready: (page) => page.getByText('Cursor of Ada').first().waitFor() },
   { name: 'connect', hash: '#/connect', ready: heading('In one command') },
 ];
 
-const aggregator = await startAggregator({ dataDir: home });
+const aggregator = await startAggregator({
+  dataDir: join(home, '.mcp-aggregator'),
+  env: { HOME: home, PATH: `${programs}:${process.env.PATH}`, MCP_AGGREGATOR_PORT: '8081' },
+});
 const browser = await launchBrowser();
 try {
   await prepare(aggregator);
@@ -96,16 +124,16 @@ async function send(method: string, path: string, body?: unknown): Promise<unkno
 }
 
 async function prepare(running: AggregatorProcess): Promise<void> {
-  const stdio = (name: string, description: string, ...args: string[]) =>
+  const stdio = (name: string, description: string, command: string, ...args: string[]) =>
     send('POST', '/api/v1/aggregator/servers', {
       name,
       description,
       transport_type: 'STDIO',
-      connection_config: { command: process.execPath, args },
+      connection_config: { command, args },
     });
-  await stdio('filesystem', 'Files of the team', packaged('server-filesystem'), notes);
-  await stdio('memory', 'What assistants should remember', packaged('server-memory'));
-  await stdio('everything', 'One of everything that MCP has', packaged('server-everything'));
+  await stdio('filesystem', 'Files of the team', 'mcp-server-filesystem', notes);
+  await stdio('memory', 'What assistants should remember', 'mcp-server-memory');
+  await stdio('everything', 'One of everything that MCP has', 'mcp-server-everything');
   await send('POST', '/api/v1/aggregator/servers', {
     name: 'tickets',
     description: 'The ticket system',
@@ -127,6 +155,13 @@ async function prepare(running: AggregatorProcess): Promise<void> {
   await send('POST', '/api/v1/tokens', { name: 'Cursor of Ada', role: 'caller', profile: 'writing' });
   await send('POST', '/api/v1/tokens', { name: 'Status board', role: 'viewer' });
   const call = (name: string, args: unknown) => send('POST', '/api/v1/tools/call', { name, arguments: args });
+  await call('memory.create_entities', {
+    entities: [
+      { name: 'Release 2.4', entityType: 'release', observations: ['Faster search', 'One login for all servers'] },
+      { name: 'Release 2.3', entityType: 'release', observations: ['Profiles for teams'] },
+      { name: 'Ada', entityType: 'person', observations: ['Leads the release of version 2.4'] },
+    ],
+  });
   for (let round = 0; round < 12; round += 1) {
     await call('everything.echo', { message: `round ${round}` });
     await call('filesystem.list_directory', { path: notes });

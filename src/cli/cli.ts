@@ -7,6 +7,7 @@ import { addAdd } from './commands/add.ts';
 import { addAudit } from './commands/audit.ts';
 import { addCall } from './commands/call.ts';
 import { addConnect } from './commands/connect.ts';
+import { addConnectClient } from './commands/connect-client.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
@@ -34,6 +35,7 @@ const commands: readonly AddCommand[] = [
   addQuery,
   addCall,
   addConnect,
+  addConnectClient,
   addSkills,
   addProfile,
   addToken,

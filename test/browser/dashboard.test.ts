@@ -171,7 +171,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     await page.getByRole('button', { name: 'Use the form' }).click();
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await page.getByText('Raw answer').click();
-    const answer = JSON.parse(await page.locator('.result pre').last().innerText());
+    const answer = JSON.parse((await page.locator('.result pre').last().textContent()) ?? '');
     assert.deepEqual(JSON.parse(answer.content[0].text), sent);
   });
 

@@ -22,7 +22,7 @@ const clients: ClientGuide[] = [
     entry: (url) =>
       json({
         mcpServers: {
-          aggregator: {
+          gateway: {
             command: 'mcp-aggregator',
             args: ['stdio', '--url', new URL(url).origin],
             env: { MCP_AGGREGATOR_TOKEN: '<token>' },
@@ -34,37 +34,37 @@ const clients: ClientGuide[] = [
     id: 'claude-code',
     name: 'Claude Code',
     file: '~/.claude.json',
-    entry: (url) => json({ mcpServers: { aggregator: { type: 'http', url, headers } } }),
+    entry: (url) => json({ mcpServers: { gateway: { type: 'http', url, headers } } }),
   },
   {
     id: 'cursor',
     name: 'Cursor',
     file: '~/.cursor/mcp.json',
-    entry: (url) => json({ mcpServers: { aggregator: { url, headers } } }),
+    entry: (url) => json({ mcpServers: { gateway: { url, headers } } }),
   },
   {
     id: 'vscode',
     name: 'VS Code',
     file: 'mcp.json of the user',
-    entry: (url) => json({ servers: { aggregator: { type: 'http', url, headers } } }),
+    entry: (url) => json({ servers: { gateway: { type: 'http', url, headers } } }),
   },
   {
     id: 'codex',
     name: 'Codex',
     file: '~/.codex/config.toml',
-    entry: (url) => `[mcp_servers.aggregator]\nurl = "${url}"\nhttp_headers = { "Authorization" = "Bearer <token>" }`,
+    entry: (url) => `[mcp_servers.gateway]\nurl = "${url}"\nhttp_headers = { "Authorization" = "Bearer <token>" }`,
   },
   {
     id: 'windsurf',
     name: 'Windsurf',
     file: '~/.codeium/windsurf/mcp_config.json',
-    entry: (url) => json({ mcpServers: { aggregator: { serverUrl: url, headers } } }),
+    entry: (url) => json({ mcpServers: { gateway: { serverUrl: url, headers } } }),
   },
   {
     id: 'zed',
     name: 'Zed',
     file: '~/.config/zed/settings.json',
-    entry: (url) => json({ context_servers: { aggregator: { url, headers } } }),
+    entry: (url) => json({ context_servers: { gateway: { url, headers } } }),
   },
 ];
 
