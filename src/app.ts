@@ -24,7 +24,7 @@ import { createMcp } from './mcp/mcp.ts';
 import { createMetrics } from './metrics.ts';
 import { createOauth } from './oauth/oauth.ts';
 import { createConfigFile } from './registry/config-file.ts';
-import { createRegistry } from './registry/registry.ts';
+import { createRegistry, type Server } from './registry/registry.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
@@ -212,7 +212,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
-      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: (server) => void pool.replace(server) }),
+      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: reconnect }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
       ...importRoutes({ registry, fleet, audit }),
       ...toolRoutes({ registry, catalog, router }),
@@ -231,6 +231,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     closers.push(() => configFile.close());
   }
   fleet.start();
+
+  async function reconnect(server: Server): Promise<void> {
+    const link = await pool.replace(server);
+    if (server.desired === 'connected') link.connect();
+  }
 
   function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
     const kinds = listsBehind[method];

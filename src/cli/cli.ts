@@ -9,6 +9,7 @@ import { addConnect } from './commands/connect.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
+import { addLogin } from './commands/login.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
 import { addToken } from './commands/token.ts';
 import { addVersion } from './commands/version.ts';
@@ -22,6 +23,7 @@ const commands: readonly AddCommand[] = [
   addList,
   addCall,
   addConnect,
+  addLogin,
   addToken,
   addDoctor,
   addVersion,
