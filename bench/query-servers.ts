@@ -43,19 +43,22 @@ const formats = {
 };
 
 export function makeServer(name: string, documents: readonly Document[], settings: Settings): SearchServer {
-  const indexed = documents.map((document) => ({ document, words: wordsOf(`${document.title} ${document.content}`) }));
-  const average = indexed.reduce((sum, { words }) => sum + words.length, 0) / indexed.length;
+  const indexed = documents.map((document) => ({
+    document,
+    counts: countsOf(wordsOf(`${document.title} ${document.content}`)),
+  }));
+  const average = indexed.reduce((sum, { counts }) => sum + counts.words, 0) / indexed.length;
   const search = (query: string): Document[] => {
     const terms = [...new Set(wordsOf(query))];
     const scores = new Map<Document, number>();
     for (const term of terms) {
-      const uses = indexed.map(({ words }) => words.filter((word) => word === term).length);
+      const uses = indexed.map(({ counts }) => counts.byWord.get(term) ?? 0);
       const having = uses.filter((count) => count > 0).length;
       const idf = Math.log(1 + (indexed.length - having + 0.5) / (having + 0.5));
-      indexed.forEach(({ document, words }, i) => {
+      indexed.forEach(({ document, counts }, i) => {
         const count = uses[i] ?? 0;
         if (count === 0) return;
-        const length = 1 - settings.lengthShare + (settings.lengthShare * words.length) / average;
+        const length = 1 - settings.lengthShare + (settings.lengthShare * counts.words) / average;
         const score = (idf * count * (settings.saturation + 1)) / (count + settings.saturation * length);
         scores.set(document, (scores.get(document) ?? 0) + score);
       });
@@ -114,4 +117,10 @@ function text(value: string): ToolAnswer {
 
 function wordsOf(value: string): string[] {
   return value.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+}
+
+function countsOf(words: string[]): { byWord: Map<string, number>; words: number } {
+  const byWord = new Map<string, number>();
+  for (const word of words) byWord.set(word, (byWord.get(word) ?? 0) + 1);
+  return { byWord, words: words.length };
 }

@@ -2,6 +2,7 @@
  * The aggregator query: speed of merging and ranking, memory of a query, tokens saved, and how good the merged ranking
  * of five servers is beside one server that holds everything. `node bench/query.ts`
  */
+import { readdirSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { dedupe, normalise } from '../src/query/dedupe.ts';
@@ -28,36 +29,59 @@ await quality();
 async function findEmbed(): Promise<QueryDeps['embed']> {
   const path = '../src/search/embed.ts';
   const module: unknown = await import(path).catch(() => undefined);
-  if (typeof module !== 'object' || module === null || !('createEmbedder' in module)) return undefined;
-  const { createEmbedder } = module;
-  if (typeof createEmbedder !== 'function') return undefined;
-  const embedder: { embed(texts: readonly string[]): Float32Array[] } = await createEmbedder();
-  return (texts) => embedder.embed(texts);
+  if (typeof module !== 'object' || module === null || !('loadStaticEmbedder' in module)) return undefined;
+  const { loadStaticEmbedder } = module;
+  if (typeof loadStaticEmbedder !== 'function') return undefined;
+  const embedder: { embedText(text: string): Float32Array } = loadStaticEmbedder();
+  return (texts) => texts.map((text) => embedder.embedText(text));
 }
 
 function speed(): void {
-  const rows = [100, 1000].map((count) => {
-    const items = longItems(count);
-    const query = queries[0]?.text ?? '';
-    const runs = Array.from({ length: count === 100 ? 60 : 9 }, () => {
+  const prose = proseTexts();
+  const cases: { text: string; items: Item[]; goal: number | string }[] = [
+    { text: 'prose', items: longItems(100, prose), goal: 20 },
+    { text: 'prose', items: longItems(1000, prose), goal: 1000 },
+    { text: 'the same sentences shuffled', items: longItems(100), goal: '–' },
+  ];
+  const rows = cases.map(({ text, items, goal }) => {
+    const query = 'how do I configure the retry of failed requests';
+    const isSmall = items.length === 100 && text === 'prose';
+    const runs = Array.from({ length: isSmall ? 60 : 6 }, () => {
       const cpu = process.cpuUsage();
       const started = performance.now();
       mergeAndRank(query, items);
       const spent = process.cpuUsage(cpu);
       return { wall: performance.now() - started, cpu: (spent.user + spent.system) / 1000 };
-    }).slice(count === 100 ? 20 : 2);
-    const { candidates } = mergeAndRank(query, items);
+    }).slice(isSmall ? 20 : 1);
     return {
-      'results of 5 KB': count,
-      distinct: candidates,
+      'results of 5 KB': items.length,
+      text,
+      distinct: mergeAndRank(query, items).candidates,
       'median ms': round(median(runs.map((run) => run.wall))),
       'fastest ms': round(Math.min(...runs.map((run) => run.wall))),
       'median cpu ms': round(median(runs.map((run) => run.cpu))),
-      'goal ms': count === 100 ? 20 : 1000,
+      'goal ms': goal,
     };
   });
-  console.log('Deduplicate and rank');
+  console.log('Deduplicate and rank, a quarter of the results near-duplicates');
   console.table(rows);
+}
+
+/** Real documentation to work on: the Markdown files of the installed packages, in pieces. Change logs are no prose. */
+function proseTexts(): string[] {
+  const root = new URL('../node_modules/', import.meta.url);
+  const paths = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => /\.md$/i.test(path) && !/change|history|release/i.test(path),
+  );
+  const texts = paths.toSorted().flatMap((path) => {
+    const text = readFileSync(new URL(path, root), 'utf8');
+    return Array.from({ length: Math.floor(text.length / 5120) }, (_, i) => text.slice(i * 5120, (i + 1) * 5120));
+  });
+  const next = random(11);
+  return texts
+    .map((text) => ({ text, key: next() }))
+    .toSorted((x, y) => x.key - y.key)
+    .map(({ text }) => text);
 }
 
 function mergeAndRank(query: string, items: Item[]): { candidates: number } {
@@ -71,19 +95,18 @@ function mergeAndRank(query: string, items: Item[]): { candidates: number } {
   return { candidates: candidates.length };
 }
 
-/** Five kilobytes each, put together from documents of the collection; every fourth repeats an earlier one with edits. */
-function longItems(count: number): Item[] {
+/** Five kilobytes each; every fourth repeats an earlier one with edits. Without texts, from the collection's sentences. */
+function longItems(count: number, originals: readonly string[] = []): Item[] {
   const next = random(count);
   const texts: string[] = [];
   for (let i = 0; i < count; i++) {
     const earlier = texts[Math.floor(next() * texts.length)];
     if (i % 4 === 3 && earlier !== undefined) {
       const at = Math.floor(next() * 4000);
-      texts.push(
-        `${earlier.slice(0, at)} an edit of a few words ${earlier.slice(at + Math.floor(next() * 600))}`.slice(0, 5120),
-      );
+      const rest = earlier.slice(at + Math.floor(next() * 600));
+      texts.push(`${earlier.slice(0, at)} an edit of a few words ${rest}`.slice(0, 5120));
     } else {
-      let text = '';
+      let text = originals[i % Math.max(1, originals.length)] ?? '';
       while (text.length < 5120) text += `${documents[Math.floor(next() * documents.length)]?.content}\n\n`;
       texts.push(text.slice(0, 5120));
     }
@@ -117,7 +140,7 @@ async function memory(): Promise<void> {
   ];
   const rows = [];
   for (const [name, deps] of cases) {
-    await runQuery(deps, { query: 'retry failed requests' }, live);
+    for (let i = 0; i < 3; i++) await runQuery(deps, { query: 'retry failed requests' }, live);
     collectGarbage();
     const before = process.memoryUsage();
     let peak = 0;
@@ -127,7 +150,7 @@ async function memory(): Promise<void> {
       peak = Math.max(peak, used(process.memoryUsage()) - used(before));
     };
     const output = await runQuery(
-      { ...deps, embed: (given) => (sample(), (deps.embed ?? noVectors)(given)) },
+      { ...deps, embed: sampled(sample, deps.embed ?? noVectors) },
       { query: 'retry failed requests' },
       live,
     );
@@ -140,8 +163,38 @@ async function memory(): Promise<void> {
       cut: output.metadata.truncated,
     });
   }
+  rows.push(...[100, 400].map((count) => comparing(count)));
   console.log('Memory of one query (live bytes after collection, sampled after merging)');
   console.table(rows);
+}
+
+/** What comparing holds when its last text comes up: the texts prepared, and their profiles. */
+function comparing(count: number): Record<string, unknown> {
+  const contents = longItems(count).map((item) => item.content);
+  const last = contents.at(-1) ?? '';
+  collectGarbage();
+  const before = used(process.memoryUsage());
+  let held = 0;
+  const get = (): string => {
+    collectGarbage();
+    held = used(process.memoryUsage()) - before;
+    return last;
+  };
+  Object.defineProperty(contents, count - 1, { get });
+  dedupe(contents);
+  return {
+    query: `comparing ${count} results of 5 KB`,
+    'MB held at most': round(held / 1024 / 1024),
+    'goal MB': 10,
+    items: count,
+  };
+}
+
+function sampled(sample: () => void, inner: NonNullable<QueryDeps['embed']>): QueryDeps['embed'] {
+  return (texts) => {
+    sample();
+    return inner(texts);
+  };
 }
 
 function used({ heapUsed, arrayBuffers }: NodeJS.MemoryUsage): number {

@@ -1,41 +1,54 @@
 /** Builds the rooms from the bottom up and closes them from the top down. The only file that sees all of them. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
-import { type Config, secretValues } from './config.ts';
+import { type Config, isLoopback, secretValues } from './config.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { judge } from './health/verdict.ts';
+import { createActivity } from './http/activity.ts';
 import { accessRoutes } from './http/routes/access.ts';
+import { activityRoutes } from './http/routes/activity.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { oauthRoutes } from './http/routes/oauth.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
+import { queryRoutes } from './http/routes/query.ts';
 import { searchRoutes } from './http/routes/search.ts';
 import { serverRoutes } from './http/routes/servers.ts';
+import { sessionRoutes } from './http/routes/session.ts';
 import { stateRoutes } from './http/routes/state.ts';
+import { toolChangeRoutes } from './http/routes/tool-changes.ts';
 import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
+import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
 import { createOauth } from './oauth/oauth.ts';
+import { createAsker } from './query/asker.ts';
+import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry, type Server } from './registry/registry.ts';
+import { createForwarder, toSessionId } from './replicas/forward.ts';
+import { createReplicas } from './replicas/replicas.ts';
+import { advertisedAddress, takePart } from './replicas/take-part.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
+import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
 import { createSkillBook } from './skills/skill-book.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
+import { findSetting, upsertSetting } from './store/settings.ts';
 import { createTracer, noTracer } from './tracing.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createPool } from './upstream/pool.ts';
@@ -45,6 +58,7 @@ import { version } from './version.ts';
 export interface App {
   readonly url: string;
   readonly dataDir: string;
+  readonly log: Logger;
   /** Where the admin token is, unless it came from the environment. */
   readonly adminTokenFile: string | undefined;
   close(): Promise<void>;
@@ -82,7 +96,15 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const { vault, auditKeys, adminToken, adminTokenFile } = loadSecrets(config);
   secrets.learn('admin', [adminToken, ...spellings(auditKeys.current)]);
   const onError = (error: unknown) => log.error({ err: error }, 'a record could not be stored yet');
-  const authenticator = await createAuthenticator({ db, adminToken, anonymous: config.anonymous, onError });
+  const replicas = await createReplicas({ db, databaseUrl: config.databaseUrl, redisUrl: config.redisUrl, log });
+  closers.push(() => replicas.close());
+  const authenticator = await createAuthenticator({
+    db,
+    adminToken,
+    anonymous: config.anonymous,
+    onStored: () => replicas.tell({ kind: 'tokens' }),
+    onError,
+  });
   closers.push(() => authenticator.close());
   const audit = createAudit(db, {
     keys: auditKeys,
@@ -93,7 +115,17 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   closers.push(() => audit.close());
 
   const events = createEvents();
-  const registry = await createRegistry({ db, vault, events, log, config, secrets });
+  const activity = createActivity(events);
+  closers.push(() => activity.close());
+  const registry = await createRegistry({
+    db,
+    vault,
+    events,
+    log,
+    config,
+    secrets,
+    onStored: (id) => replicas.tell({ kind: 'server', id }),
+  });
   closers.push(() => registry.settled());
 
   // Known once we listen; nobody asks for it before.
@@ -135,11 +167,31 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     log,
     config,
     onToolsChanged: (server, changes) => finder.follow(server, changes),
+    onToolsReloaded: (server, changes) => finder.followElsewhere(server, changes),
+    isOurs: replicas.leads,
+    askForDiscovery: (id, kinds) => replicas.tell({ kind: 'discover', id, kinds: kinds && [...kinds] }),
+    onStored: (id) => replicas.tell({ kind: 'tools', id }),
   });
   closers.push(() => catalog.close());
-  const skillBook = await createSkillBook(db);
-  const finder = createFinder({ db, catalog, skillBook, events, log, config });
+  const skillBook = await createSkillBook(db, () => replicas.tell({ kind: 'skills' }));
+  const finder = createFinder({
+    db,
+    catalog,
+    skillBook,
+    events,
+    log,
+    config,
+    onSearch: (ms) => metrics.onSearch(ms),
+    isOurs: replicas.leads,
+    onClassified(ids) {
+      for (const id of ids) replicas.tell({ kind: 'tools', id });
+    },
+  });
   closers.push(() => finder.close());
+  metrics.watchBacklog({
+    embedding: () => finder.backlog.embedding,
+    classification: () => finder.backlog.classification,
+  });
   const reconnector = createReconnector({ registry, pool, events });
   closers.push(() => reconnector.close());
   const monitor = createHealthMonitor({
@@ -147,9 +199,16 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     pool,
     log,
     intervalMs: config.healthIntervalMs,
+    // A child is everybody's own; any other server is one for all, and need not be asked by each of us.
+    isOurs: ({ id, transport_type }) => transport_type === 'STDIO' || replicas.leadsOrAlone(id),
     onChecked(server, outcome) {
       const ms = 'ms' in outcome ? outcome.ms : undefined;
-      metrics.onHealthCheck(server, { ms, failed: judge(outcome).health === 'failed' });
+      const failed = judge(outcome).health === 'failed';
+      metrics.onHealthCheck(server, { ms, failed });
+      const checked = registry.findByName(server);
+      if (checked === undefined) return;
+      activity.onCheck(checked.id, { failed });
+      if (checked.transport_type !== 'STDIO') replicas.tell({ kind: 'health', id: checked.id, outcome });
     },
   });
   closers.push(() => monitor.close());
@@ -179,7 +238,20 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
 
-  const profiles = await createProfiles(db);
+  const asker = createAsker({
+    config,
+    catalog,
+    router,
+    finder,
+    listServers: () => registry.list(),
+    rules: await loadRules(),
+    async saveRules(rules) {
+      await upsertSetting(db, rulesKey, rules);
+      replicas.tell({ kind: 'rules' });
+    },
+    onQuery: (ms) => metrics.onQuery(ms),
+  });
+  const profiles = await createProfiles(db, () => replicas.tell({ kind: 'profiles' }));
   const mcp = createMcp({
     config,
     log,
@@ -190,6 +262,9 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     catalog,
     profiles,
     router,
+    createSessionId: () => toSessionId(replicas.id, randomUUID()),
+    elsewhere: createForwarder(replicas),
+    more: queryTools(asker),
     async findTools(query, { limit, scope, signal }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
       const isVisible = ({ name }: { name: string }) => offered.has(name);
@@ -201,24 +276,35 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
   closers.push(() => mcp.close());
+  metrics.watchSessions(() => [
+    ['session', 'legacy', mcp.sessions.legacy],
+    ['listening', 'modern', mcp.sessions.listening],
+    ['parked', 'modern', mcp.sessions.parked],
+  ]);
 
+  const sessions = createPageSessions({ vault, authenticator });
   const http = createHttpServer({
     config,
     log,
     gatekeeper: oauth.gatekeeper,
     version,
     raw: mcp.handle,
+    sessions,
     secrets,
     metrics,
     tracer,
     routes: [
       ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: reconnect }),
-      ...serverRoutes({ db, registry, fleet, pool, catalog, audit }),
-      ...importRoutes({ registry, fleet, audit }),
+      ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
+      ...importRoutes({ registry, fleet, audit, environment: config.environment }),
+      ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
+      ...queryRoutes({ asker, audit }),
       ...searchRoutes({ catalog, finder, skillBook, audit }),
       ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
       ...accessRoutes({ authenticator, audit }),
+      ...sessionRoutes({ sessions, authenticator, loopbackListener: isLoopback(config.host) }),
+      ...activityRoutes({ activity, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
     ],
@@ -226,8 +312,30 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const { host, port } = await http.listen();
   listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
+  const stopPart = await takePart({
+    replicas,
+    address: config.advertiseUrl ?? advertisedAddress(host, port),
+    registry,
+    fleet,
+    catalog,
+    finder,
+    monitor,
+    authenticator,
+    profiles,
+    skillBook,
+    events,
+    reloadRules: async () => asker.takeRules(await loadRules()),
+  });
+  closers.push(stopPart);
   if (config.config !== undefined) {
-    const configFile = await createConfigFile({ path: config.config, registry, fleet, log });
+    const configFile = await createConfigFile({
+      path: config.config,
+      registry,
+      fleet,
+      audit,
+      log,
+      setServerRules: (rules) => asker.setRules(serverRulesSchema.parse(rules)),
+    });
     closers.push(() => configFile.close());
   }
   fleet.start();
@@ -245,10 +353,15 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     }
   }
 
+  async function loadRules() {
+    return serverRulesSchema.parse((await findSetting(db, rulesKey)) ?? []);
+  }
+
   let closing: Promise<void> | undefined;
   return {
     url: listening,
     dataDir: config.dataDir,
+    log,
     adminTokenFile,
     close() {
       closing ??= closeAll(closers);
@@ -259,6 +372,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
 
 /** Below this chance, search_tools would rather say that nothing fits. */
 const nothingFitsBelow = 0.3;
+
+const rulesKey = 'serverRules';
 
 const listsBehind: Record<string, string[]> = {
   'notifications/tools/list_changed': ['tool'],

@@ -13,6 +13,7 @@ const table = {
   SERVER_STATE_CONFLICT: { status: 409, rpc: -32602 },
   TOOL_NOT_FOUND: { status: 404, rpc: -32602 },
   TOOL_AMBIGUOUS: { status: 400, rpc: -32602 },
+  TOOL_CHANGE_PENDING: { status: 409, rpc: -32603 },
   TOOL_LIMIT_REACHED: { status: 409, rpc: -32602 },
   PROMPT_NOT_FOUND: { status: 404, rpc: -32602 },
   RESOURCE_NOT_FOUND: { status: 404, rpc: -32602 },

@@ -1,27 +1,27 @@
 /** config → createApp → run until a signal → close. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createApp } from './app.ts';
+import { type App, createApp } from './app.ts';
 import { loadConfig } from './config.ts';
-import { createLog } from './log.ts';
-import { createSecrets } from './security/secrets.ts';
 
 export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
   const config = loadConfig(environment, flags);
-  const secrets = createSecrets();
-  const log = createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
-  const app = await createApp(config, log, secrets);
-  // The command line finds a running aggregator by this file, whatever port it was given.
-  const addressFile = join(app.dataDir, 'address.json');
-  writeFileSync(addressFile, `${JSON.stringify({ url: app.url, pid: process.pid })}\n`, { mode: 0o600 });
+  const app = await createApp(config);
+  const { log } = app;
+  const withdrawAddress = publishAddress(app);
   log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
 
+  // Through the log, because Node's own report of a crash would show the message as it is, secrets and all.
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'crashed');
+    process.exit(1);
+  });
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'closing');
-      rmSync(addressFile, { force: true });
+      withdrawAddress();
       app.close().then(
         () => process.exit(0),
         (error: unknown) => {
@@ -31,4 +31,32 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
       );
     });
   }
+}
+
+/** For a command that needs an aggregator where none runs. It ends with the command, or with a signal. */
+export async function serveInProcess(
+  environment: NodeJS.ProcessEnv,
+  flags: Partial<Record<string, string>>,
+): Promise<{ url: string; close: () => Promise<void> }> {
+  const config = loadConfig(environment, flags);
+  const app = await createApp(config);
+  const { log } = app;
+  const withdrawAddress = publishAddress(app);
+  log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
+  const close = async () => {
+    withdrawAddress();
+    await app.close();
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => void close().then(() => process.exit(0)));
+  return { url: app.url, close };
+}
+
+/** The command line finds a running aggregator by this file, whatever port it was given. */
+function publishAddress({ url, dataDir }: App): () => void {
+  const file = join(dataDir, 'address.json');
+  writeFileSync(`${file}.new`, `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+  return () => rmSync(file, { force: true });
 }

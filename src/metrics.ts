@@ -1,7 +1,7 @@
 /** Every metric, named once. Rooms tell what happened; what they keep themselves is read when somebody scrapes. */
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { createExposition, type Sample } from './prometheus.ts';
+import { contentType, createExposition, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
 
 export interface CallMeasure {
@@ -35,7 +35,9 @@ export interface ServerMeasure {
   childPids: readonly number[];
 }
 
-/** Sessions of MCP clients: how they speak (`http`, `sse`, `stdio`) and which era. */
+export const metricsContentType = contentType;
+
+/** Sessions of MCP clients by kind and era. */
 export type SessionCount = readonly [kind: string, era: string, count: number];
 
 export interface Metrics {

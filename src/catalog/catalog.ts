@@ -2,6 +2,7 @@
  * All known tools, prompts, resources and templates as one immutable snapshot. It comes from the store at start, so
  * that lists answer at once while servers connect behind it, and is replaced whenever a discovery changed something.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config.ts';
 import { AppError, describe } from '../errors.ts';
 import type { Events } from '../events.ts';
@@ -10,10 +11,11 @@ import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
 import type { ServerItemKind, ToolRow } from '../store/schema.ts';
-import { findServerItems, replaceServerItems } from '../store/server-items.ts';
+import { findItemsOfServer, findServerItems, replaceServerItems } from '../store/server-items.ts';
 import {
   type DiscoveredTool,
   definitionHash,
+  findServerTools,
   findTools,
   replaceServerTools,
   type ToolChanges,
@@ -21,6 +23,7 @@ import {
 import { allKinds, type Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Session } from '../upstream/session.ts';
+import { type ChangeReview, createChangeReview } from './change-review.ts';
 import { type Kind, type Listing, listAll } from './discover.ts';
 import { markedParameters } from './parameter-headers.ts';
 import { toCanonical, toWireName } from './tool-name.ts';
@@ -52,6 +55,8 @@ export interface Snapshot {
 export interface Catalog {
   readonly snapshot: Snapshot;
   readonly lastSync: string | null;
+  /** Tools that changed after they were first seen. */
+  readonly changes: ChangeReview;
   /** Its server is connected, or was so recently that lists should not flicker. */
   isListed(server: Server): boolean;
   /** Discovers everything of a connected server; one discovery per server at a time. */
@@ -62,6 +67,8 @@ export interface Catalog {
   cacheHints(servers: Iterable<Server>, kind: Kind): { ttlMs: number; cacheScope: 'public' | 'private' };
   /** The stored tools were changed by somebody else (classification). */
   replaceTools(tools: readonly ToolRow[]): void;
+  /** Reads what is stored of a server again, after another replica discovered or classified it. */
+  reload(serverId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -74,6 +81,14 @@ export interface CatalogDependencies {
   config: Config;
   /** Told of every change, in order: the search index follows. */
   onToolsChanged?: (server: Server, changes: ToolChanges) => void;
+  /** The same where another replica discovered; `unchanged` may have other skills. */
+  onToolsReloaded?: (server: Server, changes: ToolChanges) => void;
+  /** False where another replica discovers this server for all of us. */
+  isOurs?: (serverId: string) => boolean;
+  /** Asks that replica to. */
+  askForDiscovery?: (serverId: string, which: readonly Kind[] | undefined) => void;
+  /** What is stored of the server changed. */
+  onStored?: (serverId: string) => void;
 }
 
 const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
@@ -89,6 +104,12 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   const debounced = new Map<string, { kinds: Set<Kind>; timer: NodeJS.Timeout }>();
   const hints = new Map<string, { expires: number; public: boolean }>();
   const closed = new AbortController();
+  const changeReview = await createChangeReview({
+    db,
+    registry,
+    policy: config.toolChanges,
+    onStored: deps.onStored,
+  });
   let lastSync: string | null = null;
   let version = 0;
 
@@ -173,6 +194,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       }
     }
     if (changed.tools || changed.prompts || changed.resources) {
+      deps.onStored?.(serverId);
       events.emit('catalog.changed', { ...changed, server_id: serverId });
     }
     if (failure !== undefined) throw failure.error;
@@ -188,7 +210,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     if (listing.skipped > 0)
       log.warn({ server: server.name, kind, skipped: listing.skipped }, 'entries without a name');
     hints.set(`${server.id} ${kind}`, {
-      expires: Date.now() + (listing.ttlMs ?? 0),
+      expires: performance.now() + (listing.ttlMs ?? 0),
       public: listing.cacheScope === 'public',
     });
     if (kind === 'tool') return await storeTools(server, wellMarked(server, session, listing.items));
@@ -212,7 +234,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
 
   async function storeTools(server: Server, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {
     if (listed.length === 0) log.warn({ server: server.name }, 'the server lists no tools');
-    const found = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
+    const offered = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
+    const found = await changeReview.settle(server, tools.get(server.id) ?? [], offered);
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
     const changes = await replaceServerTools(db, server.id, found, limits);
     if (registry.find(server.id) === undefined) return false; // removed meanwhile
@@ -222,17 +245,14 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       rows.sort((a, b) => a.position - b.position),
     );
     registry.noteToolCount(server.id, rows.length);
+    await changeReview.note(server, changes);
     for (const { before, after } of changes.changed) {
       registry.record(server.id, 'TOOL_CHANGED', {
         tool: after.name,
         changes: differences(before.definition, after.definition),
       });
     }
-    const summary = {
-      added: changes.added.map((row) => row.name),
-      changed: changes.changed.map(({ after }) => after.name),
-      removed: changes.removed.map((row) => row.name),
-    };
+    const summary = namesOf(changes);
     const anything = summary.added.length + summary.changed.length + summary.removed.length > 0;
     // Before anybody is told: whoever hears of a tool may call it at once.
     snapshot = build();
@@ -258,7 +278,45 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     debounced.set(serverId, { kinds, timer });
   }
 
+  async function reload(serverId: string): Promise<void> {
+    // Our own discovery knows better than what was stored before it.
+    for (let running = refreshing.get(serverId); running !== undefined; running = refreshing.get(serverId))
+      await Promise.allSettled([running.done]);
+    const [rows, stored] = await Promise.all([findServerTools(db, serverId), findItemsOfServer(db, serverId)]);
+    await changeReview.reload(serverId);
+    const server = registry.find(serverId);
+    if (server === undefined || refreshing.has(serverId)) return;
+    const changes = compareTools(tools.get(serverId) ?? [], rows);
+    tools.set(
+      serverId,
+      rows.sort((a, b) => a.position - b.position),
+    );
+    const before = itemsOf(serverId);
+    items.set(serverId, { prompt: [], resource: [], resource_template: [] });
+    for (const { kind, key, definition } of stored) itemsOf(serverId)[kind].push({ key, definition });
+    registry.noteToolCount(serverId, rows.length);
+    snapshot = build();
+
+    const summary = namesOf(changes);
+    const changed = {
+      tools: summary.added.length + summary.changed.length + summary.removed.length > 0,
+      prompts: !isDeepStrictEqual(before.prompt, itemsOf(serverId).prompt),
+      resources: !isDeepStrictEqual(
+        [before.resource, before.resource_template],
+        [itemsOf(serverId).resource, itemsOf(serverId).resource_template],
+      ),
+    };
+    deps.onToolsReloaded?.(server, changes);
+    if (changed.tools) {
+      lastSync = new Date().toISOString();
+      events.emit('server.discovered', { server_id: serverId, name: server.name, tools: rows.length, ...summary });
+    }
+    if (changed.tools || changed.prompts || changed.resources)
+      events.emit('catalog.changed', { ...changed, server_id: serverId });
+  }
+
   function refreshInBackground(serverId: string, which?: readonly Kind[]): void {
+    if (deps.isOurs?.(serverId) === false) return deps.askForDiscovery?.(serverId, which);
     refresh(serverId, which).catch((error: unknown) => {
       if (closed.signal.aborted) return;
       const server = registry.find(serverId);
@@ -273,7 +331,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
 
   const unsubscribe = [
     events.on('server.status', ({ server_id: id, status, previous }) => {
-      if (status === 'CONNECTED' && previous === 'CONNECTING') refreshInBackground(id);
+      // Where several replicas connect, the one that gets to lead discovers.
+      if (status === 'CONNECTED' && previous === 'CONNECTING' && deps.isOurs?.(id) !== false) refreshInBackground(id);
       const listedNow = status === 'CONNECTED' || status === 'DEGRADED';
       const listedBefore = previous === 'CONNECTED' || previous === 'DEGRADED';
       if (listedNow !== listedBefore) events.emit('catalog.changed', { ...allKinds, server_id: id });
@@ -284,6 +343,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     events.on('server.removed', ({ server_id: id }) => {
       tools.delete(id);
       items.delete(id);
+      changeReview.forget(id);
       snapshot = build();
       events.emit('catalog.changed', { ...allKinds, server_id: id });
     }),
@@ -297,19 +357,21 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     get lastSync() {
       return lastSync;
     },
+    changes: changeReview,
     isListed: (server) => pool.open(server).listed,
     cacheHints(servers, kind) {
       let ttlMs = Number.POSITIVE_INFINITY;
       let isPublic = true;
       for (const { id } of servers) {
         const hint = hints.get(`${id} ${kind}`);
-        ttlMs = Math.min(ttlMs, Math.max(0, (hint?.expires ?? 0) - Date.now()));
+        ttlMs = Math.min(ttlMs, Math.max(0, (hint?.expires ?? 0) - performance.now()));
         isPublic &&= hint?.public === true;
       }
       return { ttlMs: Number.isFinite(ttlMs) ? ttlMs : 0, cacheScope: isPublic ? 'public' : 'private' };
     },
     refresh,
     refreshInBackground,
+    reload,
     replaceTools(rows) {
       for (const row of rows) {
         const own = tools.get(row.source_server_id ?? '') ?? [];
@@ -325,6 +387,28 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       await Promise.allSettled([...refreshing.values()].map(({ done }) => done));
     },
   };
+}
+
+function namesOf({ added, changed, removed }: ToolChanges) {
+  return {
+    added: added.map((row) => row.name),
+    changed: changed.map(({ after }) => after.name),
+    removed: removed.map((row) => row.name),
+  };
+}
+
+function compareTools(before: readonly ToolRow[], after: readonly ToolRow[]): ToolChanges {
+  const known = new Map(before.map((row) => [row.id, row]));
+  const changes: ToolChanges = { added: [], changed: [], removed: [], unchanged: [] };
+  for (const row of after) {
+    const old = known.get(row.id);
+    known.delete(row.id);
+    if (old === undefined) changes.added.push(row);
+    else if (old.definition_hash !== row.definition_hash) changes.changed.push({ before: old, after: row });
+    else changes.unchanged.push(row);
+  }
+  changes.removed.push(...known.values());
+  return changes;
 }
 
 function emptySnapshot(version: number) {

@@ -12,7 +12,8 @@ export interface Profiles {
   reload(): Promise<void>;
 }
 
-export async function createProfiles(db: Database): Promise<Profiles> {
+/** `onStored` is told of every change that other replicas must read. */
+export async function createProfiles(db: Database, onStored = () => {}): Promise<Profiles> {
   let profiles = await load();
 
   async function load(): Promise<Map<string, Profile>> {
@@ -27,11 +28,14 @@ export async function createProfiles(db: Database): Promise<Profiles> {
       await upsertProfile(db, name, definition);
       const profile = { ...definition, name };
       profiles.set(name, profile);
+      onStored();
       return profile;
     },
     async remove(name) {
       profiles.delete(name);
-      return await deleteProfile(db, name);
+      const existed = await deleteProfile(db, name);
+      onStored();
+      return existed;
     },
     async reload() {
       profiles = await load();

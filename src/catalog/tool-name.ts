@@ -29,10 +29,22 @@ export function toWireName(server: string, tool: string): string {
   return `${shownServer}__${shownTool}_${hash}`;
 }
 
-/** With these, the first `__` of the wire name is the separator, so no two tools share it. */
+/**
+ * With these, the first `__` of the wire name is the separator, so no two tools share it. What looks like a hash gets
+ * one: a server must not be able to take the name of another one's tool by calling its own tool that.
+ */
 function isUnmistakable(server: string, tool: string): boolean {
-  return /^[A-Za-z0-9_-]+$/.test(tool) && !tool.startsWith('_') && !server.includes('__') && !server.endsWith('_');
+  return (
+    /^[A-Za-z0-9_-]+$/.test(tool) &&
+    !tool.startsWith('_') &&
+    !server.includes('__') &&
+    !server.endsWith('_') &&
+    !looksHashed.test(tool)
+  );
 }
+
+/** Begins with a digit, so that words such as `_document` do not look like one. */
+const looksHashed = /_[0-9][0-9a-z]{7}$/;
 
 function clean(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]+/g, '_');
@@ -40,5 +52,9 @@ function clean(text: string): string {
 
 function shortHash(text: string): string {
   const value = createHash('sha256').update(text).digest().readBigUInt64BE();
-  return value.toString(36).padStart(hashLength, '0').slice(-hashLength);
+  const digit = (value % 10n).toString();
+  return `${digit}${(value / 10n)
+    .toString(36)
+    .padStart(hashLength, '0')
+    .slice(1 - hashLength)}`;
 }

@@ -4,27 +4,42 @@ import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 import { type AddCommand, withGlobalFlags } from './command.ts';
 import { addAdd } from './commands/add.ts';
+import { addAudit } from './commands/audit.ts';
 import { addCall } from './commands/call.ts';
 import { addConnect } from './commands/connect.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
 import { addLogin } from './commands/login.ts';
+import { addOpen } from './commands/open.ts';
+import { addProfile } from './commands/profile.ts';
+import { addQuery } from './commands/query.ts';
+import { addSearch } from './commands/search.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
+import { addSkills } from './commands/skills.ts';
+import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
 import { addVersion } from './commands/version.ts';
 import { CommandFailure, type Exit, exitCodes } from './exit-code.ts';
+import { withoutControls } from './terminal.ts';
 
 /** In the order of `--help`. */
 const commands: readonly AddCommand[] = [
   addServe,
+  addOpen,
+  addStdio,
   addAdd,
   addImport,
   addList,
+  addSearch,
+  addQuery,
   addCall,
   addConnect,
   addLogin,
+  addSkills,
+  addProfile,
   addToken,
+  addAudit,
   addDoctor,
   addVersion,
 ];
@@ -42,7 +57,7 @@ export async function run(words: readonly string[], environment: NodeJS.ProcessE
     process.exitCode = exitCodes[exit].code;
     if (message === undefined) return;
     const json = beforeDashes(words).includes('--json');
-    console.error(json ? JSON.stringify({ error: message, exit, answer }) : message.replace(/^/, 'error: '));
+    console.error(json ? JSON.stringify({ error: message, exit, answer }) : `error: ${withoutControls(message)}`);
   }
 }
 

@@ -1,5 +1,7 @@
 /** The REST API of a running aggregator, as commands use it. */
-import { Agent, request } from 'undici';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { text } from 'node:stream/consumers';
 import type { Problem } from '../errors.ts';
 import { CommandFailure, exitOfStatus } from './exit-code.ts';
 import type { Target } from './target.ts';
@@ -7,7 +9,10 @@ import type { Target } from './target.ts';
 export interface Client {
   readonly url: string;
   get<Answer>(path: string): Promise<Answer>;
+  /** An answer that is not JSON, as it came. */
+  getText(path: string): Promise<string>;
   post<Answer>(path: string, body?: unknown): Promise<Answer>;
+  put<Answer>(path: string, body: unknown): Promise<Answer>;
   delete(path: string): Promise<void>;
 }
 
@@ -15,25 +20,22 @@ export const api = '/api/v1/aggregator';
 export const serverPath = (name: string) => `${api}/servers/${encodeURIComponent(name)}`;
 
 export function createClient({ url, token, dataDir }: Target): Client {
-  // A tool may take as long as the aggregator lets it, so no timeout of ours.
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 1 });
-
-  async function send<Answer>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Answer> {
-    const response = await request(`${url}${path}`, {
-      method,
-      dispatcher,
-      headers: {
-        accept: 'application/json',
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-    }).catch((cause: unknown) => {
+  async function receive(method: string, path: string, body?: unknown): Promise<string> {
+    const headers = {
+      accept: 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const sent = exchange(`${url}${path}`, { method, headers, body: body === undefined ? '' : JSON.stringify(body) });
+    const response = await sent.catch((cause: unknown) => {
       throw unreachable(url, cause);
     });
-    const text = await response.body.text();
-    const answer = parseAnswer(text, url);
-    if (response.statusCode >= 400) throw toFailure(response.statusCode, answer, { token, dataDir });
+    if (response.status >= 400) throw toFailure(response.status, parseAnswer(response.text, url), { token, dataDir });
+    return response.text;
+  }
+
+  async function send<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    const answer = parseAnswer(await receive(method, path, body), url);
     // The API's own schemas describe its answers; the command line is as new as the API that it came with.
     return answer as Answer;
   }
@@ -41,9 +43,26 @@ export function createClient({ url, token, dataDir }: Target): Client {
   return {
     url,
     get: (path) => send('GET', path),
+    getText: (path) => receive('GET', path),
     post: (path, body) => send('POST', path, body),
+    put: (path, body) => send('PUT', path, body),
     delete: (path) => send('DELETE', path),
   };
+}
+
+/** Not `fetch`, which gives up after five minutes: a tool may take as long as the aggregator lets it. */
+function exchange(
+  url: string,
+  { method, headers, body }: { method: string; headers: Record<string, string>; body: string },
+): Promise<{ status: number; text: string }> {
+  const request = url.startsWith('https:') ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const sending = request(url, { method, headers, agent: false }, (response) => {
+      text(response).then((received) => resolve({ status: response.statusCode ?? 0, text: received }), reject);
+    });
+    sending.on('error', reject);
+    sending.end(body);
+  });
 }
 
 function parseAnswer(text: string, url: string): unknown {

@@ -37,17 +37,18 @@ export function createTerminal({ json, environment }: { json: boolean; environme
   const { stdin, stdout, stderr } = process;
   const coloured = stdout.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
   const style = (wanted: Style, text: string) => (coloured ? styleText(wanted, text, { validateStream: false }) : text);
-  const print = (text: string) => void stdout.write(`${text}\n`);
+  const print = (text: string) => void stdout.write(`${stdout.isTTY ? withoutControls(text) : text}\n`);
 
   return {
     json,
     print,
     printJson: (value) => print(JSON.stringify(value, null, 2)),
     note(text) {
-      if (!json) stderr.write(`${text}\n`);
+      if (!json) stderr.write(`${withoutControls(text)}\n`);
     },
     table(headings, rows) {
-      const width = stdout.isTTY ? stdout.columns : undefined;
+      // A terminal that does not know its size says 0.
+      const width = stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined;
       const [head = '', ...lines] = formatTable([headings, ...rows], width);
       print([style('bold', head), ...lines].join('\n'));
     },
@@ -62,7 +63,7 @@ export function createTerminal({ json, environment }: { json: boolean; environme
         if (Date.now() - since < shownAfterMs) return;
         const seconds = Math.floor((Date.now() - since) / 1_000);
         const line = `${frames[frame++ % frames.length]} ${shown} (${seconds} s)`;
-        stderr.write(`\r\u001b[K${line.slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`);
+        stderr.write(`\r\u001b[K${line.slice(0, Math.max(20, (stderr.columns || 80) - 1))}`);
       }, frameMs);
       try {
         return await task((next) => {
@@ -73,7 +74,7 @@ export function createTerminal({ json, environment }: { json: boolean; environme
         stderr.write('\r\u001b[K');
       }
     },
-    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    canAsk: !json && stdin.isTTY === true && stderr.isTTY === true,
     async confirm(question) {
       const asking = createInterface({ input: stdin, output: stderr });
       const answer = await asking.question(`${question} [y/N] `);
@@ -81,6 +82,12 @@ export function createTerminal({ json, environment }: { json: boolean; environme
       return /^y(es)?$/i.test(answer.trim());
     },
   };
+}
+
+/** Names, descriptions and answers are other people's: on a terminal they may be coloured, and nothing else. */
+export function withoutControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about
+  return text.replace(/\u001b(?!\[[\d;]*m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g, '');
 }
 
 const gap = 2;

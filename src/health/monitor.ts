@@ -1,6 +1,6 @@
 /** Checks every connected server, in parallel, each in its own rhythm (BR-006, EC-010). */
 import type { Logger } from '../log.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { Registry, Server } from '../registry/registry.ts';
 import type { Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { probeSession, probeUrl } from './probe.ts';
@@ -9,6 +9,8 @@ import { judge, type ProbeOutcome } from './verdict.ts';
 export interface HealthMonitor {
   /** One check, now; what came of it. */
   check(serverId: string): Promise<ProbeOutcome | undefined>;
+  /** What another replica's check of the same server found. */
+  hear(serverId: string, outcome: ProbeOutcome): void;
   close(): void;
 }
 
@@ -19,6 +21,8 @@ export interface HealthDependencies {
   intervalMs: number;
   /** Told of every check: metrics and the dashboard's sparkline. */
   onChecked?: (server: string, outcome: ProbeOutcome) => void;
+  /** False where another replica checks this server for all of us. */
+  isOurs?: (server: Server) => boolean;
 }
 
 export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
@@ -28,11 +32,12 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
   const timer = setInterval(look, Math.min(1_000, Math.max(20, intervalMs / 4))).unref();
 
   function look(): void {
-    const now = Date.now();
+    // Not the time of day, which may jump.
+    const now = performance.now();
     for (const id of due.keys()) if (pool.link(id) === undefined) due.delete(id);
     for (const link of pool.links()) {
       const { id } = link.server;
-      if (link.shared === undefined) {
+      if (link.shared === undefined || deps.isOurs?.(link.server) === false) {
         due.delete(id);
         continue;
       }
@@ -53,14 +58,16 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
     const { health_check_url: url } = link.server;
     const outcome = await (url === null ? probeSession(session) : probeUrl(url));
     running.delete(id);
-    if (link.shared === session) conclude(link, outcome);
+    if (link.shared === session) {
+      deps.onChecked?.(link.server.name, outcome);
+      conclude(link, outcome);
+    }
     return outcome;
   }
 
   function conclude(link: Link, outcome: ProbeOutcome): void {
     const { server, shared } = link;
     const verdict = judge(outcome);
-    deps.onChecked?.(server.name, outcome);
     registry.noteHealth(server.id, new Date().toISOString());
     if (verdict.health === 'passed') return void registry.apply(server.id, 'health_passed');
     const reason = link.mask(verdict.reason);
@@ -72,6 +79,10 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
 
   return {
     check,
+    hear(serverId, outcome) {
+      const link = pool.link(serverId);
+      if (link?.shared !== undefined) conclude(link, outcome);
+    },
     close: () => clearInterval(timer),
   };
 }

@@ -13,13 +13,12 @@ export async function probeUrl(url: string): Promise<ProbeOutcome> {
     await body.dump();
     return { kind: 'status', status: statusCode, ms: performance.now() - started };
   } catch (error) {
-    return { kind: 'failed', reason: reasonOf(error) };
+    return { kind: 'failed', reason: reasonOf(error, probeTimeoutMs) };
   }
 }
 
 export async function probeSession(session: Session, timeoutMs = probeTimeoutMs): Promise<ProbeOutcome> {
   const started = performance.now();
-  const startedAt = Date.now();
   const ask = (method: string) => session.request(method, {}, { signal: AbortSignal.timeout(timeoutMs) });
   try {
     await ask(session.era === 'modern' ? 'server/discover' : 'ping').catch((error: unknown) => {
@@ -30,8 +29,8 @@ export async function probeSession(session: Session, timeoutMs = probeTimeoutMs)
     return { kind: 'answered', ms: performance.now() - started };
   } catch (error) {
     // Busy is not dead: a server that reports progress on its calls may leave us waiting.
-    if (isTimeout(error) && session.heardAt > startedAt) return { kind: 'answered', ms: performance.now() - started };
-    return { kind: 'failed', reason: reasonOf(error) };
+    if (isTimeout(error) && session.heardAt > started) return { kind: 'answered', ms: performance.now() - started };
+    return { kind: 'failed', reason: reasonOf(error, timeoutMs) };
   }
 }
 
@@ -39,7 +38,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
-function reasonOf(error: unknown): string {
-  if (isTimeout(error)) return `no answer within ${probeTimeoutMs / 1_000} s`;
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (isTimeout(error)) return `no answer within ${timeoutMs / 1_000} s`;
   return describe(error);
 }

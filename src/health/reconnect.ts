@@ -25,10 +25,10 @@ export function createReconnector(deps: { registry: Registry; pool: Pool; events
     const state = states.get(id) ?? { attempt: 0 };
     states.set(id, state);
     clearTimeout(state.timer);
-    if (status === 'CONNECTED' && previous === 'CONNECTING') state.connectedAt = Date.now();
+    if (status === 'CONNECTED' && previous === 'CONNECTING') state.connectedAt = performance.now();
     if (status === 'DISCONNECTED') states.delete(id);
     if (status !== 'ERROR') return;
-    const wasGood = state.connectedAt !== undefined && Date.now() - state.connectedAt >= goodLifeMs;
+    const wasGood = state.connectedAt !== undefined && performance.now() - state.connectedAt >= goodLifeMs;
     if (wasGood) state.attempt = 0;
     const wait = wasGood ? 0 : reconnectDelayMs(state.attempt++, Math.random());
     state.connectedAt = undefined;

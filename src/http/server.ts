@@ -10,10 +10,12 @@ import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts'
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
+import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
-import { type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { describeApi } from './openapi.ts';
+import { mountPages } from './pages.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
 
 export interface HttpDependencies {
@@ -25,6 +27,7 @@ export interface HttpDependencies {
   secrets: Secrets;
   metrics: Metrics;
   tracer: Tracer;
+  sessions: PageSessions;
   /** Takes the paths that are not REST (MCP, pages); true when it took the request. */
   raw?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
@@ -48,12 +51,17 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     logger: false,
     bodyLimit: config.maxBodyBytes,
     genReqId: requestIdOf,
+    trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
-      createServer(
-        deps.raw === undefined ? (handle as RequestListener) : rawFirst(deps.raw, handle as RequestListener),
-      ),
+      createServer((request, response) => {
+        deps.sessions.admit(request);
+        identifyMcp(request, response);
+        if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
+      }),
+    // A path that cannot even be read is answered like everything else that is wrong.
+    frameworkErrors: (error, request, reply) => void sendError(error, request as FastifyRequest, reply, deps),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 
@@ -92,6 +100,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   });
 
   for (const definition of routes) mount(definition);
+  mountPages(app);
   const document = describeApi(routes, deps.version);
   app.get('/openapi.json', async (request) => {
     await identify('viewer', request);
@@ -139,6 +148,34 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     });
     requireRole(principal, role);
     return principal;
+  }
+
+  /** The same for requests that never see the framework; who asked is in the lines of their calls. */
+  function identifyMcp(request: IncomingMessage, response: ServerResponse): void {
+    const path = mcpPathOf(request.url ?? '');
+    if (path === undefined) return;
+    const id = requestIdOf(request);
+    request.headers['x-request-id'] = id;
+    response.setHeader('x-request-id', id);
+    const startedAt = performance.now();
+    const parent = traceOf(request.headers);
+    const context = tracer.child(parent);
+    if (context !== undefined && tracer.enabled) request.headers.traceparent = formatTraceparent(context);
+    response.on('close', () => {
+      const endedAt = performance.now();
+      const { method = '' } = request;
+      const status = response.statusCode;
+      metrics.onRequest(method, path, status, endedAt - startedAt);
+      if (log.isLevelEnabled('debug')) {
+        const duration_ms = Math.round((endedAt - startedAt) * 1_000) / 1_000;
+        log.debug({ request_id: request.headers['x-request-id'], method, path, status, duration_ms }, 'request');
+      }
+      if (!tracer.enabled) return;
+      const attributes = { 'http.request.method': method, 'http.route': path, 'http.response.status_code': status };
+      const error = status >= 500 ? new Error('failed') : undefined;
+      const name = `${method} ${path}`;
+      tracer.record({ name, kind: 'server', context, parent, startedAt, endedAt, attributes, error });
+    });
   }
 
   /** One line, one measurement and one span per request. */
@@ -209,13 +246,9 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): stri
   return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
 }
 
-function rawFirst(
-  raw: (request: IncomingMessage, response: ServerResponse) => boolean,
-  handle: RequestListener,
-): RequestListener {
-  return (request, response) => {
-    if (!raw(request, response)) handle(request, response);
-  };
+/** Names of servers and profiles are cut off: as labels they would have no bound. */
+function mcpPathOf(url: string): string | undefined {
+  return /^\/(?:mcp(?:\/(?:servers|profiles)(?=\/.))?|sse|messages)(?=[/?]|$)/.exec(url)?.[0];
 }
 
 function jsonBody(request: FastifyRequest): unknown {
@@ -266,7 +299,8 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return toErrorAnswer(new AppError('BODY_TOO_LARGE', 'The request body is too large'));
   if (statusCode !== undefined && statusCode < 500) {
-    const problem = { loc: ['body'], msg: (error as Error).message, type: 'value_error' };
+    const place = code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'path' : 'body';
+    const problem = { loc: [place], msg: (error as Error).message, type: 'value_error' };
     return { status: 422, body: { detail: [problem], error_code: 'VALIDATION_ERROR' } };
   }
   return {

@@ -1,8 +1,9 @@
 /** Servers and tools as the REST API shows them. */
 import { z } from 'zod';
 import type { CatalogTool } from '../catalog/catalog.ts';
+import type { ChangeReview } from '../catalog/change-review.ts';
 import { statuses } from '../registry/lifecycle.ts';
-import type { Server } from '../registry/registry.ts';
+import { overallStatus, type Server } from '../registry/registry.ts';
 import { transportTypes } from '../registry/server.ts';
 import type { Link } from '../upstream/link.ts';
 
@@ -21,6 +22,14 @@ export const toolView = z.object({
   input_schema: z.record(z.string(), z.unknown()),
   wire_name: z.string().describe('the name that MCP clients see'),
   discovered_at: time,
+  warnings: z
+    .array(z.object({ kind: z.string(), at: z.string(), excerpt: z.string() }))
+    .optional()
+    .describe('hidden text, or orders to a model, in the definition'),
+  held_change: z
+    .object({ id: z.int(), state: z.string(), risk: z.string() })
+    .optional()
+    .describe('the server changed the tool: calls are held until an admin decides'),
 });
 
 export const toolListView = z.object({
@@ -62,9 +71,15 @@ export const detailView = serverView.extend({
   queued_calls: z.int(),
   client_sessions: z.int(),
   updated_at: time,
+  replicas: z
+    .array(z.object({ id: z.string(), status: z.enum(statuses), error: z.string().nullable() }))
+    .describe('what each living replica says; status and error_message above are the best of them'),
 });
 
-export function toToolView({ row, wireName }: CatalogTool): z.infer<typeof toolView> {
+export function toToolView(tool: CatalogTool, changes: ChangeReview): z.infer<typeof toolView> {
+  const { row, wireName } = tool;
+  const warnings = changes.warnings(tool);
+  const held = changes.heldChange(tool);
   return {
     id: String(row.id),
     name: row.name,
@@ -78,19 +93,22 @@ export function toToolView({ row, wireName }: CatalogTool): z.infer<typeof toolV
     input_schema: row.input_schema,
     wire_name: wireName,
     discovered_at: row.discovered_at,
+    ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+    ...(held === undefined ? {} : { held_change: held }),
   };
 }
 
 export function toServerView(server: Server): z.infer<typeof serverView> {
+  const { status, error } = overallStatus(server);
   return {
     id: server.id,
     name: server.name,
     description: server.description,
     transport_type: server.transport_type,
-    status: server.lifecycle.status,
+    status,
     health_check_url: server.health_check_url,
     tool_count: server.tool_count,
-    error_message: server.error_message,
+    error_message: error,
     login: server.login,
     last_health_check: server.last_health_check,
     registered_at: server.registered_at,
@@ -98,10 +116,21 @@ export function toServerView(server: Server): z.infer<typeof serverView> {
   };
 }
 
-export function toDetailView(server: Server, config: unknown, link: Link | undefined): z.infer<typeof detailView> {
+export interface DetailSource {
+  maskedConfig: unknown;
+  link: Link | undefined;
+  /** Of this process. */
+  replicaId: string;
+}
+
+export function toDetailView(
+  server: Server,
+  { maskedConfig, link, replicaId }: DetailSource,
+): z.infer<typeof detailView> {
+  const own = { id: replicaId, status: server.lifecycle.status, error: server.error_message };
   return {
     ...toServerView(server),
-    connection_config: config as Record<string, unknown>,
+    connection_config: maskedConfig as Record<string, unknown>,
     options: server.options,
     auto_connect: server.auto_connect,
     origin: server.origin,
@@ -116,5 +145,6 @@ export function toDetailView(server: Server, config: unknown, link: Link | undef
     queued_calls: link?.gate.queued ?? 0,
     client_sessions: link?.ownedSessions ?? 0,
     updated_at: server.updated_at,
+    replicas: [own, ...server.elsewhere].sort((a, b) => (a.id < b.id ? -1 : 1)),
   };
 }

@@ -48,9 +48,17 @@ const mostRounds = 20;
 /** A server that asks several things at once does so within one turn or a few. */
 const gatherMs = 15;
 
-export function createBridge(vault: Vault): Bridge {
+export interface BridgeDependencies {
+  vault: Vault;
+  /** How long a session that was opened for a modern client's calls waits for the next one. */
+  leaseIdleMs: number;
+  release: (ownerKey: string) => Promise<void>;
+}
+
+export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies): Bridge {
   const parked = new Map<string, ParkedCall>();
-  const leases = new Map<string, Set<number>>();
+  /** By owner key: in use while undefined, else the timer that ends the session. */
+  const leases = new Map<string, NodeJS.Timeout | undefined>();
 
   async function run(call: Call, server: Server, method: string, given: JsonObject, send: Send): Promise<JsonObject> {
     const params = withoutLoginState(call, method, given);
@@ -271,18 +279,22 @@ export function createBridge(vault: Vault): Bridge {
   function takeLease(call: Call, server: Server) {
     const { principal, client } = call.peer;
     const who = `modern:${principal.id}:${hash(JSON.stringify(client.capabilities)).slice(0, 12)}`;
-    const place = `${who}@${server.id}`;
-    const taken = leases.get(place) ?? new Set();
-    leases.set(place, taken);
     let number = 0;
-    while (taken.has(number)) number += 1;
-    taken.add(number);
-    const owner: Caller['owner'] = { key: `${who}#${number}`, client, onNotification: () => undefined };
+    const keyOf = () => `${who}@${server.id}#${number}`;
+    while (leases.has(keyOf()) && leases.get(keyOf()) === undefined) number += 1;
+    const key = keyOf();
+    clearTimeout(leases.get(key));
+    leases.set(key, undefined);
+    const owner: Caller['owner'] = { key, client, onNotification: () => undefined };
     return {
       owner,
       end: () => {
-        taken.delete(number);
-        if (taken.size === 0) leases.delete(place);
+        // The next call of the same client may come soon, and a session costs a process.
+        const timer = setTimeout(() => {
+          leases.delete(key);
+          void release(key);
+        }, leaseIdleMs).unref();
+        leases.set(key, timer);
       },
     };
   }
@@ -310,6 +322,7 @@ export function createBridge(vault: Vault): Bridge {
         entry.controller.abort();
         finish(entry);
       }
+      for (const timer of leases.values()) clearTimeout(timer);
     },
   };
 }
@@ -343,10 +356,11 @@ function canAnswer(capabilities: JsonObject): boolean {
   return Object.values(capabilityOf).some((capability) => capabilities[capability] !== undefined);
 }
 
-export function callerOf({ peer }: Call): Caller {
+export function callerOf({ peer, headers }: Call): Caller {
   return {
     principal: peer.principal,
     address: peer.address,
+    headers,
     client: peer.client,
     owner: canAnswer(peer.client.capabilities) ? peer.owner : undefined,
   };

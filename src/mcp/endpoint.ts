@@ -13,7 +13,7 @@ import {
   rpcCodes,
 } from '../json-rpc.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
-import { checkHost, checkOrigin } from '../security/policy.ts';
+import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
@@ -26,6 +26,19 @@ export interface EndpointDependencies extends ScopeDependencies {
   modern: ModernEndpoint;
   legacy: LegacyEndpoint;
   onFailure: (error: unknown, method: string) => void;
+  elsewhere?: Elsewhere;
+}
+
+/** The sessions of other replicas. */
+export interface Elsewhere {
+  /** Where the replica is that has the session, if it is another one and alive. */
+  ownerOf(sessionId: string, request: IncomingMessage): string | undefined;
+  forward(
+    address: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body?: string,
+  ): Promise<'answering' | 'unreachable' | 'lost'>;
 }
 
 /** True when the path is ours; the answer is then under way. */
@@ -40,6 +53,10 @@ interface Visit {
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
   const { config, gatekeeper, modern, legacy } = deps;
+  const checkEntry = createEntryCheck(
+    { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
+    config.allowedOrigins,
+  );
 
   return (request, response) => {
     const path = pathOf(request);
@@ -50,12 +67,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   };
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    checkHost(request.headers.host, {
-      boundHost: config.host,
-      boundPort: config.port,
-      allowedHosts: config.allowedHosts,
-    });
-    checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
+    checkEntry(request.headers.host, request.headers.origin);
     const principal = await gatekeeper.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
@@ -68,7 +80,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       case 'POST':
         return await post(visit);
       case 'GET':
-        return listen(visit);
+        return await listen(visit);
       case 'DELETE':
         return await end(visit);
       default:
@@ -103,14 +115,14 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
         reply,
       );
     }
-    return postLegacy(visit, body, version);
+    return await postLegacy(visit, body, version);
   }
 
-  function postLegacy(
+  async function postLegacy(
     { request, response, principal, scopeOf }: Visit,
     body: unknown,
     version: string | undefined,
-  ): void {
+  ): Promise<void> {
     const messages = (Array.isArray(body) ? body : [body]).map(expectMessage);
     if (messages.length === 0)
       throw new OwnError(rpcCodes.invalidRequest, 'A batch must not be empty', { status: 400 });
@@ -121,7 +133,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (initialize !== undefined) {
       if (messages.length > 1)
         throw new OwnError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
-      const scope = createScope(scopeOf, principal, deps);
+      const scope = () => createScope(scopeOf, principal, deps);
       const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
       return session.post(messages, response, accept);
     }
@@ -132,6 +144,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
         { status: 400 },
       );
     }
+    if (await isElsewhere(sessionIdOf(request), request, response, JSON.stringify(body))) return;
     const session = findSession(request, principal);
     if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
       throw new OwnError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', { status: 400 });
@@ -139,12 +152,13 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     session.post(messages, response, accept);
   }
 
-  function listen({ request, response, principal }: Visit): void {
+  async function listen({ request, response, principal }: Visit): Promise<void> {
     if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
     if (request.headers['mcp-session-id'] === undefined) throw noStream(response);
     if (!(request.headers.accept ?? '').includes('text/event-stream')) {
       throw new OwnError(rpcCodes.invalidRequest, 'Accept must include text/event-stream', { status: 406 });
     }
+    if (await isElsewhere(sessionIdOf(request), request, response)) return;
     const session = findSession(request, principal);
     if (!session.listen(response, one(request.headers['last-event-id']))) {
       throw new OwnError(rpcCodes.invalidRequest, 'The session has an open stream already', { status: 409 });
@@ -153,12 +167,31 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
 
   async function end({ request, response, principal }: Visit): Promise<void> {
     if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
+    if (await isElsewhere(sessionIdOf(request), request, response)) return;
     await findSession(request, principal).close();
     response.writeHead(200).end();
   }
 
+  /** True when the replica that has the session answers; one that is gone took its sessions with it. */
+  async function isElsewhere(
+    id: string | undefined,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body?: string,
+  ): Promise<boolean> {
+    const owner = id === undefined ? undefined : deps.elsewhere?.ownerOf(id, request);
+    if (owner === undefined) return false;
+    const forwarding = await deps.elsewhere?.forward(owner, request, response, body);
+    if (forwarding !== 'lost') return forwarding === 'answering';
+    throw new OwnError(
+      rpcCodes.internalError,
+      'The replica that has this session was lost during the request; it may have been executed',
+      { status: 502 },
+    );
+  }
+
   function findSession(request: IncomingMessage, principal: Principal) {
-    const id = one(request.headers['mcp-session-id']);
+    const id = sessionIdOf(request);
     if (id === undefined)
       throw new OwnError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; begin with initialize', { status: 400 });
     const session = legacy.find(id, principal);
@@ -171,7 +204,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       response.setHeader('allow', 'GET');
       throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
-    const scope = createScope(scopeOf, principal, deps);
+    const scope = () => createScope(scopeOf, principal, deps);
     const pending: RpcRequest = {
       jsonrpc: '2.0',
       id: 0,
@@ -184,6 +217,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
 
   async function postMessage({ request, response, principal }: Visit): Promise<void> {
     const id = new URL(request.url ?? '/', 'http://localhost').searchParams.get('sessionId') ?? '';
+    if (await isElsewhere(id, request, response)) return;
     const session = legacy.find(id, principal);
     if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
     session.receive(expectMessage(await readJson(request, config.maxBodyBytes)));
@@ -267,6 +301,7 @@ function acceptOf(request: IncomingMessage, batch: boolean) {
   };
 }
 
+const sessionIdOf = (request: IncomingMessage) => one(request.headers['mcp-session-id']);
 const one = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
 const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? '';
 

@@ -20,6 +20,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
 import { callerOf, capabilityOf } from './bridge.ts';
@@ -29,7 +30,7 @@ import type { Methods } from './methods.ts';
 import type { Call, Peer } from './peer.ts';
 import { createReply, type Reply, streamHeaders, toEvent } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
-import type { Scope } from './scope.ts';
+import { concerns, type Scope } from './scope.ts';
 
 export interface LegacyDependencies {
   config: Config;
@@ -39,6 +40,9 @@ export interface LegacyDependencies {
   events: Events;
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
+  findServer: (id: string) => Server | undefined;
+  /** A session's id says which replica has it. */
+  createSessionId?: () => string;
 }
 
 export interface LegacyEndpoint {
@@ -52,7 +56,8 @@ export interface LegacyEndpoint {
 export interface Opener {
   principal: Principal;
   address: string;
-  scope: Scope;
+  /** Asked for every request: a profile may change while a session is open. */
+  scope: () => Scope;
   kind: 'streamable' | 'sse';
 }
 
@@ -85,7 +90,7 @@ const retryMs = 1_000;
 const standalone = 0;
 
 export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
-  const { config, methods, router, owners, events, ourInfo } = deps;
+  const { config, methods, router, owners, events, ourInfo, createSessionId = randomUUID } = deps;
   const sessions = new Map<string, ManagedSession>();
   const sweep = setInterval(closeIdle, Math.min(config.sessionIdleMs / 2, 30_000)).unref();
 
@@ -99,7 +104,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   ];
 
   function closeIdle(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const session of sessions.values()) if (session.isIdle(now, config.sessionIdleMs)) void session.close();
   }
 
@@ -113,7 +118,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           ? [...sessions.values()]
           : undefined;
     if (crowded === undefined) return;
-    const oldest = crowded.filter((session) => session.isIdle(Date.now(), 0)).sort((a, b) => a.usedAt - b.usedAt)[0];
+    const oldest = crowded
+      .filter((session) => session.isIdle(performance.now(), 0))
+      .sort((a, b) => a.usedAt - b.usedAt)[0];
     if (oldest === undefined)
       throw new AppError('RATE_LIMITED', 'Too many MCP sessions are open', { retryAfterSeconds: 5 });
     void oldest.close();
@@ -135,18 +142,20 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   }
 
   function createSession(params: JsonObject, { principal, address, scope, kind }: Opener): ManagedSession {
-    const id = randomUUID();
+    const id = createSessionId();
     const ownerKey = `session:${id}`;
     const running = new Map<RequestId, AbortController>();
     const questions = new Map<RequestId, { resolve: (answer: JsonObject) => void; reject: (error: Error) => void }>();
     const subscriptions = new Map<string, { key: string; release: () => Promise<void> }>();
     const recorded: RecordedEvent[] = [];
     const openStreams = new Map<number, ServerResponse>();
+    const unfinished = new Set<number>([standalone]);
     const closed = new AbortController();
     let streams = standalone;
     let eventNumber = 0;
     let nextQuestion = 1;
-    let usedAt = Date.now();
+    // Not the time of day: a clock that jumps must not end every session.
+    let usedAt = performance.now();
 
     let peer = introduce(params);
 
@@ -162,7 +171,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         protocolVersion: legacyVersions.find((version) => version === asked) ?? newestLegacy,
         principal,
         address,
-        scope,
+        scope: scope(),
         client,
         owner: {
           key: ownerKey,
@@ -187,6 +196,14 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         response.write(toEvent(message, kind === 'sse' ? undefined : number));
     }
 
+    /** A stream that was resumed has a new response while the old one may still be closing. */
+    function attachStream(stream: number, response: ServerResponse): void {
+      openStreams.set(stream, response);
+      response.on('close', () => {
+        if (openStreams.get(stream) === response) openStreams.delete(stream);
+      });
+    }
+
     function record(stream: number, message: RpcMessage): string {
       eventNumber += 1;
       recorded.push({ stream, number: eventNumber, message });
@@ -194,7 +211,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       return `${stream}-${eventNumber}`;
     }
 
-    function hearOwn(method: string, notice: JsonObject): void {
+    function hearOwn(method: string, notice: JsonObject, server: Server): void {
+      // The client may know the resource by another address than the server does.
+      if (method === 'notifications/resources/updated') return hearResource(`${server.id} ${notice.uri}`);
       if (method === 'notifications/message' && !wants('legacy', peer.client.logLevel, notice.level)) return;
       standaloneOutlet({ jsonrpc: '2.0', method, params: notice });
     }
@@ -226,30 +245,33 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       const { id: requestId, method } = request;
       const controller = new AbortController();
       running.set(requestId, controller);
-      const call: Call = {
-        method,
-        peer,
-        signal: AbortSignal.any([controller.signal, closed.signal]),
-        notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
-        ask: (asked, question, signal) => ask(outlet, asked, question, signal),
-      };
       try {
-        const result = await handle(call, method, request.params ?? {});
+        const result = await handle(callOf(method, outlet, controller.signal), method, request.params ?? {});
         return { jsonrpc: '2.0', id: requestId, result: dressResult(peer, method, result, ourInfo) };
       } catch (error) {
         deps.onFailure(error, method);
         return toFailure(requestId, error, 'legacy');
       } finally {
         running.delete(requestId);
-        usedAt = Date.now();
+        usedAt = performance.now();
       }
+    }
+
+    function callOf(method: string, outlet: Outlet, signal: AbortSignal): Call {
+      return {
+        method,
+        peer: { ...peer, scope: scope() },
+        signal,
+        notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
+        ask: (asked, question, withdrawn) => ask(outlet, asked, question, withdrawn),
+      };
     }
 
     async function handle(call: Call, method: string, input: JsonObject): Promise<JsonObject> {
       switch (method) {
         case 'initialize':
           if (kind === 'sse') peer = introduce(input);
-          return initializeResult();
+          return initializeResult(call.peer.scope);
         case 'ping':
           return {};
         case 'logging/setLevel':
@@ -269,12 +291,12 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       }
     }
 
-    function initializeResult(): JsonObject {
-      const instructions = methods.instructions(scope);
+    function initializeResult(offered: Scope): JsonObject {
+      const instructions = methods.instructions(offered);
       return {
         protocolVersion: peer.protocolVersion,
-        capabilities: methods.capabilities(scope, 'legacy'),
-        serverInfo: scope.single?.server_info ?? ourInfo,
+        capabilities: methods.capabilities(offered, 'legacy'),
+        serverInfo: offered.single?.server_info ?? ourInfo,
         ...(instructions === undefined ? {} : { instructions }),
       };
     }
@@ -282,10 +304,17 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     async function subscribe(call: Call, { uri }: JsonObject): Promise<JsonObject> {
       if (typeof uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
       if (subscriptions.has(uri)) return {};
-      const owner = owners.find(scope, uri);
+      const owner = owners.find(call.peer.scope, uri);
       const release = await router.subscribe(owner.server, owner.uri, callerOf(call));
       subscriptions.set(uri, { key: `${owner.server.id} ${owner.uri}`, release });
       return {};
+    }
+
+    function hearResource(key: string): void {
+      for (const [uri, subscription] of subscriptions) {
+        if (subscription.key === key)
+          standaloneOutlet({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
+      }
     }
 
     function take(message: RpcMessage): void {
@@ -316,12 +345,13 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         running.size === 0 && !(kind === 'sse' && openStreams.size > 0) && now - usedAt >= idleMs,
 
       post(messages, response, accept) {
-        usedAt = Date.now();
+        usedAt = performance.now();
         const requests = messages.filter(isRequest);
         for (const message of messages) if (!isRequest(message)) take(message);
         if (requests.length === 0) return void response.writeHead(202).end();
 
         const stream = ++streams;
+        unfinished.add(stream);
         const first = requests[0];
         const opened = first?.method === 'initialize';
         const reply: Reply = createReply(response, {
@@ -331,18 +361,19 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           record: (message) => record(stream, message),
           primer: peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
           onStream: () => {
-            openStreams.set(stream, response);
-            response.on('close', () => openStreams.delete(stream));
+            attachStream(stream, response);
           },
         });
         // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
+        const isCut = () => reply.streaming && (response.destroyed || openStreams.get(stream) !== response);
         const outlet: Outlet = (message) => {
-          if (response.destroyed && reply.streaming) send(stream, message);
+          if (isCut()) send(stream, message);
           else reply.push(message);
         };
         void Promise.all(requests.map((request) => answer(request, outlet))).then((answers) => {
           const [only] = answers;
-          if (response.destroyed && reply.streaming) {
+          unfinished.delete(stream);
+          if (isCut()) {
             for (const message of answers) send(stream, message);
             openStreams.get(stream)?.end();
           } else if (accept.batch || only === undefined) {
@@ -354,7 +385,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       },
 
       listen(response, lastEventId) {
-        usedAt = Date.now();
+        usedAt = performance.now();
         const [from = '', after = ''] = lastEventId?.split('-') ?? [];
         const stream = lastEventId === undefined ? standalone : Number(from);
         if (lastEventId === undefined && openStreams.has(standalone)) return false;
@@ -362,16 +393,13 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         response.writeHead(200, { ...streamHeaders, 'mcp-session-id': id });
         response.flushHeaders();
         keepAlive(response);
-        openStreams.set(stream, response);
-        response.on('close', () => {
-          if (openStreams.get(stream) === response) openStreams.delete(stream);
-        });
+        attachStream(stream, response);
         if (lastEventId === undefined) return true;
         for (const event of recorded) {
           if (event.stream !== stream || event.number <= Number(after)) continue;
           response.write(toEvent(event.message, `${stream}-${event.number}`));
-          if (stream !== standalone && isResponse(event.message)) response.end();
         }
+        if (!unfinished.has(stream)) response.end();
         return true;
       },
 
@@ -384,29 +412,26 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       },
 
       receive(message) {
-        usedAt = Date.now();
+        usedAt = performance.now();
         if (!isRequest(message)) return take(message);
         void answer(message, standaloneOutlet).then(standaloneOutlet);
       },
 
       hearLists(changed) {
-        if (scope.single !== undefined && scope.single.id !== changed.server_id) return;
+        if (!concerns(peer.scope, deps.findServer(changed.server_id), changed.server_id)) return;
         const lists = { tools: changed.tools, prompts: changed.prompts, resources: changed.resources };
         for (const [kindOfList, hasChanged] of Object.entries(lists)) {
           if (hasChanged) standaloneOutlet({ jsonrpc: '2.0', method: `notifications/${kindOfList}/list_changed` });
         }
       },
 
-      hearResource(key) {
-        for (const [uri, subscription] of subscriptions) {
-          if (subscription.key === key)
-            standaloneOutlet({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
-        }
-      },
+      hearResource,
 
       async close() {
         if (!sessions.delete(id)) return;
-        closed.abort(new DOMException('the session was closed', 'AbortError'));
+        const reason = new DOMException('the session was closed', 'AbortError');
+        closed.abort(reason);
+        for (const controller of running.values()) controller.abort(reason);
         for (const response of openStreams.values()) response.end();
         // The servers may be gone as well; what is left of a subscription ends with their sessions.
         for (const { release } of subscriptions.values()) void release().catch(() => undefined);

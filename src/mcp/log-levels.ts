@@ -1,8 +1,8 @@
 /** Which of a server's log messages reach which client. */
+import { RpcError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
-import type { Router } from '../routing/call.ts';
-import { callerOf } from './bridge.ts';
+import type { Caller, Router } from '../routing/call.ts';
 import type { Call } from './peer.ts';
 
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
@@ -11,7 +11,7 @@ export const isLogLevel = (level: unknown): level is string => typeof level === 
 
 export interface LogLevels {
   /** A server of the old era has one level per session: it is set to the lowest that anybody asked for. */
-  ensure(call: Call, server: Server): Promise<void>;
+  ensure(caller: Caller, server: Server): Promise<void>;
   /** The same call, hearing only what its client wants to hear. */
   filter(call: Call): Call;
 }
@@ -20,16 +20,19 @@ export function createLogLevels(router: Router): LogLevels {
   const current = new Map<string, number>();
 
   return {
-    async ensure(call, server) {
-      const wanted = call.peer.client.logLevel;
+    async ensure(caller, server) {
+      const wanted = caller.client?.logLevel;
       if (wanted === undefined || server.era === 'modern' || server.capabilities?.logging === undefined) return;
-      const caller = callerOf(call);
       const session = `${server.id} ${server.connected_at} ${caller.owner?.key ?? ''}`;
       const level = levels.indexOf(wanted);
       if ((current.get(session) ?? levels.length) <= level) return;
       if (current.size > 10_000) current.clear();
       current.set(session, level);
-      await router.relay(server, 'logging/setLevel', { level: wanted }, caller);
+      try {
+        await router.relay(server, 'logging/setLevel', { level: wanted }, caller);
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error; // it has its own idea of levels: no reason to fail the call
+      }
     },
 
     filter(call) {

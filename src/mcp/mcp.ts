@@ -12,7 +12,7 @@ import type { Gatekeeper } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 import { version } from '../version.ts';
 import { createBridge } from './bridge.ts';
-import { createEndpoint } from './endpoint.ts';
+import { createEndpoint, type Elsewhere } from './endpoint.ts';
 import { createGatewayTools, type GatewayToolDependencies } from './gateway-tools.ts';
 import { createLegacyEndpoint } from './legacy.ts';
 import { createMethods } from './methods.ts';
@@ -29,6 +29,8 @@ export interface McpDependencies extends GatewayToolDependencies {
   catalog: Catalog;
   profiles: Profiles;
   router: Router;
+  createSessionId?: () => string;
+  elsewhere?: Elsewhere;
 }
 
 export interface Mcp {
@@ -36,6 +38,8 @@ export interface Mcp {
   readonly sessions: { legacy: number; listening: number; parked: number };
   close(): Promise<void>;
 }
+
+const leaseIdleMs = 60_000;
 
 export function createMcp(deps: McpDependencies): Mcp {
   const { config, log, events, registry, catalog, router, profiles } = deps;
@@ -45,7 +49,11 @@ export function createMcp(deps: McpDependencies): Mcp {
       log.error({ err: error, method }, 'MCP request failed');
   };
   const owners = createResourceOwners((id) => registry.find(id));
-  const bridge = createBridge(deps.vault);
+  const bridge = createBridge({
+    vault: deps.vault,
+    leaseIdleMs: Math.min(config.sessionIdleMs, leaseIdleMs),
+    release: (ownerKey) => router.release(ownerKey),
+  });
   const methods = createMethods({
     catalog,
     router,
@@ -54,8 +62,9 @@ export function createMcp(deps: McpDependencies): Mcp {
     gatewayTools: createGatewayTools(deps),
     listServers: () => registry.list(),
   });
-  const modern = createModernEndpoint({ methods, router, owners, events, ourInfo, onFailure });
-  const legacy = createLegacyEndpoint({ config, methods, router, owners, events, ourInfo, onFailure });
+  const shared = { methods, router, owners, events, ourInfo, onFailure, findServer: (id: string) => registry.find(id) };
+  const modern = createModernEndpoint(shared);
+  const legacy = createLegacyEndpoint({ ...shared, config, createSessionId: deps.createSessionId });
   const handle = createEndpoint({ ...deps, modern, legacy, onFailure, findProfile: (name) => profiles.find(name) });
 
   return {

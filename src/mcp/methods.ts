@@ -102,10 +102,15 @@ export function createMethods(deps: MethodDependencies): Methods {
       throw new OwnError(rpcCodes.invalidParams, 'params.arguments must be an object');
     }
     const own = peer.scope.single === undefined ? gatewayTools.find(params.name) : undefined;
-    if (own !== undefined) return await own.call(call, params, (inner) => callTool(call, { ...params, ...inner }));
+    if (own !== undefined) {
+      // The headers mirror the parameters of the tool that the client named, which is ours.
+      const within = { ...call, headers: undefined };
+      return await own.call(call, params, (inner) => callTool(within, { ...params, ...inner }));
+    }
 
     const tool = peer.scope.findTool(params.name);
-    if (peer.era === 'modern' && call.headers !== undefined)
+    // Our own front for clients on stdio has no headers to repeat parameters in.
+    if (peer.era === 'modern' && call.headers !== undefined && call.headers['mcp-aggregator-front'] === undefined)
       checkParameterHeaders(call.headers, tool.row.input_schema, params.arguments);
     const result = await through(call, tool.server, 'tools/call', params, async (sent, caller, exchange) => {
       const { result, warning } = await router.callTool(tool, sent, caller, exchange);
@@ -125,8 +130,10 @@ export function createMethods(deps: MethodDependencies): Methods {
     params: JsonObject,
     send: Send,
   ): Promise<JsonObject> {
-    await logLevels.ensure(call, server);
-    const result = await bridge.run(logLevels.filter(call), server, method, params, send);
+    const result = await bridge.run(logLevels.filter(call), server, method, params, async (sent, caller, exchange) => {
+      await logLevels.ensure(caller, server);
+      return await send(sent, caller, exchange);
+    });
     if (call.peer.scope.single === undefined) owners.remember(server, result);
     return result;
   }

@@ -10,6 +10,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
 import { callerOf } from './bridge.ts';
@@ -20,7 +21,7 @@ import { checkStandardHeaders, checkVersionHeader } from './modern-headers.ts';
 import type { Call, Peer } from './peer.ts';
 import type { Reply } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
-import type { Scope } from './scope.ts';
+import { concerns, type Scope } from './scope.ts';
 
 export interface ModernDependencies {
   methods: Methods;
@@ -29,6 +30,7 @@ export interface ModernDependencies {
   events: Events;
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
+  findServer: (id: string) => Server | undefined;
 }
 
 export interface ModernRequest {
@@ -142,27 +144,16 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       : [];
     const watched = new Map<string, string>();
     const releases: (() => Promise<void>)[] = [];
+    const off: (() => void)[] = [];
 
     listening += 1;
-    const off = [
-      deps.events.on('catalog.changed', (changed) => {
-        if (scope.single !== undefined && scope.single.id !== changed.server_id) return;
-        if (changed.tools && filter.toolsListChanged === true) send('notifications/tools/list_changed', {});
-        if (changed.prompts && filter.promptsListChanged === true) send('notifications/prompts/list_changed', {});
-        if (changed.resources && filter.resourcesListChanged === true) send('notifications/resources/list_changed', {});
-      }),
-      deps.events.on('resource.updated', ({ server_id, uri }) => {
-        const known = watched.get(`${server_id} ${uri}`);
-        if (known !== undefined) send('notifications/resources/updated', { uri: known });
-      }),
-    ];
     try {
-      send('notifications/subscriptions/acknowledged', { notifications: filter });
-      for (const uri of uris) {
-        const owner = deps.owners.find(scope, uri);
-        watched.set(`${owner.server.id} ${owner.uri}`, uri);
-        releases.push(await deps.router.subscribe(owner.server, owner.uri, { ...callerOf(call), owner: undefined }));
-      }
+      // What cannot be had is left out of the acknowledgement; after it nothing is missed.
+      await Promise.all(uris.map((uri) => watch(uri).catch(() => undefined)));
+      const honoured =
+        filter.resourceSubscriptions === undefined ? {} : { resourceSubscriptions: [...watched.values()] };
+      send('notifications/subscriptions/acknowledged', { notifications: { ...filter, ...honoured } });
+      hearChanges();
       await aborted(call.signal);
       return { _meta: tag };
     } finally {
@@ -170,6 +161,28 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       for (const stop of off) stop();
       // Nobody is left to hear that a subscription could not be ended.
       for (const release of releases) void release().catch(() => undefined);
+    }
+
+    async function watch(uri: string): Promise<void> {
+      const owner = deps.owners.find(scope, uri);
+      releases.push(await deps.router.subscribe(owner.server, owner.uri, { ...callerOf(call), owner: undefined }));
+      watched.set(`${owner.server.id} ${owner.uri}`, uri);
+    }
+
+    function hearChanges(): void {
+      off.push(
+        deps.events.on('catalog.changed', (changed) => {
+          if (!concerns(scope, deps.findServer(changed.server_id), changed.server_id)) return;
+          if (changed.tools && filter.toolsListChanged === true) send('notifications/tools/list_changed', {});
+          if (changed.prompts && filter.promptsListChanged === true) send('notifications/prompts/list_changed', {});
+          if (changed.resources && filter.resourcesListChanged === true)
+            send('notifications/resources/list_changed', {});
+        }),
+        deps.events.on('resource.updated', ({ server_id, uri }) => {
+          const known = watched.get(`${server_id} ${uri}`);
+          if (known !== undefined) send('notifications/resources/updated', { uri: known });
+        }),
+      );
     }
   }
 

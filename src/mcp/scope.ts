@@ -59,6 +59,12 @@ export function createScope(request: ScopeRequest, principal: Principal, deps: S
   return sharedScope(visible, own, deps);
 }
 
+/** Whether a change of a server is any business of whoever sees this scope. A server that is gone was seen by many. */
+export function concerns(scope: Scope, server: Server | undefined, serverId: string): boolean {
+  if (scope.single !== undefined) return scope.single.id === serverId;
+  return server === undefined || scope.sees(server);
+}
+
 function profileOf(name: string, find: (name: string) => Profile | undefined): Profile {
   const profile = find(name);
   if (profile === undefined) throw new AppError('NOT_FOUND', `Profile not found: ${name}`);

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { toCodes } from './codes.ts';
-import { buildPhraseIndex, isFartherThan, type PhraseIndex } from './distance-bounds.ts';
-import { gramProfiles, missesMoreThan, profileSizes } from './gram-profile.ts';
+import { phraseBound } from './distance-bounds.ts';
+import { type GramProfiles, gramProfiles, missesMoreThan } from './gram-profile.ts';
 import { distanceMeter } from './levenshtein.ts';
 
 /**
@@ -27,34 +27,34 @@ const defaultMaxSteps = 120_000_000;
 
 interface Representative {
   cluster: number;
-  text: string;
-  profiles: Int32Array[];
+  text: Uint16Array;
+  profiles: GramProfiles;
 }
 
 export function dedupe(contents: readonly string[], options: DedupeOptions = {}): Deduplication {
   const threshold = options.threshold ?? defaultThreshold;
   const maxSteps = options.maxSteps ?? defaultMaxSteps;
   const meter = distanceMeter();
+  const bound = phraseBound();
   const clusters: number[][] = [];
-  const byHash = new Map<string, number>();
+  const byDigest = new Map<string, number>();
   const representatives: Representative[] = [];
   let boundSteps = 0;
   let complete = true;
 
   contents.forEach((content, index) => {
-    const text = normalise(content);
-    const hash = createHash('sha1').update(text).digest('base64');
+    const text = normalisedCodes(content);
+    const digest = hash('sha1', bytesOf(text), 'base64');
     // Equal texts have equal neighbours, so whoever was equal before has already found the right cluster.
-    const known = byHash.get(hash);
+    const known = byDigest.get(digest);
     if (known !== undefined) {
       clusters[known]?.push(index);
       return;
     }
-    const codes = toCodes(text);
-    const profiles = gramProfiles(codes);
-    const found = findCluster(codes, profiles);
+    const profiles = gramProfiles(text);
+    const found = findCluster(text, profiles);
     const cluster = found ?? clusters.length;
-    byHash.set(hash, cluster);
+    byDigest.set(digest, cluster);
     if (found === undefined) {
       clusters.push([index]);
       representatives.push({ cluster, text, profiles });
@@ -62,25 +62,28 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   });
   return { clusters, complete };
 
-  /** Cheap lower bounds of the distance first; only what passes them all is measured. */
-  function findCluster(text: Uint16Array, profiles: Int32Array[]): number | undefined {
-    let index: PhraseIndex | undefined;
+  /** Cheap bounds of the distance first, an upper one and lower ones; only what passes them all is measured. */
+  function findCluster(text: Uint16Array, profiles: GramProfiles): number | undefined {
+    let isIndexed = false;
     let isPrepared = false;
     for (const other of representatives) {
       const limit = largestDistance(Math.max(text.length, other.text.length), threshold);
       if (Math.abs(text.length - other.text.length) > limit) continue;
-      if (profilesDiffer(profiles, other.profiles, text.length >= other.text.length, limit)) continue;
+      if (differsInOnePlace(text, other.text, limit)) return other.cluster;
+      const isLonger = text.length >= other.text.length;
+      const [longer, shorter] = isLonger ? [profiles, other.profiles] : [other.profiles, profiles];
+      if (profilesDiffer(longer, shorter, limit)) continue;
       if (meter.steps + boundSteps > maxSteps) {
         complete = false;
         return undefined;
       }
-      index ??= buildPhraseIndex(text);
+      if (!isIndexed) bound.index(text);
+      isIndexed = true;
       boundSteps += other.text.length >> 2;
-      const otherCodes = toCodes(other.text);
-      if (isFartherThan(otherCodes, index, limit)) continue;
+      if (bound.isFarther(other.text, limit)) continue;
       if (!isPrepared) meter.prepare(text);
       isPrepared = true;
-      if (meter.atMost(otherCodes, limit)) return other.cluster;
+      if (meter.atMost(other.text, limit)) return other.cluster;
     }
     return undefined;
   }
@@ -88,7 +91,14 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
 
 /** What is compared: lower case, every run of white space one space, none at the ends. */
 export function normalise(text: string): string {
-  const codes = toCodes(text.toLowerCase());
+  return bytesOf(normalisedCodes(text)).toString('utf16le');
+}
+
+/** Letters beyond ASCII that have two cases; looking for them first spares most texts the slow general conversion. */
+const otherCased = /[\u00c0-\u1fff\ua640-\uabff\uff21-\uff3a\ud801-\ud83a]/;
+
+function normalisedCodes(text: string): Uint16Array {
+  const codes = toCodes(otherCased.test(text) ? text.toLowerCase() : text);
   let length = 0;
   let space = true;
   for (let i = 0; i < codes.length; i++) {
@@ -96,10 +106,14 @@ export function normalise(text: string): string {
     const isSpace = code <= 32 ? code === 32 || (code >= 9 && code <= 13) : code >= 160 && isWideSpace(code);
     if (isSpace && space) continue;
     space = isSpace;
-    codes[length++] = isSpace ? 32 : code;
+    codes[length++] = isSpace ? 32 : code >= 65 && code <= 90 ? code + 32 : code;
   }
   if (space && length > 0) length--;
-  return Buffer.from(codes.buffer, codes.byteOffset, 2 * length).toString('utf16le');
+  return codes.subarray(0, length);
+}
+
+function bytesOf(codes: Uint16Array): Buffer {
+  return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength);
 }
 
 function isWideSpace(code: number): boolean {
@@ -114,12 +128,19 @@ export function largestDistance(length: number, threshold: number): number {
   return distance;
 }
 
-/** One edit destroys at most `size` grams of the longer text, so more missing grams than that prove the distance. */
-function profilesDiffer(mine: Int32Array[], theirs: Int32Array[], mineIsLonger: boolean, limit: number): boolean {
-  return profileSizes.some((size, i) => {
-    const a = mine[i];
-    const b = theirs[i];
-    if (a === undefined || b === undefined) return false;
-    return mineIsLonger ? missesMoreThan(a, b, size * limit) : missesMoreThan(b, a, size * limit);
-  });
+/** What lies between a common beginning and a common end can be replaced as a whole, so the distance is at most its length. */
+function differsInOnePlace(a: Uint16Array, b: Uint16Array, limit: number): boolean {
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < shorter - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  return Math.max(a.length, b.length) - start - end <= limit;
+}
+
+/** One edit destroys at most two pairs or three triples of the longer text; more missing ones prove the distance. */
+function profilesDiffer(longer: GramProfiles, shorter: GramProfiles, limit: number): boolean {
+  return (
+    missesMoreThan(longer.twos, shorter.twos, 2 * limit) || missesMoreThan(longer.threes, shorter.threes, 3 * limit)
+  );
 }

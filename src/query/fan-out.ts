@@ -23,7 +23,7 @@ export const defaultFanOutLimits: FanOutLimits = {
   serverTimeoutMs: 3000,
   totalTimeoutMs: 5000,
   maxBytes: 10 * 1024 * 1024,
-  maxItems: 500,
+  maxItems: 400,
 };
 
 export interface CallReport {
@@ -45,8 +45,8 @@ export interface ServerOutcome {
   error?: string;
 }
 
-/** Text is held about three times while a query runs: as it came, normalised for comparing, and in the answer. */
-const copiesOfText = 3;
+/** A character takes up to two bytes as it came, two more prepared for comparing, and one on the way out. */
+const bytesPerChar = 5;
 
 /**
  * Asks all servers at once. A server that fails, hangs or answers nonsense becomes data in its outcome; only the end of
@@ -61,7 +61,7 @@ export async function fanOut(
 ): Promise<ServerOutcome[]> {
   signal.throwIfAborted();
   const share = {
-    maxChars: Math.floor(limits.maxBytes / copiesOfText / Math.max(1, plans.length)),
+    maxChars: Math.floor(limits.maxBytes / bytesPerChar / Math.max(1, plans.length)),
     maxItems: Math.max(1, Math.floor(limits.maxItems / Math.max(1, plans.length))),
   };
   // All start together, so the shorter of the two times bounds both.
@@ -178,8 +178,7 @@ async function callOnce({ server, tool, args, callTool, share, signal, timeoutMs
   const elapsed = (): number => Math.round(performance.now() - started);
   const failure = (error: string): OneCall => ({ report: { tool, ms: elapsed(), items: 0, error } });
   try {
-    // The race matters: a call that ignores its signal must not hold up the answer.
-    const answer = await Promise.race([callTool(server, tool, args, signal), rejectedAt(signal)]);
+    const answer = await untilAborted(callTool(server, tool, args, signal), signal);
     if (answer.isError === true) return failure(errorText(answer));
     const timestamp = new Date().toISOString();
     const extracted = toItems(answer, { server, tool, timestamp }, share);
@@ -191,12 +190,13 @@ async function callOnce({ server, tool, args, callTool, share, signal, timeoutMs
   }
 }
 
-async function rejectedAt(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
+/** A call that ignores its signal must not hold up whoever waits for it. */
+export async function untilAborted<T>(call: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });
-  return promise;
+  return Promise.race([call, aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 const longestError = 300;

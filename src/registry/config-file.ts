@@ -4,6 +4,7 @@ import { basename, dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import type { Audit } from '../security/audit.ts';
 import { fromClientConfig, parseClientConfig } from './import.ts';
 import type { Registry, Server } from './registry.ts';
 import type { Connection, Registration, ServerPatch } from './server.ts';
@@ -16,8 +17,13 @@ export interface ConfigFileDependencies {
     register(input: Registration, origin: 'config'): Promise<unknown>;
     update(id: string, patch: ServerPatch): Promise<unknown>;
     remove(id: string): Promise<unknown>;
+    connect(id: string): Promise<unknown>;
+    disconnect(id: string, options: { force: boolean }): Promise<unknown>;
   };
+  audit: Audit;
   log: Logger;
+  /** Takes `serverRules` of the file; throws where they are not valid. */
+  setServerRules?: (rules: unknown) => Promise<void>;
 }
 
 export interface ConfigFile {
@@ -29,7 +35,8 @@ export interface ConfigFile {
 /** Editors write a file in several steps; a change is read when it has been quiet for so long. */
 const quietMs = 200;
 
-export async function createConfigFile({ path, registry, fleet, log }: ConfigFileDependencies): Promise<ConfigFile> {
+export async function createConfigFile(deps: ConfigFileDependencies): Promise<ConfigFile> {
+  const { path, registry, fleet, audit, log } = deps;
   let applying: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
@@ -37,7 +44,10 @@ export async function createConfigFile({ path, registry, fleet, log }: ConfigFil
 
   async function apply(): Promise<void> {
     if (closed) return;
-    const wanted = read();
+    const json = read();
+    if (json === undefined) return;
+    await applyRules(json);
+    const wanted = toWanted(json);
     if (wanted === undefined) return;
     const current = registry.list().map((server) => toCurrent(server, registry));
     for (const step of plan(wanted, current)) {
@@ -48,6 +58,7 @@ export async function createConfigFile({ path, registry, fleet, log }: ConfigFil
       }
       try {
         await perform(step);
+        await audit.recordNow({ event: auditEvents[step.kind], actor: 'config file', server_name: step.name });
         log.info({ file: path, server: step.name, change: step.kind }, 'config file applied');
       } catch (error) {
         // A server that cannot be registered must not keep the others of the file from it.
@@ -59,17 +70,32 @@ export async function createConfigFile({ path, registry, fleet, log }: ConfigFil
     }
   }
 
-  function read(): Registration[] | undefined {
-    let text: string;
-    let json: unknown;
+  /** Undefined where nothing is new, or nothing can be read. */
+  function read(): unknown {
     try {
-      text = readFileSync(path, 'utf8');
+      const text = readFileSync(path, 'utf8');
       if (text === lastText) return undefined;
-      json = parseClientConfig(text);
+      const json = parseClientConfig(text);
+      lastText = text;
+      return json;
     } catch (error) {
       log.error({ file: path, reason: describe(error) }, 'config file cannot be read; the servers stay as they are');
       return undefined;
     }
+  }
+
+  async function applyRules(json: unknown): Promise<void> {
+    if (typeof json !== 'object' || json === null || !('serverRules' in json)) return;
+    try {
+      await deps.setServerRules?.(json.serverRules);
+      await audit.recordNow({ event: 'query.rules', actor: 'config file' });
+    } catch (error) {
+      // Wrong rules must not keep the servers of the file from being applied.
+      log.error({ file: path, reason: describe(error) }, 'config file: serverRules are wrong; the rules stay');
+    }
+  }
+
+  function toWanted(json: unknown): Registration[] | undefined {
     const { servers, problems } = fromClientConfig(json);
     if (servers.length === 0 && problems.some(({ key }) => key === '')) {
       // A file of settings alone asks for no servers; it does not ask to remove any.
@@ -77,7 +103,6 @@ export async function createConfigFile({ path, registry, fleet, log }: ConfigFil
         log.error({ file: path, reason: problems[0]?.reason }, 'config file lists no servers');
       return undefined;
     }
-    lastText = text;
     for (const { key, reason } of problems)
       log.error({ file: path, server: key, reason }, 'config file: a server is wrong');
     for (const { key, warnings } of servers) {
@@ -94,15 +119,14 @@ export async function createConfigFile({ path, registry, fleet, log }: ConfigFil
       .map((server) => toCurrent(server, registry).registration);
   }
 
-  async function perform(step: Exclude<Step, { kind: 'taken' }>): Promise<unknown> {
-    switch (step.kind) {
-      case 'add':
-        return await fleet.register(step.registration, 'config');
-      case 'change':
-        return await fleet.update(step.id, step.patch);
-      case 'remove':
-        return await fleet.remove(step.id);
-    }
+  async function perform(step: Exclude<Step, { kind: 'taken' }>): Promise<void> {
+    if (step.kind === 'add') await fleet.register(step.registration, 'config');
+    if (step.kind === 'remove') await fleet.remove(step.id);
+    if (step.kind !== 'change') return;
+    await fleet.update(step.id, step.patch);
+    // Switched on or off in the file: unlike an admin's, this change has no connect or disconnect of its own.
+    if (step.patch.auto_connect === true) await fleet.connect(step.id);
+    if (step.patch.auto_connect === false) await fleet.disconnect(step.id, { force: false });
   }
 
   function readSoon(): void {
@@ -114,7 +138,8 @@ export async function createConfigFile({ path, registry, fleet, log }: ConfigFil
 
   // The directory is watched, not the file: an atomic replace puts another file in its place.
   const watcher: FSWatcher = watch(dirname(path), { persistent: false }, (_event, name) => {
-    if (name === null || name === basename(path)) readSoon();
+    // Kubernetes swaps the link `..data` beneath a mounted file, whose own name never changes.
+    if (name === null || name === basename(path) || name.startsWith('..')) readSoon();
   });
   watcher.on('error', (error) => log.error({ file: path, err: error }, 'config file is not watched any more'));
   applying = apply();
@@ -130,6 +155,8 @@ export async function createConfigFile({ path, registry, fleet, log }: ConfigFil
     },
   };
 }
+
+const auditEvents = { add: 'server.registered', change: 'server.updated', remove: 'server.removed' } as const;
 
 interface Current {
   id: string;
@@ -186,5 +213,5 @@ function toCurrent(server: Server, registry: Registry): Current {
 }
 
 function hasSettingsOnly(json: unknown): boolean {
-  return typeof json === 'object' && json !== null && 'settings' in json;
+  return typeof json === 'object' && json !== null && ('settings' in json || 'serverRules' in json);
 }

@@ -70,6 +70,16 @@ function failuresAfter(failures: number, event: LifecycleEvent): number {
   return event === 'health_passed' || event === 'connect_succeeded' ? 0 : failures;
 }
 
+const bestFirst: readonly Status[] = ['CONNECTED', 'DEGRADED', 'CONNECTING', 'DISCONNECTING', 'ERROR', 'DISCONNECTED'];
+
+/** Of what several replicas say about one server, what holds for all of them together. */
+export function best<T extends { status: Status }>(first: T, others: readonly T[]): T {
+  return others.reduce(
+    (before, next) => (bestFirst.indexOf(next.status) < bestFirst.indexOf(before.status) ? next : before),
+    first,
+  );
+}
+
 /** Seed 003, «Behavior by State». */
 export const behaviour: Record<Status, { discovers: boolean; executes: boolean; searchable: boolean }> = {
   DISCONNECTED: { discovers: false, executes: false, searchable: false },

@@ -1,5 +1,6 @@
 /** Every registered server, in memory and in the store. The only place where a server's record changes. */
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import { AppError, type Problem, ValidationError } from '../errors.ts';
@@ -15,12 +16,13 @@ import { insertHistory } from '../store/history.ts';
 import type { ServerRow } from '../store/schema.ts';
 import {
   deleteServer,
+  findServer,
   findServers,
   insertServer,
   type ServerPatch as RowPatch,
   updateServer,
 } from '../store/servers.ts';
-import { type Lifecycle, type LifecycleEvent, transition } from './lifecycle.ts';
+import { best, type Lifecycle, type LifecycleEvent, type Status, transition } from './lifecycle.ts';
 import {
   type Connection,
   connectionConfigs,
@@ -36,6 +38,28 @@ export interface Server extends Omit<ServerRow, 'options' | 'connection_config'>
   sealed: string;
   /** The server wants a login (OAuth) that nobody made yet, or that no longer holds. */
   login: 'required' | 'expired' | null;
+  /** What the other living replicas say of it. */
+  elsewhere: readonly ReplicaView[];
+}
+
+export interface ReplicaView {
+  /** Of the replica. */
+  id: string;
+  status: Status;
+  error: string | null;
+}
+
+/** How a server is, seen from all replicas together. */
+export function overallStatus(server: Server): { status: Status; error: string | null } {
+  const own = { id: '', status: server.lifecycle.status, error: server.error_message };
+  return best(own, server.elsewhere);
+}
+
+/** What another replica changed in the store, and what follows for the connection. */
+export interface TakenChange {
+  server: Server;
+  kind: 'added' | 'changed' | 'removed';
+  reconnect: boolean;
 }
 
 export interface ResolvedConnection {
@@ -67,6 +91,9 @@ export interface Registry {
   /** What is wrong with the lists of a connected server, or null when nothing is. */
   noteDiscovery(id: string, problem: string | null): void;
   record(id: string, eventType: string, details: JsonObject): void;
+  /** Reads one server, or all, again, after another replica changed them. */
+  takeChanges(id?: string): Promise<TakenChange[]>;
+  noteElsewhere(views: ReadonlyMap<string, readonly ReplicaView[]>): void;
   /** Everything noted so far is stored. */
   settled(): Promise<void>;
 }
@@ -92,11 +119,15 @@ export interface RegistryDependencies {
   log: Logger;
   config: Config;
   secrets?: Secrets;
+  /** Told of every change that other replicas must take over. */
+  onStored?: (serverId: string) => void;
 }
 
 export async function createRegistry(deps: RegistryDependencies): Promise<Registry> {
   const { db, vault, events, log, config, secrets = createSecrets() } = deps;
   const servers = new Map<string, Server>();
+  /** How often each server was changed here: what was read before such a change is too old to be taken. */
+  const ownChanges = new Map<string, number>();
   let writing: Promise<unknown> = Promise.resolve();
 
   // Nothing is connected when we start, whatever the rows say.
@@ -114,6 +145,13 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     write(() => updateServer(db, server.id, patch));
   }
 
+  // Sealed with the key before this one, which will be taken away.
+  for (const server of servers.values()) {
+    if (!vault.needsReseal(server.sealed)) continue;
+    server.sealed = vault.seal(vault.open(server.sealed, server.id), server.id);
+    await updateServer(db, server.id, { connection_config: { sealed: server.sealed } });
+  }
+
   function get(id: string): Server {
     const server = servers.get(id);
     if (server === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
@@ -127,6 +165,55 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
   function record(id: string, eventType: string, details: JsonObject): void {
     write(() => insertHistory(db, { server_id: id, event_type: eventType, details: secrets.maskJson(details) }));
+  }
+
+  /** Around a write, because a read that overlaps it may show either state. */
+  async function changing<T>(id: string, store: () => Promise<T>): Promise<T> {
+    ownChanges.set(id, (ownChanges.get(id) ?? 0) + 1);
+    try {
+      return await store();
+    } finally {
+      ownChanges.set(id, (ownChanges.get(id) ?? 0) + 1);
+      deps.onStored?.(id);
+    }
+  }
+
+  function take(row: ServerRow): TakenChange | undefined {
+    const server = servers.get(row.id);
+    if (server === undefined) {
+      const added = toServer(row);
+      servers.set(row.id, added);
+      events.emit('server.registered', { server_id: row.id, name: row.name });
+      return { server: added, kind: 'added', reconnect: false };
+    }
+    const before = configured(server);
+    const fresh = toServer(row);
+    const moved = isMoved(server, fresh);
+    Object.assign(server, configured(fresh), { sealed: fresh.sealed, updated_at: row.updated_at });
+    if (moved) Object.assign(server, { era: null, era_checked_at: null, interactive: false });
+    if (!moved && isDeepStrictEqual(before, configured(server))) return undefined;
+    events.emit('server.updated', { server_id: row.id, name: row.name });
+    return { server, kind: 'changed', reconnect: moved || !isDeepStrictEqual(before.options, server.options) };
+  }
+
+  /** The same credentials under another key are no other connection. */
+  function isMoved(before: Server, after: Server): boolean {
+    if (before.transport_type !== after.transport_type) return true;
+    if (before.sealed === after.sealed) return false;
+    try {
+      return !isDeepStrictEqual(vault.open(before.sealed, before.id), vault.open(after.sealed, after.id));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      log.error({ server: before.name, error: error.message }, 'changed credentials; the connection stays as it is');
+      return false;
+    }
+  }
+
+  function drop(server: Server): boolean {
+    if (!servers.delete(server.id)) return false;
+    secrets.forget(server.id);
+    events.emit('server.removed', { server_id: server.id, name: server.name });
+    return true;
   }
 
   return {
@@ -155,8 +242,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         },
         { maxServers: config.maxServers },
       );
-      const server = toServer(row);
+      const server = servers.get(id) ?? toServer(row);
       servers.set(id, server);
+      deps.onStored?.(id);
       record(id, 'REGISTERED', { transport_type: row.transport_type, origin });
       events.emit('server.registered', { server_id: id, name: row.name });
       return server;
@@ -176,31 +264,32 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         // Another address may be another server: what was learned about the old one is void.
         Object.assign(fields, { era: null, era_checked_at: null, interactive: false });
       }
-      const row = await updateServer(db, id, fields);
+      const row = await changing(id, () => updateServer(db, id, fields));
       if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
+      const before = server.options;
       // Only what was patched: the rest of the row may be behind what is in memory.
       const { connection_config: sealed, ...changed } = fields;
       Object.assign(server, changed, { updated_at: row.updated_at });
       if (sealed !== undefined) server.sealed = sealed.sealed;
       record(id, 'UPDATED', { fields: Object.keys(patch) });
       events.emit('server.updated', { server_id: id, name: server.name });
-      return { server, reconnect: connection !== undefined || patch.options !== undefined };
+      const otherSession =
+        patch.options !== undefined && !isDeepStrictEqual(ofSession(before), ofSession(patch.options));
+      return { server, reconnect: connection !== undefined || otherSession };
     },
 
     async remove(id) {
       const server = get(id);
       await writing;
-      await deleteServer(db, id);
-      servers.delete(id);
-      secrets.forget(id);
-      events.emit('server.removed', { server_id: id, name: server.name });
+      await changing(id, () => deleteServer(db, id));
+      drop(server);
     },
 
     async setDesired(id, desired) {
       const server = get(id);
-      if (server.desired === desired) return;
+      if (server.desired === desired) return void deps.onStored?.(id);
       server.desired = desired;
-      await updateServer(db, id, { desired });
+      await changing(id, () => updateServer(db, id, { desired }));
     },
 
     apply(id, event, note = {}) {
@@ -311,6 +400,36 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       events.emit('server.updated', { server_id: id, name: server.name });
     },
 
+    async takeChanges(id) {
+      const asked = new Map(ownChanges);
+      const isCurrent = (candidate: string) => asked.get(candidate) === ownChanges.get(candidate);
+      const rows = id === undefined ? (await findServers(db)).rows : [await findServer(db, id)];
+      const taken: TakenChange[] = [];
+      for (const row of rows) {
+        const change = row !== undefined && isCurrent(row.id) ? take(row) : undefined;
+        if (change !== undefined) taken.push(change);
+      }
+      const stored = new Set(rows.map((row) => row?.id));
+      const missing = [...servers.values()].filter(
+        (server) => !stored.has(server.id) && (id === undefined || server.id === id),
+      );
+      for (const server of missing) {
+        // Asked again: it may have been registered here after the rows were read.
+        if ((await findServer(db, server.id)) !== undefined || !isCurrent(server.id)) continue;
+        if (drop(server)) taken.push({ server, kind: 'removed', reconnect: false });
+      }
+      return taken;
+    },
+
+    noteElsewhere(views) {
+      for (const server of servers.values()) {
+        const before = overallStatus(server).status;
+        server.elsewhere = views.get(server.id) ?? [];
+        if (overallStatus(server).status !== before)
+          events.emit('server.updated', { server_id: server.id, name: server.name });
+      }
+    },
+
     async settled() {
       await writing;
     },
@@ -324,7 +443,14 @@ function toServer({ connection_config, options, ...row }: ServerRow): Server {
     options: options as ServerOptions,
     lifecycle: { status: 'DISCONNECTED', failures: 0 },
     login: null,
+    elsewhere: [],
   };
+}
+
+/** What admins decide about a server; the rest of a record is what this replica found out. */
+function configured(server: Server) {
+  const { description, transport_type, health_check_url, auto_connect, desired, options, origin } = server;
+  return { description, transport_type, health_check_url, auto_connect, desired, options, origin };
 }
 
 /** The connection after the patch, or undefined when it stays the same. */
@@ -348,4 +474,9 @@ export function toProblems(error: z.ZodError, prefix: (string | number)[]): Prob
       issue.code === 'invalid_type' && issue.input === undefined && issue.message.startsWith('Invalid input');
     return [{ loc, msg: missing ? 'Field required' : issue.message, type: missing ? 'missing' : 'value_error' }];
   });
+}
+
+/** Options that a running session depends on; what the aggregator query asks is no concern of it. */
+function ofSession({ query_tools: _, ...options }: ServerOptions): Omit<ServerOptions, 'query_tools'> {
+  return options;
 }

@@ -86,6 +86,30 @@ export const serverName = z
   .max(255, 'name may have at most 255 characters')
   .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and hold only a-z, 0-9, "-" and "_"');
 
+const template = z.record(z.string().max(200), z.unknown());
+
+/** What an administrator wrote down for the aggregator query replaces what it would work out. */
+export const queryTools = z
+  .array(
+    z.strictObject({
+      tool: z.string().min(1).max(255),
+      arguments: template
+        .default({})
+        .describe(
+          '"{{query}}" and "{{keywords}}" are replaced inside strings; with "{{word}}" every keyword is a call',
+        ),
+      follow_up: z
+        .strictObject({
+          tool: z.string().min(1).max(255),
+          arguments: template.describe('also "{{id}}"'),
+          ids: z.array(z.string().min(1).max(255)).min(1).max(10).default(['id']).describe('keys that hold the id'),
+          take: z.int().min(1).max(5).default(1),
+        })
+        .optional(),
+    }),
+  )
+  .max(10);
+
 /** Settings of one server that the seeds do not know. */
 export const serverOptions = z.strictObject({
   sessions: z
@@ -99,11 +123,9 @@ export const serverOptions = z.strictObject({
   request_timeout: z.number().min(0.1).max(86_400).optional().describe('seconds'),
   max_concurrent_calls: z.int().min(1).max(100_000).optional(),
   max_queued_calls: z.int().min(0).max(1_000_000).optional(),
-  query_tools: z
-    .array(z.strictObject({ tool: z.string().min(1), arguments: z.record(z.string(), z.unknown()).optional() }))
-    .max(20)
+  query_tools: queryTools
     .optional()
-    .describe('tools that the aggregator query calls on this server, with {{query}} in their arguments'),
+    .describe('what the aggregator query calls on this server, instead of what it would work out by itself'),
 });
 export type ServerOptions = z.infer<typeof serverOptions>;
 

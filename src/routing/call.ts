@@ -25,6 +25,8 @@ export interface Caller {
   requestId?: string;
   /** The span that the call belongs to. */
   trace?: TraceContext;
+  /** Of the client's request: they may name its trace and its id. */
+  headers?: Readonly<Record<string, string | string[] | undefined>>;
   client?: ClientIdentity;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
@@ -38,6 +40,7 @@ export type Outcome =
   | 'rpc_error'
   | 'unavailable'
   | 'overloaded'
+  | 'held'
   | 'timeout'
   | 'cancelled'
   | 'failed';
@@ -103,7 +106,7 @@ export function createRouter(deps: RouterDependencies): Router {
     exchange: RelayExchange = {},
     timing: { acquiredAt?: number } = {},
   ): Promise<JsonObject> {
-    const parent = caller.trace ?? traceOf({}, params);
+    const parent = caller.trace ?? traceOf(caller.headers ?? {}, params);
     const hop = tracer.child(parent);
     if (!tracer.enabled) return await send(server, method, carryTrace(params, hop), caller, exchange, timing);
     const startedAt = performance.now();
@@ -204,6 +207,7 @@ export function createRouter(deps: RouterDependencies): Router {
     events.emit('call.started', call);
     let outcome: Outcome = 'failed';
     try {
+      deps.catalog.changes.requireReviewed(tool);
       const headers = server.era === 'modern' ? parameterHeaders(row.input_schema, params.arguments) : undefined;
       const result = await relay(
         server,
@@ -241,7 +245,7 @@ export function createRouter(deps: RouterDependencies): Router {
         server: server.name,
         tool: row.name,
         principal: caller.principal.name,
-        requestId: caller.requestId,
+        requestId: caller.requestId ?? caller.headers?.['x-request-id']?.toString(),
         outcome,
         routingMs: (timing.acquiredAt ?? ended) - started,
         executionMs: timing.acquiredAt === undefined ? undefined : ended - timing.acquiredAt,
@@ -283,19 +287,21 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
   const controller = new AbortController();
   const seconds = link.server.options.request_timeout;
   const timeoutMs = seconds === undefined ? config.requestTimeoutMs : seconds * 1_000;
-  const latest = Date.now() + config.requestTimeoutCapMs;
+  const latest = performance.now() + config.requestTimeoutCapMs;
   const expire = () => {
     deadline.timedOut = true;
     controller.abort(new DOMException('timed out', 'TimeoutError'));
   };
   let timer = setTimeout(expire, timeoutMs);
+  let asking = 0;
   const onAbort = () => controller.abort(exchange.signal?.reason);
   if (exchange.signal?.aborted) onAbort();
   exchange.signal?.addEventListener('abort', onAbort, { once: true });
 
   const extend = () => {
     clearTimeout(timer);
-    timer = setTimeout(expire, Math.max(0, Math.min(timeoutMs, latest - Date.now())));
+    if (asking > 0) return;
+    timer = setTimeout(expire, Math.max(0, Math.min(timeoutMs, latest - performance.now())));
   };
   const deadline: Deadline = {
     signal: controller.signal,
@@ -313,10 +319,12 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
           : async (method, params, signal) => {
               link.noteAsked();
               // While a person is being asked, the server is not the one who is slow.
+              asking += 1;
               clearTimeout(timer);
               try {
                 return (await exchange.onRequest?.(method, params, signal)) ?? {};
               } finally {
+                asking -= 1;
                 extend();
               }
             },
@@ -393,6 +401,8 @@ function outcomeOf(error: unknown): Outcome {
       return 'cancelled';
     case 'SERVER_OVERLOADED':
       return 'overloaded';
+    case 'TOOL_CHANGE_PENDING':
+      return 'held';
     case 'SERVER_UNAVAILABLE':
     case 'SERVER_CONNECTION_FAILED':
     case 'LOGIN_REQUIRED':

@@ -23,16 +23,24 @@ import type { Embedder } from './embedder.ts';
 import { createEmbeddingsService } from './embeddings-service.ts';
 import { inspectQuality, type QualityReport } from './quality.ts';
 import { type SearchRequest, type SearchResult, search } from './search.ts';
-import { createSearchIndex, embedTools, toEmbeddingText } from './search-index.ts';
+import { createSearchIndex, embedTools, toEmbeddingTexts } from './search-index.ts';
 import type { SearchableTool } from './tool.ts';
 
 export interface Finder {
   search(request: SearchRequest, signal?: AbortSignal): Promise<SearchResult>;
   /** The catalog's change, in the order of changes. */
   follow(server: { name: string }, changes: ToolChanges): void;
+  /** The same where another replica discovered and classifies. */
+  followElsewhere(server: { name: string }, changes: ToolChanges): void;
+  /** From now on we classify this server's tools: those that nobody has classified yet, to begin with. */
+  takeOver(serverId: string): void;
   /** A skill was added, changed or removed: every tool is classified anew. */
   reclassify(): void;
+  /** The same after another replica changed the skills: only what we classify. */
+  relearn(): void;
   toolsOfSkill(id: string): number;
+  /** Vectors of the built-in model, whatever search uses. */
+  embed(texts: readonly string[]): Float32Array[];
   quality(): QualityReport;
   readonly backlog: { embedding: number; classification: number };
   /** Embedded, indexed and classified: nothing is under way. */
@@ -47,6 +55,11 @@ export interface FinderDependencies {
   events: Events;
   log: Logger;
   config: Config;
+  onSearch?: (ms: number) => void;
+  /** False where another replica classifies this server's tools. */
+  isOurs?: (serverId: string) => boolean;
+  /** The skills of some tools of these servers were stored. */
+  onClassified?: (serverIds: Iterable<string>) => void;
 }
 
 const saveEveryMs = 100;
@@ -54,7 +67,7 @@ const embedAtOnce = 256;
 const serviceRetryMs = 30_000;
 
 export function createFinder(deps: FinderDependencies): Finder {
-  const { db, catalog, skillBook, events, log, config } = deps;
+  const { db, catalog, skillBook, events, log, config, isOurs = () => true } = deps;
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
@@ -96,11 +109,18 @@ export function createFinder(deps: FinderDependencies): Finder {
     }
     const names = new Map(catalog.snapshot.tools.map(({ row, server }) => [row.id, server.name]));
     await embedAndEnter(fresh.map((row) => toSearchable(row, names.get(row.id) ?? '')));
-    queue.add(
-      catalog.snapshot.tools
-        .filter(({ row }) => row.classification_state !== 'CLASSIFIED' && row.classification_state !== 'UNCLASSIFIED')
-        .map(({ row }) => toClassify(row)),
+    classifyPending((serverId) => isOurs(serverId));
+  }
+
+  function classifyPending(concerns: (serverId: string) => boolean): void {
+    const pending = catalog.snapshot.tools.filter(
+      ({ row, server }) =>
+        row.classification_state !== 'CLASSIFIED' &&
+        row.classification_state !== 'UNCLASSIFIED' &&
+        queue.stateOf(row.id) !== 'CLASSIFYING' &&
+        concerns(server.id),
     );
+    queue.add(pending.map(({ row }) => toClassify(row)));
   }
 
   function enter(tool: SearchableTool, vector: Float32Array): void {
@@ -113,7 +133,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     for (let from = 0; from < tools.length; from += embedAtOnce) {
       const batch = tools.slice(from, from + embedAtOnce);
       const vectors = await embedTools(builtIn, batch);
-      batch.forEach((tool, place) => enter(tool, vectors[place] as Float32Array));
+      for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
       await store(builtIn, batch, vectors);
       embedding = Math.max(0, embedding - batch.length);
       await new Promise(setImmediate);
@@ -168,7 +188,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     for (let from = 0; from < missing.length; from += embedAtOnce) {
       const batch = missing.slice(from, from + embedAtOnce);
       const fresh = await embedTools(service, batch, closed.signal);
-      batch.forEach((tool, place) => vectors.set(tool.id, fresh[place] as Float32Array));
+      for (const [place, tool] of batch.entries()) vectors.set(tool.id, fresh[place] as Float32Array);
       await store(service, batch, fresh);
       embedding = Math.max(0, embedding - batch.length);
     }
@@ -184,6 +204,25 @@ export function createFinder(deps: FinderDependencies): Finder {
       .then(() => embedAndEnter(rows.map((row) => toSearchable(row, server.name))))
       .then(() => queue.add(rows.map(toClassify)))
       .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'));
+  }
+
+  function followElsewhere(server: { name: string }, changes: ToolChanges): void {
+    forget(changes.removed.map((row) => row.id));
+    const rows = [...changes.added, ...changes.changed.map(({ after }) => after)];
+    for (const row of changes.unchanged) takeSkills(row);
+    if (rows.length === 0) return;
+    embedding += rows.length;
+    working = working
+      .then(() => embedAndEnter(rows.map((row) => toSearchable(row, server.name))))
+      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'));
+  }
+
+  function takeSkills({ id, skill_ids, primary_skill_id }: ToolSkills | ToolRow): void {
+    const tool = index.get(id);
+    if (tool === undefined) return;
+    Object.assign(tool, { skillIds: skill_ids, primarySkillId: primary_skill_id });
+    skillVectors.setTool(id, skill_ids, index.vectorOf(id) ?? null);
+    skillsAreStale = true;
   }
 
   function forget(ids: number[]): void {
@@ -250,13 +289,9 @@ export function createFinder(deps: FinderDependencies): Finder {
       .filter(({ row }) => skills.has(row.id) || failed.includes(row.id))
       .map(({ row }) => withSkills(row, skills.get(row.id)));
     catalog.replaceTools(changed);
-    for (const { id, skill_ids, primary_skill_id } of done) {
-      const tool = index.get(id);
-      if (tool === undefined) continue;
-      Object.assign(tool, { skillIds: skill_ids, primarySkillId: primary_skill_id });
-      skillVectors.setTool(id, skill_ids, index.vectorOf(id) ?? null);
-    }
+    for (const tool of done) takeSkills(tool);
     skillsAreStale = true;
+    deps.onClassified?.(new Set(changed.flatMap(({ source_server_id: id }) => (id === null ? [] : [id]))));
   }
 
   function rememberSkills(): void {
@@ -284,14 +319,30 @@ export function createFinder(deps: FinderDependencies): Finder {
     async search(request, signal) {
       await filled;
       refreshSkills();
-      return await search(index, request, signal);
+      const found = await search(index, request, signal);
+      deps.onSearch?.(found.metadata.totalTimeMs);
+      return found;
     },
     follow,
+    followElsewhere,
+    takeOver: (serverId) => classifyPending((candidate) => candidate === serverId),
     reclassify() {
       rememberSkills();
-      queue.add(catalog.snapshot.tools.map(({ row }) => toClassify(row)));
+      const { tools } = catalog.snapshot;
+      queue.add(tools.filter(({ server }) => isOurs(server.id)).map(({ row }) => toClassify(row)));
+      // Where another replica leads it is told; where nobody does, the next one that does finds them so.
+      const others = tools.filter(({ server }) => !isOurs(server.id)).map(({ row }) => row.id);
+      working = working
+        .then(() => updateClassificationState(db, others, 'CLASSIFYING'))
+        .catch((error: unknown) => log.error({ err: error }, 'skills could not be stored'));
+    },
+    relearn() {
+      rememberSkills();
+      const own = catalog.snapshot.tools.filter(({ server }) => isOurs(server.id));
+      queue.add(own.map(({ row }) => toClassify(row)));
     },
     toolsOfSkill: (id) => skillVectors.toolCount(id),
+    embed: (texts) => texts.map((text) => builtIn.embedText(text)),
     quality: () => inspectQuality(index, (text) => builtIn.embedText(text)),
     get backlog() {
       return { embedding, classification: queue.pending };
@@ -349,7 +400,10 @@ function withSkills(row: ToolRow, skills: ToolSkills | undefined): ToolRow {
 const textOf = ({ name, description, examples }: Skill) => `${name}. ${description}. ${examples.join('. ')}`;
 
 function contentHash(tool: SearchableTool): string {
-  return createHash('sha256').update(toEmbeddingText(tool)).digest('base64url').slice(0, 22);
+  return createHash('sha256')
+    .update(JSON.stringify(toEmbeddingTexts(tool)))
+    .digest('base64url')
+    .slice(0, 22);
 }
 
 function toBytes(vector: Float32Array): Uint8Array {

@@ -54,6 +54,8 @@ export interface AuthenticatorOptions {
   /** What a request without a token may do, on loopback listeners only. */
   anonymous?: 'caller' | 'viewer';
   flushEveryMs?: number;
+  /** Told when a token was created or revoked. */
+  onStored?: () => void;
   /** Told when noting the last use failed; it is tried again. */
   onError?: (error: unknown) => void;
 }
@@ -122,6 +124,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       });
       const entry = toEntry(saved);
       entries.set(id, entry);
+      options.onStored?.();
       return { token, row: { ...entry.row } };
     },
 
@@ -131,6 +134,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       const existed = await deleteToken(db, id);
       entries.delete(id);
       used.delete(id);
+      options.onStored?.();
       return existed;
     },
 

@@ -1,4 +1,5 @@
 /** The skills that people may add, change and remove; a new installation starts with the built-in ones. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Database } from '../store/database.ts';
 import { deleteSkill, findSkills, upsertSkill } from '../store/skills.ts';
@@ -20,17 +21,17 @@ export interface SkillBook {
   find(id: string): Skill | undefined;
   save(skill: Skill): Promise<{ created: boolean }>;
   remove(id: string): Promise<boolean>;
+  /** Reads them again, after another replica changed them; whether anything is new. */
+  reload(): Promise<boolean>;
 }
 
-export async function createSkillBook(db: Database): Promise<SkillBook> {
+/** `onStored` is told of every change that other replicas must read. */
+export async function createSkillBook(db: Database, onStored = () => {}): Promise<SkillBook> {
   const stored = await findSkills(db);
   if (stored.length === 0) {
     for (const skill of defaultSkills) await upsertSkill(db, { ...skill, origin: 'builtin' });
   }
-  const skills = new Map<string, Skill>();
-  for (const { id, name, description, examples } of stored.length === 0 ? defaultSkills : stored) {
-    skills.set(id, { id, name, description, examples });
-  }
+  let skills = toMap(stored.length === 0 ? defaultSkills : stored);
 
   return {
     list: () => [...skills.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
@@ -39,11 +40,24 @@ export async function createSkillBook(db: Database): Promise<SkillBook> {
       const created = !skills.has(skill.id);
       await upsertSkill(db, { ...skill, origin: 'custom' });
       skills.set(skill.id, skill);
+      onStored();
       return { created };
     },
     async remove(id) {
       skills.delete(id);
-      return await deleteSkill(db, id);
+      const existed = await deleteSkill(db, id);
+      onStored();
+      return existed;
+    },
+    async reload() {
+      const fresh = toMap(await findSkills(db));
+      if (isDeepStrictEqual(fresh, skills)) return false;
+      skills = fresh;
+      return true;
     },
   };
+}
+
+function toMap(list: readonly Skill[]): Map<string, Skill> {
+  return new Map(list.map(({ id, name, description, examples }) => [id, { id, name, description, examples }]));
 }

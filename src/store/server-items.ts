@@ -52,3 +52,13 @@ export function findServerItems({ kysely }: Database): Promise<ServerItemRow[]> 
     .orderBy('position')
     .execute();
 }
+
+export function findItemsOfServer({ kysely }: Database, serverId: string): Promise<ServerItemRow[]> {
+  return kysely
+    .selectFrom('server_items')
+    .selectAll()
+    .where('server_id', '=', serverId)
+    .orderBy('kind')
+    .orderBy('position')
+    .execute();
+}

@@ -18,16 +18,7 @@ import {
   type Session,
   type SessionEvents,
 } from './session.ts';
-import {
-  contentType,
-  header,
-  parseMessages,
-  readEvents,
-  readText,
-  refuseDenied,
-  type Wire,
-  type WireAnswer,
-} from './wire.ts';
+import { contentType, header, parseMessages, readEvents, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
 
 export interface Verdict {
   era: 'modern' | 'legacy';
@@ -146,7 +137,7 @@ async function discover(
   });
   refuseDenied(answer);
   if (answer.status >= 500) {
-    throw new HttpProblem(answer.status, await readText(answer.body, options.maxMessageBytes));
+    throw new HttpProblem(answer.status, answer.text);
   }
   const outcome = await firstResponse(answer, options.maxMessageBytes);
   if (isObject(outcome?.result)) return fromDiscover(outcome.result);
@@ -178,32 +169,30 @@ async function initialize(
   }
   const identity = fromInitialize(outcome.result);
   const sessionId = header(answer, 'mcp-session-id');
-  const sent = await wire.send('POST', {
+  await wire.send('POST', {
     headers: requestHeaders(identity, sessionId),
     body: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }),
     signal,
   });
-  await sent.body.dump();
   return { identity, sessionId };
 }
 
 /** The first response in the answer, JSON or stream; undefined when there is none to read. */
 async function firstResponse(answer: WireAnswer, limit: number): Promise<JsonObject | undefined> {
-  if (contentType(answer) === 'text/event-stream') {
+  const { events } = answer;
+  if (events !== undefined) {
     let found: JsonObject | undefined;
-    const { body } = answer;
-    await readEvents(body, limit, (event) => {
+    await readEvents(events, limit, (event) => {
       if (event.data === '') return;
       found ??= parseMessages(event.data).find((message) => !('method' in message)) as JsonObject | undefined;
-      if (found !== undefined) body.destroy();
+      if (found !== undefined) events.destroy();
     }).catch((error: unknown) => {
       if (found === undefined) throw error;
     });
     return found;
   }
-  const text = await readText(answer.body, limit);
   if (contentType(answer) !== 'application/json') return undefined;
-  const [message] = parseMessagesOrNone(text);
+  const [message] = parseMessagesOrNone(answer.text);
   return message;
 }
 

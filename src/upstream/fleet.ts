@@ -13,6 +13,8 @@ export interface Fleet {
     id: string,
     options: { force: boolean },
   ): Promise<{ status: Server['status']; pending: number; message: string }>;
+  /** Follows what another replica changed, of one server or of all; those that are new to us. */
+  follow(id?: string): Promise<Server[]>;
   /** At our start: everything that should be connected begins to connect. */
   start(): void;
 }
@@ -72,6 +74,21 @@ export function createFleet({ registry, pool, enabled }: { registry: Registry; p
       }
       await done;
       return { status: server.lifecycle.status, pending: 0, message: 'Server disconnected successfully' };
+    },
+
+    async follow(id) {
+      const taken = await registry.takeChanges(id);
+      for (const { server, kind, reconnect } of taken) {
+        if (kind === 'removed') await pool.drop(server.id);
+        else if (reconnect) await pool.replace(server);
+      }
+      for (const server of id === undefined ? registry.list() : registry.list().filter((known) => known.id === id)) {
+        const link = pool.open(server);
+        const { status } = server.lifecycle;
+        if (server.desired === 'connected' && enabled) link.connect();
+        else if (server.desired === 'disconnected' && status !== 'DISCONNECTED') link.disconnect({ force: false });
+      }
+      return taken.filter(({ kind }) => kind === 'added').map(({ server }) => server);
     },
 
     start() {

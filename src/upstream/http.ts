@@ -22,8 +22,18 @@ import {
   type ServerIdentity,
   type Session,
   type SessionEvents,
+  subscriptionAcknowledged,
 } from './session.ts';
-import { contentType, parseMessages, readEvents, readText, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
+import {
+  contentType,
+  type EventBody,
+  orConnectionLost,
+  parseMessages,
+  readEvents,
+  refuseDenied,
+  type Wire,
+  type WireAnswer,
+} from './wire.ts';
 
 /** The server answered with an HTTP status that is no answer to a call. */
 export class HttpProblem extends Error {
@@ -54,9 +64,10 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   let { identity, sessionId } = options;
   const closed = new AbortController();
   const inFlight = new Set<Exchange>();
+  const progressOf = new Map<number, { exchange: Exchange; token: unknown }>();
   let reopening: Promise<void> | undefined;
   let nextId = 2;
-  let heardAt = Date.now();
+  let heardAt = performance.now();
 
   if (identity.era === 'legacy') void listen();
 
@@ -77,7 +88,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<JsonObject> {
     const id = nextId++;
-    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: dress(params, identity, exchange.client) };
+    const dressed = withOwnToken(id, dress(params, identity, exchange.client), exchange);
+    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: dressed };
     const signal = exchange.signal;
     try {
       const answer = await wire.send('POST', {
@@ -93,29 +105,43 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         }
         throw signal.reason;
       }
-      throw error;
+      throw orConnectionLost(error, wire.url);
+    } finally {
+      progressOf.delete(id);
     }
+  }
+
+  /** Many clients share a session of the old era, and two may both use 1; the new era has no session to share. */
+  function withOwnToken(id: number, params: JsonObject, exchange: Exchange): JsonObject {
+    const meta = isObject(params._meta) ? params._meta : {};
+    if (identity.era === 'modern' || meta.progressToken === undefined) return params;
+    progressOf.set(id, { exchange, token: meta.progressToken });
+    return { ...params, _meta: { ...meta, progressToken: id } };
+  }
+
+  /** Some servers report progress on the stream that belongs to no request; the token still tells whose it is. */
+  function tellProgress(params: JsonObject): boolean {
+    const known = progressOf.get(params.progressToken as number);
+    known?.exchange.onNotification?.('notifications/progress', { ...params, progressToken: known.token });
+    return known !== undefined;
   }
 
   async function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
     refuseDenied(answer);
-    if (answer.status === 200 && contentType(answer) === 'text/event-stream') {
-      return await readStream(answer, id, exchange);
-    }
-    const text = await readText(answer.body, maxMessageBytes);
-    if (answer.status !== 200) throw toProblem(answer, text);
-    const outcome = settleAll(parseMessages(text), id, exchange);
+    if (answer.status !== 200) throw toProblem(answer);
+    if (answer.events !== undefined) return await readStream(answer.events, id, exchange);
+    const outcome = settleAll(parseMessages(answer.text), id, exchange);
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
     return outcome();
   }
 
-  async function readStream(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
+  async function readStream(stream: EventBody, id: number, exchange: Exchange): Promise<JsonObject> {
     let outcome: (() => JsonObject) | undefined;
     let lastEventId: string | undefined;
     let retryMs = defaultRetryMs;
-    let current = answer;
+    let body = stream;
     for (let attempt = 0; ; attempt += 1) {
-      const { body } = current;
+      const stop = body.destroy.bind(body);
       await readEvents(
         body,
         maxMessageBytes,
@@ -123,7 +149,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
           if (event.id !== undefined) lastEventId = event.id;
           if (event.data === '' || outcome !== undefined) return;
           outcome = settleAll(parseMessages(event.data), id, exchange);
-          if (outcome !== undefined) body.destroy();
+          if (outcome !== undefined) stop();
         },
         (ms) => {
           retryMs = Math.min(ms, longestRetryMs);
@@ -137,14 +163,16 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       }
       // Resumable streams of the legacy revisions: the answer continues where the stream was cut.
       await delay(retryMs, undefined, { signal: exchange.signal });
-      current = await openStream(lastEventId, exchange.signal);
+      const resumed = await openStream(lastEventId, exchange.signal);
+      if (resumed.events === undefined) throw new ConnectionLost('the server does not resume its stream', 'maybe');
+      body = resumed.events;
     }
   }
 
   /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
   function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => JsonObject) | undefined {
     let outcome: (() => JsonObject) | undefined;
-    heardAt = Date.now();
+    heardAt = performance.now();
     for (const message of messages) {
       if (isResponse(message)) {
         if (message.id === id || 'error' in message) outcome = () => resultOf(message);
@@ -154,6 +182,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
             ? events.onRequest(message.method, params, [], signal)
             : exchange.onRequest(message.method, params, signal),
         );
+      } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
+        // told
       } else if (exchange.onNotification !== undefined && belongsToRequest(message.method)) {
         exchange.onNotification(message.method, message.params ?? {});
       } else {
@@ -169,24 +199,22 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   ): Promise<void> {
     const reply = await answerTo(message, () => handle(message.params ?? {}, closed.signal));
     if (closed.signal.aborted) return;
-    const sent = await wire
+    await wire
       .send('POST', {
         headers: requestHeaders(identity, sessionId),
         body: JSON.stringify(reply),
         signal: closed.signal,
       })
       .catch(() => undefined); // the request that waits for this answer reports the broken connection
-    await sent?.body.dump();
   }
 
   async function notify(method: string, params: JsonObject = {}): Promise<void> {
     const message = { jsonrpc: '2.0', method, params: dress(params, identity, undefined) };
-    const sent = await wire.send('POST', {
+    await wire.send('POST', {
       headers: requestHeaders(identity, sessionId, method, params),
       body: JSON.stringify(message),
       signal: closed.signal,
     });
-    await sent.body.dump();
   }
 
   function openStream(lastEventId: string | undefined, signal: AbortSignal | undefined): Promise<WireAnswer> {
@@ -208,13 +236,13 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       const session = sessionId;
       try {
         const stream = await openStream(lastEventId, closed.signal);
-        if (stream.status !== 200 || contentType(stream) !== 'text/event-stream') {
-          await stream.body.dump();
+        if (stream.status !== 200 || stream.events === undefined) {
+          stream.events?.destroy();
           if (stream.status < 500 && session === sessionId) return;
         } else {
           retryMs = defaultRetryMs;
           await readEvents(
-            stream.body,
+            stream.events,
             maxMessageBytes,
             (event) => {
               if (event.id !== undefined) lastEventId = event.id;
@@ -235,14 +263,25 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   function hear(message: RpcMessage): void {
-    heardAt = Date.now();
+    heardAt = performance.now();
     if (isResponse(message)) return;
     if (isRequest(message)) {
       const candidates = [...inFlight];
       void answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
+    } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
+      // told
+    } else if (message.method === 'notifications/message') {
+      tellOnly(message.method, message.params ?? {});
     } else {
       events.onNotification(message.method, message.params ?? {});
     }
+  }
+
+  /** A log message outside a request's stream does not say which call it is about, unless there is just one. */
+  function tellOnly(method: string, params: JsonObject): void {
+    const [only, ...others] = [...inFlight].filter(({ onNotification }) => onNotification !== undefined);
+    if (only?.onNotification === undefined || others.length > 0) events.onNotification(method, params);
+    else only.onNotification(method, params);
   }
 
   async function reopen(expired: string): Promise<void> {
@@ -282,10 +321,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     async close() {
       if (closed.signal.aborted) return;
       if (sessionId !== undefined) {
-        const ended = await wire
+        await wire
           .send('DELETE', { headers: requestHeaders(identity, sessionId), signal: AbortSignal.timeout(1_000) })
           .catch(() => undefined); // the server forgets the session by itself
-        await ended?.body.dump();
       }
       closed.abort();
       await wire.close();
@@ -298,6 +336,7 @@ function belongsToRequest(method: string): boolean {
   return (
     method === 'notifications/progress' ||
     method === 'notifications/message' ||
+    method === subscriptionAcknowledged ||
     method.startsWith('notifications/tasks')
   );
 }
@@ -307,7 +346,8 @@ function resultOf(message: RpcMessage): JsonObject {
   return 'result' in message ? message.result : {};
 }
 
-function toProblem(answer: WireAnswer, text: string): Error {
+function toProblem(answer: WireAnswer): Error {
+  const { text } = answer;
   const body = contentType(answer) === 'application/json' ? tryParse(text) : undefined;
   const error = isObject(body) && isObject(body.error) ? body.error : undefined;
   const expired = answer.status === 404 && (error === undefined || error.code === -32_001 || error.code === -32_000);

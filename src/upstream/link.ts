@@ -46,7 +46,7 @@ export interface LinkDependencies {
 export interface SessionOwner {
   key: string;
   client: ClientIdentity;
-  onNotification: (method: string, params: JsonObject) => void;
+  onNotification: (method: string, params: JsonObject, server: Server) => void;
   /** Answers what the server asks while none of the owner's calls is in progress. */
   onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
 }
@@ -82,7 +82,6 @@ export interface Link {
 interface Owned {
   opening: Promise<Session>;
   session?: Session;
-  idleSince: number;
 }
 
 const everythingAClientCan: JsonObject = {
@@ -94,7 +93,6 @@ const retryDelaysMs = [1_000, 2_000, 4_000];
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
 const maxOwnedSessions = 100;
-const ownedIdleMs = 300_000;
 const stderrLines = 40;
 /** How often we look whether somebody logged in at another replica. */
 const loginPollMs = 15_000;
@@ -140,6 +138,8 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       try {
         if (number > 0) await delay(retryDelaysMs[number - 1] ?? 0, undefined, { signal });
         const session = await open({ info: ourInfo, capabilities: everythingAClientCan }, sharedEvents(), signal);
+        // Given up in the very moment in which it succeeded.
+        if (signal.aborted) return await session.close();
         attempt = undefined;
         return becomeConnected(session);
       } catch (error) {
@@ -248,7 +248,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     pids.delete(session);
     watch.detach();
     void session.close();
-    lostAt = Date.now();
+    lostAt = performance.now();
     clearTimeout(graceTimer);
     graceTimer = setTimeout(
       () => deps.events.emit('catalog.changed', { ...allKinds, server_id: server.id }),
@@ -290,10 +290,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
 
   async function ownSession(owner: SessionOwner, signal?: AbortSignal): Promise<Session> {
     const existing = owned.get(owner.key);
-    if (existing !== undefined) {
-      existing.idleSince = Date.now();
-      return await existing.opening;
-    }
+    if (existing !== undefined) return await existing.opening;
     if (!behaviour[server.lifecycle.status].executes) await awaitSession(signal);
     return await openOwned(owner, ownedEvents(owner), undefined);
   }
@@ -304,10 +301,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     const wantsOwn = owner !== undefined && wantsOwnSession(server);
     const key = wantsOwn ? `${owner.key}@${principal}` : `principal:${principal}`;
     const existing = owned.get(key);
-    if (existing !== undefined) {
-      existing.idleSince = Date.now();
-      return await existing.opening;
-    }
+    if (existing !== undefined) return await existing.opening;
     const common = { client: { info: ourInfo, capabilities: everythingAClientCan }, onNotification: () => undefined };
     const holder: SessionOwner = wantsOwn ? { ...owner, key } : { key, ...common };
     const events = wantsOwn ? ownedEvents(holder) : { ...ownedEvents(holder), onRequest: answerOnShared };
@@ -319,9 +313,9 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     events: SessionEvents,
     principal: string | undefined,
   ): Promise<Session> {
-    await makeRoom();
+    if (owned.size >= maxOwnedSessions) throw crowded();
     const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
-    const entry: Owned = { opening: open(owner.client, events, timeout, principal), idleSince: Date.now() };
+    const entry: Owned = { opening: open(owner.client, events, timeout, principal) };
     owned.set(owner.key, entry);
     try {
       entry.session = await entry.opening;
@@ -338,7 +332,11 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
 
   function ownedEvents(owner: SessionOwner): SessionEvents {
     return {
-      onNotification: owner.onNotification,
+      onNotification(method, params) {
+        // The catalog is everybody's, so a changed list is too.
+        if (method.endsWith('/list_changed')) deps.onNotification(server, method, params);
+        else owner.onNotification(method, params, server);
+      },
       async onRequest(method, params, inFlight, signal) {
         const newest = inFlight.findLast((exchange) => exchange.onRequest !== undefined);
         const handle = newest?.onRequest ?? owner.onRequest;
@@ -354,12 +352,8 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     };
   }
 
-  /** Clients that went away without a word must not keep processes for ever. */
-  async function makeRoom(): Promise<void> {
-    const now = Date.now();
-    for (const [key, entry] of owned) if (now - entry.idleSince > ownedIdleMs) await release(key);
-    if (owned.size < maxOwnedSessions) return;
-    throw new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
+  function crowded(): AppError {
+    return new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
       retryAfterSeconds: 5,
     });
   }
@@ -433,7 +427,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     if (behaviour[server.lifecycle.status].searchable) return true;
     if (server.desired !== 'connected') return false;
     if (loginNeed !== undefined) return true;
-    return firstAttempts || (lostAt !== undefined && Date.now() - lostAt < config.listGraceMs);
+    return firstAttempts || (lostAt !== undefined && performance.now() - lostAt < config.listGraceMs);
   }
 
   function disconnect({ force }: { force: boolean }): { pending: number; done: Promise<void> } {
@@ -443,6 +437,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       return { pending: force ? 0 : gate.active, done: draining.done };
     }
     registry.apply(server.id, 'disconnect');
+    const givenUp = attempt?.done;
     attempt?.controller.abort();
     attempt = undefined;
     lostAt = undefined;
@@ -450,19 +445,19 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     const pending = force ? 0 : gate.active;
     const forced = new AbortController();
     if (force) forced.abort();
-    const done = drain(forced.signal);
+    const done = drain(forced.signal, givenUp);
     draining = { done, force: () => forced.abort() };
     return { pending, done };
   }
 
-  async function drain(forced: AbortSignal): Promise<void> {
+  async function drain(forced: AbortSignal, givenUp: Promise<void> | undefined): Promise<void> {
     if (gate.active > 0 && !forced.aborted) {
       await Promise.race([
         gate.idle(),
         delay(config.drainTimeoutMs, undefined, { signal: forced, ref: false }).catch(() => undefined), // forced
       ]);
     }
-    await closeSessions();
+    await Promise.all([givenUp, closeSessions()]);
     draining = undefined;
     registry.apply(server.id, 'disconnected');
     wake();

@@ -93,6 +93,7 @@ export interface ChannelHandlers {
 }
 
 interface Pending {
+  method: string;
   resolve: (result: JsonObject) => void;
   reject: (error: Error) => void;
   exchange: Exchange;
@@ -100,6 +101,8 @@ interface Pending {
 }
 
 const floodLimitPerSecond = 20_000;
+/** The first message of `subscriptions/listen`: from here on nothing is missed. */
+export const subscriptionAcknowledged = 'notifications/subscriptions/acknowledged';
 
 /** Requests, answers and everything in between on one two-way channel (STDIO, HTTP+SSE). */
 export function createConversation(open: (handlers: ChannelHandlers) => Channel, events: SessionEvents) {
@@ -109,7 +112,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   let lost: ConnectionLost | undefined;
   let closing = false;
   let nextId = 1;
-  let heardAt = Date.now();
+  let heardAt = performance.now();
   let unasked = { second: 0, count: 0 };
 
   const channel = open({ onMessage: receive, onClose: fail });
@@ -136,7 +139,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
       ).catch(() => undefined); // the channel reports its own end through onClose
       reject(exchange.signal?.reason);
     };
-    pending.set(id, { resolve, reject, exchange, progressToken });
+    pending.set(id, { method, resolve, reject, exchange, progressToken });
     exchange.signal?.addEventListener('abort', cancel, { once: true });
     const message: RpcRequest = { jsonrpc: '2.0', id, method, params: sent };
     void Promise.resolve(channel.send(message)).catch((error: Error) => {
@@ -146,7 +149,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   }
 
   function receive(message: RpcMessage): void {
-    heardAt = Date.now();
+    heardAt = performance.now();
     if (isResponse(message)) return settleResponse(message as RpcSuccess);
     const params = message.params ?? {};
     if (isRequest(message)) return void answer(message, params);
@@ -159,7 +162,22 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
       return asked.get(params.requestId as string | number)?.abort();
     }
     countUnasked();
-    events.onNotification(message.method, params);
+    const only = message.method === 'notifications/message' ? onlyListener() : subscriber(message.method, params);
+    if (only?.onNotification === undefined) return events.onNotification(message.method, params);
+    only.onNotification(message.method, params);
+  }
+
+  /** A log message does not say which call it is about: it is certain only while there is just one. */
+  function onlyListener(): Exchange | undefined {
+    const [only, ...others] = [...pending.values()].filter(
+      ({ method, exchange }) => exchange.onNotification !== undefined && method !== 'subscriptions/listen',
+    );
+    return others.length === 0 ? only?.exchange : undefined;
+  }
+
+  function subscriber(method: string, { _meta: meta }: JsonObject): Exchange | undefined {
+    if (method !== subscriptionAcknowledged || !isObject(meta)) return undefined;
+    return pending.get(meta[hopMeta.subscriptionId] as number)?.exchange;
   }
 
   function settleResponse(message: {
@@ -188,7 +206,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   }
 
   function countUnasked(): void {
-    const second = Math.floor(Date.now() / 1_000);
+    const second = Math.floor(performance.now() / 1_000);
     if (unasked.second !== second) unasked = { second, count: 0 };
     unasked.count += 1;
     if (unasked.count !== floodLimitPerSecond) return;

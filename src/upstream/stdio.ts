@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isMessage } from '../json-rpc.ts';
+import { isMessage, toLine } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
 import type { Warden } from './warden.ts';
 
@@ -22,6 +22,7 @@ export interface Child extends Channel {
   readonly pid: number | undefined;
 }
 
+const lastOutputMs = 20;
 const graceAfterStdinMs = 500;
 const graceAfterTermMs = 1_500;
 const strayOutputLimitBytes = 1_048_576;
@@ -46,7 +47,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   child.on('error', (error) => fail(startProblem(options, error)));
   child.on('exit', (code, signal) => {
     // `exit` may come before the last output was read: what it printed explains the exit.
-    setTimeout(() => fail(new ConnectionLost(exitProblem(code, signal, heard), 'maybe')), 20);
+    setTimeout(() => fail(new ConnectionLost(exitProblem(code, signal, heard), 'maybe')), lastOutputMs);
     void endGroup();
   });
   child.stdin.on('error', () => undefined); // a closed pipe shows as an exit
@@ -121,7 +122,18 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
       if (child.stdin.writableLength > unreadInputLimitBytes) {
         throw new ConnectionLost('the server does not read its input', 'no');
       }
-      child.stdin.write(`${JSON.stringify(message)}\n`);
+      const line = toLine(message);
+      // What a closed pipe refuses was never read, so it may safely be sent again.
+      return new Promise((resolve, reject) => {
+        child.stdin.write(line, (error) => {
+          if (!error) return resolve();
+          void within(exited, graceAfterStdinMs).then((gone) => {
+            const { exitCode, signalCode } = child;
+            const reason = gone ? exitProblem(exitCode, signalCode, heard) : 'the server has closed its input';
+            reject(new ConnectionLost(reason, 'no'));
+          });
+        });
+      });
     },
     close,
   };

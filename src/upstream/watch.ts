@@ -1,40 +1,59 @@
 /** What we want to hear from one server without asking: changed lists, and the resources that clients subscribed to. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
-import type { Session } from './session.ts';
+import { type Session, subscriptionAcknowledged } from './session.ts';
 
 export interface Watch {
   /** Begins on a new session; what was subscribed before is subscribed again. */
   attach(session: Session): void;
   detach(): void;
+  /** Resolves when the server has agreed: no change after that is missed. */
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): Promise<void>;
 }
 
 const firstRetryMs = 500;
 const longestRetryMs = 30_000;
+const patienceMs = 10_000;
+
+interface Listening {
+  acknowledged: Promise<void>;
+  end: () => void;
+}
 
 export function createWatch(): Watch {
   const subscribers = new Map<string, number>();
   let session: Session | undefined;
   let detached = new AbortController();
-  let refiltered = new AbortController();
+  let listening: Listening | undefined;
 
   /** 2026-07-28: one long request whose filter cannot change, so another filter is another request. */
-  async function listen(on: Session, ended: AbortSignal): Promise<void> {
+  function listen(on: Session): Promise<void> {
+    const before = listening;
+    const ended = new AbortController();
+    const acknowledged = Promise.withResolvers<void>();
+    listening = { acknowledged: acknowledged.promise, end: () => ended.abort() };
+    void keepListening(on, AbortSignal.any([detached.signal, ended.signal]), acknowledged.resolve);
+    // The old one ends when the new one has begun, so that nothing falls in between.
+    void acknowledged.promise.then(before?.end);
+    return acknowledged.promise;
+  }
+
+  async function keepListening(on: Session, ended: AbortSignal, acknowledge: () => void): Promise<void> {
     let retryMs = firstRetryMs;
+    const onNotification = (method: string) => {
+      if (method === subscriptionAcknowledged) acknowledge();
+    };
     while (!ended.aborted) {
-      refiltered = new AbortController();
-      const signal = AbortSignal.any([ended, refiltered.signal]);
       try {
-        await on.request('subscriptions/listen', { notifications: filter() }, { signal });
+        await on.request('subscriptions/listen', { notifications: filter() }, { signal: ended, onNotification });
       } catch (error) {
-        if (refiltered.signal.aborted && !ended.aborted) continue;
-        if (error instanceof RpcError) return; // it has nothing to tell
+        if (error instanceof RpcError) return acknowledge(); // it has nothing to tell
       }
-      await delay(retryMs, undefined, { signal: ended, ref: false }).catch(() => undefined); // detached meanwhile
+      await delay(retryMs, undefined, { signal: ended, ref: false }).catch(() => undefined); // ended meanwhile
       retryMs = Math.min(retryMs * 2, longestRetryMs);
     }
+    acknowledge();
   }
 
   function filter() {
@@ -48,17 +67,19 @@ export function createWatch(): Watch {
   }
 
   async function tell(method: 'resources/subscribe' | 'resources/unsubscribe', uri: string): Promise<void> {
-    if (session?.era === 'modern') return refiltered.abort();
-    await session?.request(method, { uri });
+    const signal = AbortSignal.timeout(patienceMs);
+    if (session?.era !== 'modern') return void (await session?.request(method, { uri }, { signal }));
+    await Promise.race([listen(session), delay(patienceMs, undefined, { ref: false })]);
   }
 
   return {
     attach(fresh) {
       detached.abort();
       detached = new AbortController();
+      listening = undefined;
       session = fresh;
       if (fresh.era === 'modern') {
-        void listen(fresh, detached.signal);
+        void listen(fresh);
       } else {
         // A resource that is gone by now is not worth failing the connection for.
         for (const uri of subscribers.keys()) void tell('resources/subscribe', uri).catch(() => undefined);
@@ -71,7 +92,7 @@ export function createWatch(): Watch {
     async subscribe(uri) {
       const count = subscribers.get(uri) ?? 0;
       subscribers.set(uri, count + 1);
-      if (count > 0) return;
+      if (count > 0) return void (await listening?.acknowledged);
       try {
         await tell('resources/subscribe', uri);
       } catch (error) {

@@ -1,4 +1,5 @@
 /** HTTP to one server over kept-alive connections, and its event streams. */
+import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, Pool } from 'undici';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
@@ -24,13 +25,16 @@ export interface Credentials {
   }): Promise<boolean>;
 }
 
-type Body = AsyncIterable<Buffer> & { text(): Promise<string>; dump(): Promise<void>; destroy(error?: Error): unknown };
-
 export interface WireAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  body: Body;
+  /** The whole body, unless it is an event stream. */
+  text: string;
+  events?: EventBody;
 }
+
+/** The chunks of an event stream as they come. */
+export type EventBody = AsyncIterable<Buffer> & { destroy(): unknown };
 
 export interface Wire {
   readonly url: URL;
@@ -64,13 +68,14 @@ export function createWire(options: WireOptions): Wire {
   });
   const fixed = lowerCase(options.headers);
 
-  async function exchange(request: Dispatcher.RequestOptions): Promise<WireAnswer> {
+  async function exchange(request: Dispatcher.DispatchOptions, signal: AbortSignal | undefined): Promise<WireAnswer> {
     try {
-      const { statusCode, headers, body } = await pool.request(request);
-      return { status: statusCode, headers, body };
+      return await new Promise<WireAnswer>((resolve, reject) => {
+        pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, resolve, reject));
+      });
     } catch (error) {
-      if (request.signal instanceof AbortSignal && request.signal.aborted) throw request.signal.reason;
-      throw toConnectionLost(error, url);
+      if (signal?.aborted) throw signal.reason;
+      throw error instanceof ConnectionLost ? error : toConnectionLost(error, url);
     }
   }
 
@@ -80,18 +85,13 @@ export function createWire(options: WireOptions): Wire {
       const { credentials } = options;
       for (let attempt = 0; ; attempt += 1) {
         const sent = credentials === undefined ? {} : await credentials.headers();
-        const answer = await exchange({
-          method,
-          path: otherPath ?? path,
-          headers: { ...fixed, ...sent, ...headers },
-          body,
-          signal,
-        });
+        const request = { method, path: otherPath ?? path, headers: { ...fixed, ...sent, ...headers }, body };
+        const answer = await exchange(request, signal);
         const { status } = answer;
         if (credentials === undefined || attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
         const challenge = header(answer, 'www-authenticate');
         if (!(await credentials.refused({ status, challenge, sent, attempt }))) return answer;
-        await answer.body.dump();
+        answer.events?.destroy();
       }
     },
     async close() {
@@ -99,6 +99,70 @@ export function createWire(options: WireOptions): Wire {
     },
   };
 }
+
+/**
+ * Collects a plain answer without a stream in between, which is most of what a hop costs; an event stream becomes one
+ * as soon as its headers say so.
+ */
+function createReceiver(
+  limit: number,
+  signal: AbortSignal | undefined,
+  resolve: (answer: WireAnswer) => void,
+  reject: (error: unknown) => void,
+): Dispatcher.DispatchHandler {
+  const parts: Buffer[] = [];
+  let length = 0;
+  let answer: WireAnswer | undefined;
+  let events: Readable | undefined;
+  let onAbort: (() => void) | undefined;
+  const release = () => onAbort && signal?.removeEventListener('abort', onAbort);
+
+  return {
+    onRequestStart(controller) {
+      onAbort = () => controller.abort(signal?.reason);
+      if (signal?.aborted) onAbort();
+      else signal?.addEventListener('abort', onAbort, { once: true });
+    },
+    onResponseStart(controller, status, headers) {
+      if (status < 200) return;
+      answer = { status, headers, text: '' };
+      if (contentType(answer) !== 'text/event-stream') return;
+      events = new Readable({
+        read: () => controller.resume(),
+        destroy(error, done) {
+          release();
+          controller.abort(error ?? new Error('no longer read'));
+          done(null);
+        },
+      });
+      resolve({ ...answer, events });
+    },
+    onResponseData(controller, chunk) {
+      if (events !== undefined) {
+        if (!events.push(chunk)) controller.pause();
+        return;
+      }
+      length += chunk.length;
+      parts.push(chunk);
+      if (length > limit) controller.abort(tooLarge(limit));
+    },
+    onResponseEnd() {
+      release();
+      if (events !== undefined) return void events.push(null);
+      const [only] = parts;
+      const bytes = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
+      if (answer !== undefined) resolve({ ...answer, text: bytes.toString('utf8') });
+    },
+    onResponseError(_controller, error) {
+      release();
+      if (events !== undefined) events.destroy(error);
+      else reject(error);
+    },
+  };
+}
+
+const tooLarge = (limit: number) =>
+  new ConnectionLost(`the server sent a message of more than ${limit} bytes`, 'maybe');
 
 const neverSent = new Set([
   'ECONNREFUSED',
@@ -127,6 +191,11 @@ export function toConnectionLost(error: unknown, url: URL): ConnectionLost {
   return new ConnectionLost(`${what} ${url.host}`, neverSent.has(code) ? 'no' : 'maybe', error);
 }
 
+/** A stream that breaks while it is read tells so with an error of the system's or of undici's. */
+export function orConnectionLost(error: unknown, url: URL): unknown {
+  return codeOf(error) === '' ? error : toConnectionLost(error, url);
+}
+
 function codeOf(error: unknown): string {
   for (let current = error; current instanceof Error; current = current.cause) {
     if ('code' in current && typeof current.code === 'string') return current.code;
@@ -147,24 +216,8 @@ export function header(answer: WireAnswer, name: string): string | undefined {
 
 export function refuseDenied(answer: WireAnswer): void {
   if (answer.status !== 401 && answer.status !== 403) return;
-  void answer.body.dump();
+  answer.events?.destroy();
   throw new AccessDenied(answer.status, header(answer, 'www-authenticate'));
-}
-
-/** The whole body, unless it is larger than a message may be. */
-export async function readText(body: Body, limit: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of body) {
-    length += part.length;
-    if (length > limit) {
-      throw new ConnectionLost(`the server sent a message of more than ${limit} bytes`, 'maybe');
-    }
-    parts.push(part);
-  }
-  return parts.length === 1 && parts[0] !== undefined
-    ? parts[0].toString('utf8')
-    : Buffer.concat(parts).toString('utf8');
 }
 
 export function parseMessages(text: string): RpcMessage[] {
@@ -182,7 +235,7 @@ export function parseMessages(text: string): RpcMessage[] {
 
 /** Feeds every event to `onEvent` until the stream ends; `onRetry` hears how long the server wants us to wait. */
 export async function readEvents(
-  body: Body,
+  body: EventBody,
   limit: number,
   onEvent: (event: EventSourceMessage) => void,
   onRetry?: (ms: number) => void,
@@ -198,7 +251,7 @@ export async function readEvents(
   });
   for await (const chunk of body) {
     sinceEvent += chunk.length;
-    if (sinceEvent > limit) throw new ConnectionLost(`the server sent a message of more than ${limit} bytes`, 'maybe');
+    if (sinceEvent > limit) throw tooLarge(limit);
     parser.feed(decoder.decode(chunk, { stream: true }));
   }
 }

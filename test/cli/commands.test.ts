@@ -231,6 +231,16 @@ test('doctor names the server that is wrong and what to do', async () => {
   assert.ok(findings.some(({ what, verdict }: Record<string, string>) => what === 'database' && verdict === 'ok'));
 });
 
+test('EC-006: add and doctor say so when a server has more tools than it may', async () => {
+  const small = await startAggregator({ env: { MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '3' } });
+  const commands = commandsOf(small);
+  const added = await commands.run(['add', 'many', '--stdio', '--', ...everything]);
+  assert.equal(added.code, 1);
+  assert.match(added.stderr, /many: CONNECTED, but its tools could not be taken: .*3/);
+  assert.match((await commands.run(['doctor'])).stdout, /^problem +server many: CONNECTED, but its tools/m);
+  await small.stop();
+});
+
 test('version, --version and --help need no aggregator', async () => {
   assert.match((await runCommand(['version'])).stdout, /^mcp-aggregator \d+\.\d+\.\d+, Node \d+/);
   assert.match((await runCommand(['--version'])).stdout, /^\d+\.\d+\.\d+/);

@@ -285,7 +285,7 @@ test('a server that answers 50 MB is cut, marked, and leaves room for the others
   assert.equal(metadata.truncated, true);
   assert.equal(metadata.servers?.[0]?.calls[0]?.truncated, true);
   assert.equal(results[0]?.server, 'docs');
-  assert.ok((metadata.totalResultsRaw ?? 0) <= 500);
+  assert.ok((metadata.totalResultsRaw ?? 0) <= 400);
 });
 
 test('max_tokens bounds the content, and the best result is cut rather than left out', async () => {

@@ -1,13 +1,11 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import type { z } from 'zod';
-import type { serverView, toolListView, toolView } from '../../http/views.ts';
+import type { ServerList, ToolAnswer, ToolList } from '../answers.ts';
 import { toAssignments } from '../assignments.ts';
 import { api, type Client, serverPath } from '../client.ts';
 import { type AddCommand, createContext } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 
-type Tool = z.infer<typeof toolView>;
 type Json = Record<string, unknown>;
 
 interface CallAnswer {
@@ -39,7 +37,7 @@ export const addCall: AddCommand = (program, environment) => {
     });
 };
 
-async function readArguments(words: string[], tool: () => Promise<Tool | undefined>): Promise<Json> {
+async function readArguments(words: string[], tool: () => Promise<ToolAnswer | undefined>): Promise<Json> {
   const [first] = words;
   if (first === undefined) return {};
   if (first === '-') return toObject(await text(process.stdin), 'stdin');
@@ -82,15 +80,13 @@ function guess(value: string): unknown {
   }
 }
 
-async function findTool(client: Client, name: string, server: string | undefined): Promise<Tool | undefined> {
+async function findTool(client: Client, name: string, server: string | undefined): Promise<ToolAnswer | undefined> {
   const from = server ?? (name.includes('.') ? name.slice(0, name.indexOf('.')) : undefined);
-  const matches = (tool: Tool) => tool.name === name || tool.original_name === name || tool.wire_name === name;
+  const matches = (tool: ToolAnswer) => tool.name === name || tool.original_name === name || tool.wire_name === name;
   if (from !== undefined) {
-    return (await client.get<z.infer<typeof toolListView>>(`${serverPath(from)}/tools`)).tools.find(matches);
+    return (await client.get<ToolList>(`${serverPath(from)}/tools`)).tools.find(matches);
   }
-  const { servers } = await client.get<{ servers: z.infer<typeof serverView>[] }>(
-    `${api}/servers?include_tools=true&limit=1000`,
-  );
+  const { servers } = await client.get<ServerList>(`${api}/servers?include_tools=true&limit=1000`);
   return servers.flatMap(({ tools = [] }) => tools).find(matches);
 }
 

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { ServerDetail } from '../answers.ts';
 import { type Client, serverPath } from '../client.ts';
 import { type AddCommand, type CommandContext, createContext } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
-import { awaitSettled, type ServerDetail } from '../settled.ts';
+import { awaitSettled, type Settled } from '../settled.ts';
 
 interface Answer {
   status: string;
@@ -68,9 +69,12 @@ function report(answer: Answer, { terminal }: CommandContext): void {
 }
 
 /** What became of a connection; one that failed ends the command with its reason. */
-export function reportSettled(server: ServerDetail, { terminal }: CommandContext): void {
+export function reportSettled(server: Settled, { terminal }: CommandContext): void {
   if (terminal.json) terminal.printJson(server);
-  const { name, status, error_message: error } = server;
+  const { name, status, error_message: error, discovery_error: undiscovered } = server;
+  if (undiscovered !== undefined) {
+    throw new CommandFailure('failed', `${name}: ${status}, but its tools could not be taken: ${undiscovered}`);
+  }
   if (status === 'CONNECTED' || status === 'DEGRADED') {
     if (!terminal.json) terminal.print(`${name}: ${terminal.status(status)}, ${countTools(server)}`);
     return;

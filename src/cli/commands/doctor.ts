@@ -1,16 +1,18 @@
 /** Looks at everything that can be wrong, from the ground up, and says what to do about it. */
-import { accessSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../../config.ts';
 import { describe } from '../../errors.ts';
 import { version } from '../../version.ts';
+import type { ServerDetail } from '../answers.ts';
 import { api, type Client, serverPath } from '../client.ts';
 import { type AddCommand, createContext, globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
-import type { ServerDetail } from '../settled.ts';
+import { findDiscoveryError } from '../settled.ts';
 import { dataDirOf } from '../target.ts';
+import { addDoctorSearch } from './doctor-search.ts';
 
 export interface Finding {
   what: string;
@@ -22,8 +24,9 @@ export interface Finding {
 }
 
 export const addDoctor: AddCommand = (program, environment) => {
-  program
-    .command('doctor')
+  const doctor = program.command('doctor');
+  addDoctorSearch(doctor, environment);
+  doctor
     .description('check the installation, the aggregator and every server, and say what to do')
     .action(async (_options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
@@ -121,7 +124,9 @@ async function checkDatabase(dataDir: string, config: Config | undefined): Promi
   const file = join(dataDir, 'aggregator.db');
   if (!existsSync(file)) return { what, verdict: 'ok', detail: 'embedded; the first start creates it' };
   const begin = Buffer.alloc(15);
-  const length = readSync(openSync(file, 'r'), begin);
+  const descriptor = openSync(file, 'r');
+  const length = readSync(descriptor, begin);
+  closeSync(descriptor);
   if (length === 0 || begin.toString('latin1') === 'SQLite format 3') return { what, verdict: 'ok', detail: file };
   return { what, verdict: 'problem', detail: `${file} is not a database`, advice: 'Move it away, or restore a backup' };
 }
@@ -179,7 +184,11 @@ async function checkServers(client: Client): Promise<Finding[]> {
       return [{ what: 'servers', verdict: 'ok', detail: 'none registered', advice: 'Add some: mcp-aggregator import' }];
     }
     const findings: Finding[] = [];
-    for (const { id } of servers) findings.push(checkServer(await client.get<ServerDetail>(serverPath(id))));
+    for (const { id } of servers) {
+      const server = await client.get<ServerDetail>(serverPath(id));
+      const toolless = server.status === 'CONNECTED' && server.tool_count === 0;
+      findings.push(checkServer(server, toolless ? await findDiscoveryError(client, id) : undefined));
+    }
     return findings;
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
@@ -187,12 +196,15 @@ async function checkServers(client: Client): Promise<Finding[]> {
   }
 }
 
-export function checkServer(server: ServerDetail): Finding {
+export function checkServer(server: ServerDetail, undiscovered?: string): Finding {
   const what = `server ${server.name}`;
   const reason = server.error_message === null ? '' : `: ${server.error_message}`;
   const detail = `${server.status}${reason}`;
   switch (server.status) {
     case 'CONNECTED':
+      if (undiscovered !== undefined) {
+        return { what, verdict: 'problem', detail: `CONNECTED, but its tools could not be taken: ${undiscovered}` };
+      }
       if (server.tool_count > 0) return { what, verdict: 'ok', detail: `CONNECTED, ${server.tool_count} tools` };
       return { what, verdict: 'warning', detail: 'CONNECTED, but it lists no tools', advice: lastOutput(server) };
     case 'CONNECTING':

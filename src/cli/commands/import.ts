@@ -3,11 +3,10 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import type { z } from 'zod';
 import { describe } from '../../errors.ts';
-import type { importView } from '../../http/routes/import.ts';
 import type { ClientConfigFile, ImportedServer } from '../../registry/import.ts';
 import type { Registration } from '../../registry/server.ts';
+import type { ImportAnswer } from '../answers.ts';
 import { api, type Client } from '../client.ts';
 import { type AddCommand, createContext } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
@@ -20,14 +19,12 @@ interface ImportOptions {
   wait: boolean;
 }
 
-type Answer = z.infer<typeof importView>;
-
 /** One server of one file, and what is to become of it. */
 interface Row {
   file: ClientConfigFile;
   key: string;
   registration?: Registration;
-  outcome: Answer['results'][number]['outcome'] | 'duplicate';
+  outcome: ImportAnswer['results'][number]['outcome'] | 'duplicate';
   notes: string[];
 }
 
@@ -100,9 +97,11 @@ function toRow(file: ClientConfigFile, { key, registration, warnings }: Imported
 }
 
 const send = (client: Client, rows: Row[], dryRun: boolean) =>
-  client.post<Answer>(`${api}/servers/import?dry_run=${dryRun}`, { servers: rows.map((row) => row.registration) });
+  client.post<ImportAnswer>(`${api}/servers/import?dry_run=${dryRun}`, {
+    servers: rows.map((row) => row.registration),
+  });
 
-function merge(rows: Row[], answer: Answer): void {
+function merge(rows: Row[], answer: ImportAnswer): void {
   for (const result of answer.results) {
     const row = rows.find(({ registration, outcome }) => registration?.name === result.key && outcome !== 'duplicate');
     if (row === undefined) continue;
@@ -127,12 +126,9 @@ async function awaitAll(client: Client, terminal: Terminal, rows: Row[]): Promis
   await terminal.progress(`connecting ${open} servers`, (update) =>
     Promise.all(
       connecting.map(async (row) => {
-        const { status, tool_count, error_message } = await awaitSettled(
-          client,
-          row.registration?.name ?? '',
-          () => undefined,
-        );
-        row.notes.unshift(error_message === null ? `${status}, ${tool_count} tools` : `${status}: ${error_message}`);
+        const server = await awaitSettled(client, row.registration?.name ?? '', () => undefined);
+        const problem = server.error_message ?? server.discovery_error;
+        row.notes.unshift(`${server.status}${problem === undefined ? `, ${server.tool_count} tools` : `: ${problem}`}`);
         open -= 1;
         update(`connecting ${open} servers`);
       }),

@@ -1,14 +1,7 @@
 import type { Command } from 'commander';
-import type { z } from 'zod';
-import type { serverView, toolListView } from '../../http/views.ts';
+import type { ServerDetail, ServerList, ToolList } from '../answers.ts';
 import { api, serverPath } from '../client.ts';
 import { type AddCommand, createContext } from '../command.ts';
-import type { ServerDetail } from '../settled.ts';
-
-interface ServerList {
-  servers: z.infer<typeof serverView>[];
-  total: number;
-}
 
 export const addList: AddCommand = (program, environment) => {
   program
@@ -70,7 +63,7 @@ export const addList: AddCommand = (program, environment) => {
           ? (await client.get<ServerList>(`${api}/servers?include_tools=true&limit=1000`)).servers.flatMap(
               (server) => server.tools ?? [],
             )
-          : (await client.get<z.infer<typeof toolListView>>(`${serverPath(name)}/tools`)).tools;
+          : (await client.get<ToolList>(`${serverPath(name)}/tools`)).tools;
       if (terminal.json) return terminal.printJson({ tools, total: tools.length });
       if (tools.length === 0) return terminal.note('There are no tools.');
       terminal.table(

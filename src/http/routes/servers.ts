@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { AppError } from '../../errors.ts';
 import { statuses } from '../../registry/lifecycle.ts';
-import type { Registry, Server } from '../../registry/registry.ts';
+import { overallStatus, type Registry, type Server } from '../../registry/registry.ts';
 import { registration, serverPatch } from '../../registry/server.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Principal } from '../../security/auth.ts';
@@ -22,6 +22,8 @@ export interface ServerRouteDependencies {
   pool: Pool;
   catalog: Catalog;
   audit: Audit;
+  /** Of this process. */
+  replicaId: string;
 }
 
 const base = '/api/v1/aggregator/servers';
@@ -57,7 +59,15 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
     });
   }
 
-  const toolsOf = (server: Server) => (catalog.snapshot.toolsByServer.get(server.id) ?? []).map(toToolView);
+  const detailOf = (server: Server) =>
+    toDetailView(server, {
+      maskedConfig: registry.maskedConfig(server.id),
+      link: deps.pool.link(server.id),
+      replicaId: deps.replicaId,
+    });
+
+  const toolsOf = (server: Server) =>
+    (catalog.snapshot.toolsByServer.get(server.id) ?? []).map((tool) => toToolView(tool, catalog.changes));
 
   return [
     route({
@@ -73,9 +83,11 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       },
       async handle(context) {
         const server = await fleet.register(context.body);
+        // As it was registered: the connection may be there before the record of it is written.
+        const registered = toServerView(server);
         await note('server.registered', server, context, { transport_type: server.transport_type });
         context.reply.status(201);
-        return toServerView(server);
+        return registered;
       },
     }),
 
@@ -101,7 +113,8 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
         const all = registry
           .list()
           .filter(
-            (server) => maySee(principal, server.name) && (status === undefined || server.lifecycle.status === status),
+            (server) =>
+              maySee(principal, server.name) && (status === undefined || overallStatus(server).status === status),
           );
         const servers = all
           .slice(offset, offset + limit)
@@ -120,7 +133,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       answers: { 200: { description: 'The server; credentials are masked', schema: detailView }, 404: notFound },
       handle({ params, principal }) {
         const server = lookUp(params.id, principal);
-        return toDetailView(server, registry.maskedConfig(server.id), deps.pool.link(server.id));
+        return detailOf(server);
       },
     }),
 
@@ -137,7 +150,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
         const { id } = lookUp(context.params.id, context.principal);
         const server = await fleet.update(id, context.body);
         await note('server.updated', server, context, { fields: Object.keys(context.body) });
-        return toDetailView(server, registry.maskedConfig(id), deps.pool.link(id));
+        return detailOf(server);
       },
     }),
 

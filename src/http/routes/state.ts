@@ -4,7 +4,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { Config } from '../../config.ts';
 import type { AppEvents, EventName, Events } from '../../events.ts';
 import type { Status } from '../../registry/lifecycle.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { overallStatus, type Registry } from '../../registry/registry.ts';
 import type { Principal } from '../../security/auth.ts';
 import { maySee } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
@@ -40,7 +40,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       answers: { 200: { description: 'The numbers', schema: stateView } },
       handle({ principal }) {
         const visible = registry.list().filter((server) => maySee(principal, server.name));
-        const count = countStatuses(visible.map((server) => server.lifecycle.status));
+        const count = countStatuses(visible.map((server) => overallStatus(server).status));
         const tools = visible.flatMap((server) => catalog.snapshot.toolsByServer.get(server.id) ?? []);
         const classified = tools.filter(({ row }) => row.is_classified).length;
         return {

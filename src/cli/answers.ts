@@ -1,0 +1,41 @@
+/** What the commands read of the API's answers; `/openapi.json` describes them in full. */
+export interface ToolAnswer {
+  name: string;
+  original_name: string;
+  wire_name: string;
+  description: string;
+  input_schema: Record<string, unknown>;
+}
+
+export interface ServerAnswer {
+  id: string;
+  name: string;
+  description: string | null;
+  transport_type: string;
+  status: 'DISCONNECTED' | 'CONNECTING' | 'CONNECTED' | 'DEGRADED' | 'ERROR' | 'DISCONNECTING';
+  tool_count: number;
+  error_message: string | null;
+  tools?: ToolAnswer[];
+}
+
+export interface ServerDetail extends ServerAnswer {
+  connection_config: Record<string, unknown>;
+  stderr_tail: string | null;
+}
+
+export interface ServerList {
+  servers: ServerAnswer[];
+  total: number;
+}
+
+export interface ToolList {
+  tools: ToolAnswer[];
+}
+
+export interface ImportAnswer {
+  results: {
+    key: string;
+    outcome: 'registered' | 'would_register' | 'already_exists' | 'skipped' | 'invalid';
+    reason: string | null;
+  }[];
+}

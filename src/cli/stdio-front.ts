@@ -1,0 +1,322 @@
+/**
+ * MCP on stdin and stdout, for clients that start their servers as programs: every message is passed on to the HTTP
+ * endpoint of an aggregator as it came. The client chooses the era; each message shows which it is.
+ */
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createParser } from 'eventsource-parser';
+import {
+  encodeHeader,
+  envelopeProblem,
+  hopMeta,
+  isMessage,
+  isNotification,
+  isObject,
+  isRequest,
+  namedBy,
+  type RequestId,
+  type RpcMessage,
+  type RpcRequest,
+  rpcCodes,
+  toLine,
+} from '../json-rpc.ts';
+
+export interface StdioFrontOptions {
+  input: Readable;
+  output: Writable;
+  /** Where the endpoint is; asked again when it is no longer there. */
+  reach: () => Promise<Endpoint>;
+}
+
+export interface Endpoint {
+  url: string;
+  token: string | undefined;
+}
+
+export interface StdioFront {
+  /** Resolves when the client has closed its end and everything is put away. */
+  readonly ended: Promise<void>;
+}
+
+interface LegacySession {
+  initialize: RpcRequest;
+  id: string | undefined;
+  version: string;
+  stream: AbortController;
+}
+
+const retryMs = 1_000;
+const goodbyeMs = 1_000;
+
+export function createStdioFront({ input, output, reach }: StdioFrontOptions): StdioFront {
+  const running = new Map<RequestId, AbortController>();
+  const unanswered = new Set<Promise<void>>();
+  const closed = new AbortController();
+  let endpoint = reach();
+  let session: LegacySession | undefined;
+  let recovering: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    await endpoint;
+    for await (const line of linesOf(input)) {
+      if (line.trim() === '') continue;
+      const parsed = parse(line);
+      for (const message of Array.isArray(parsed) ? parsed : [parsed]) await take(message);
+    }
+    await end();
+  }
+
+  /** Requests run side by side; what prepares for them is waited for. */
+  async function take(message: unknown): Promise<void> {
+    if (!isMessage(message)) {
+      const code = message === undefined ? rpcCodes.parseError : rpcCodes.invalidRequest;
+      const problem = message === undefined ? 'not valid JSON' : envelopeProblem(message);
+      return write({ jsonrpc: '2.0', id: null, error: { code, message: `Not a message: ${problem}` } });
+    }
+    if (isRequest(message)) {
+      const answered = pass(message);
+      if (message.method !== 'subscriptions/listen') {
+        unanswered.add(answered);
+        void answered.then(() => unanswered.delete(answered));
+      }
+      if (message.method === 'initialize') await answered;
+      return;
+    }
+    if (isNotification(message) && message.method === 'notifications/cancelled') {
+      // 2026-07-28 cancels over HTTP by closing the request's stream.
+      const request = session === undefined ? running.get(message.params?.requestId as RequestId) : undefined;
+      if (request !== undefined) return request.abort();
+    }
+    await send(message, closed.signal).then(
+      (response) => response.body?.cancel(),
+      () => undefined, // nobody waits for an answer to it
+    );
+    if (isNotification(message) && message.method === 'notifications/initialized' && session !== undefined) {
+      void listen(session);
+    }
+  }
+
+  async function pass(request: RpcRequest): Promise<void> {
+    const controller = new AbortController();
+    running.set(request.id, controller);
+    const signal = AbortSignal.any([controller.signal, closed.signal]);
+    try {
+      const response = await send(request, signal);
+      if (!(await relay(response, request))) throw new Error('the answer ended early');
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = error instanceof Error ? error.message : 'no answer';
+      write({
+        jsonrpc: '2.0',
+        id: request.id,
+        error: { code: rpcCodes.internalError, message: `The aggregator did not answer: ${reason}` },
+      });
+    } finally {
+      running.delete(request.id);
+    }
+  }
+
+  async function send(message: RpcMessage, signal: AbortSignal): Promise<Response> {
+    const response = await post(message, signal).catch(async (error: unknown) => {
+      if (signal.aborted || !neverSent(error)) throw error;
+      // Another client's front may have been the aggregator, and that client is gone.
+      await recover(true);
+      return await post(message, signal);
+    });
+    if (response.status !== 404 || session?.id === undefined || isModern(message)) return response;
+    // The session expired while the client was quiet.
+    await response.body?.cancel();
+    await recover(false);
+    return await post(message, signal);
+  }
+
+  async function post(message: RpcMessage, signal: AbortSignal): Promise<Response> {
+    const { url, token } = await endpoint;
+    return await fetch(url, {
+      method: 'POST',
+      headers: { ...headersOf(message), ...authorization(token) },
+      body: JSON.stringify(message),
+      signal,
+    });
+  }
+
+  function headersOf(message: RpcMessage): Record<string, string> {
+    const headers: Record<string, string> = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      // This client cannot repeat parameters in headers.
+      'mcp-aggregator-front': 'stdio',
+    };
+    const version = modernVersionOf(message);
+    if (version === undefined) return { ...headers, ...sessionHeaders(message) };
+    headers['mcp-protocol-version'] = version;
+    if (!('method' in message)) return headers;
+    headers['mcp-method'] = message.method;
+    const name = message.params?.[namedBy[message.method] ?? ''];
+    if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name);
+    return headers;
+  }
+
+  function sessionHeaders(message: RpcMessage): Record<string, string> {
+    if (session?.id === undefined || ('method' in message && message.method === 'initialize')) return {};
+    return { 'mcp-session-id': session.id, 'mcp-protocol-version': session.version };
+  }
+
+  /** Passes everything in the response on; false when the answer to the request was not in it. */
+  async function relay(response: Response, request: RpcRequest): Promise<boolean> {
+    let answered = false;
+    await readMessages(response, (message) => {
+      if (!('method' in message)) {
+        answered = true;
+        if (request.method === 'initialize') begin(request, message, response);
+      }
+      // What was refused before it was read as a request is still the answer to it.
+      write('error' in message && message.id === null ? { ...message, id: request.id } : message);
+    });
+    return answered;
+  }
+
+  function begin(initialize: RpcRequest, answer: RpcMessage, response: Response): void {
+    if (!('result' in answer)) return;
+    session?.stream.abort();
+    session = {
+      initialize,
+      id: response.headers.get('mcp-session-id') ?? undefined,
+      version: String(answer.result.protocolVersion),
+      stream: new AbortController(),
+    };
+  }
+
+  /** Once, however many requests found out at the same time. */
+  function recover(moved: boolean): Promise<void> {
+    recovering ??= (async () => {
+      if (moved) endpoint = reach();
+      await reopen();
+    })().finally(() => {
+      recovering = undefined;
+    });
+    return recovering;
+  }
+
+  /** A new session in place of the old one, without the client noticing. */
+  async function reopen(): Promise<void> {
+    if (session === undefined) return;
+    const { initialize } = session;
+    const response = await post(initialize, closed.signal);
+    await readMessages(response, (message) => begin(initialize, message, response));
+    const initialized = await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, closed.signal);
+    await initialized.body?.cancel();
+    void listen(session);
+  }
+
+  /** What belongs to no request: changed lists, updated resources. */
+  async function listen(on: LegacySession): Promise<void> {
+    const signal = AbortSignal.any([on.stream.signal, closed.signal]);
+    let lastEventId: string | undefined;
+    while (!signal.aborted) {
+      try {
+        const { url, token } = await endpoint;
+        const response = await fetch(url, {
+          headers: {
+            accept: 'text/event-stream',
+            'mcp-session-id': on.id ?? '',
+            'mcp-protocol-version': on.version,
+            ...authorization(token),
+            ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+          },
+          signal,
+        });
+        if (response.status !== 200) return void (await response.body?.cancel()); // the next request finds out why
+        await readMessages(response, write, (id) => {
+          lastEventId = id;
+        });
+      } catch {
+        // Cut or refused: the next request finds out whether the aggregator is gone, this only tries again.
+      }
+      await delay(retryMs, undefined, { signal }).catch(() => undefined); // ended
+    }
+  }
+
+  async function end(): Promise<void> {
+    const ending = session;
+    // Whoever pipes requests in still reads the answers.
+    await Promise.race([Promise.all(unanswered), delay(goodbyeMs, undefined, { ref: false })]);
+    closed.abort();
+    if (ending?.id === undefined) return;
+    const { url, token } = await endpoint;
+    await fetch(url, {
+      method: 'DELETE',
+      headers: { 'mcp-session-id': ending.id, 'mcp-protocol-version': ending.version, ...authorization(token) },
+      signal: AbortSignal.timeout(goodbyeMs),
+    }).catch(() => undefined); // it expires by itself
+  }
+
+  function write(message: RpcMessage): void {
+    output.write(toLine(message));
+  }
+
+  return { ended: run() };
+}
+
+/** Not by `readline`, which also ends lines at characters that JSON may contain. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let begun: string[] = [];
+  for await (const chunk of input.setEncoding('utf8')) {
+    const [first = '', ...more] = String(chunk).split('\n');
+    begun.push(first);
+    if (more.length === 0) continue;
+    yield begun.join('');
+    begun = [more.pop() ?? ''];
+    yield* more;
+  }
+  yield begun.join('');
+}
+
+const authorization = (token: string | undefined): Record<string, string> =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` };
+
+function modernVersionOf(message: RpcMessage): string | undefined {
+  const params = 'method' in message ? message.params : undefined;
+  const meta = isObject(params?._meta) ? params._meta : {};
+  const version = meta[hopMeta.protocolVersion];
+  return typeof version === 'string' ? version : undefined;
+}
+
+const isModern = (message: RpcMessage) => modernVersionOf(message) !== undefined;
+
+async function readMessages(
+  response: Response,
+  onMessage: (message: RpcMessage) => void,
+  onId?: (id: string) => void,
+): Promise<void> {
+  if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
+    const body = parse(await response.text());
+    for (const message of Array.isArray(body) ? body : [body]) if (isMessage(message)) onMessage(message);
+    return;
+  }
+  const parser = createParser({
+    onEvent({ id, data }) {
+      if (id !== undefined) onId?.(id);
+      const message = data === '' ? undefined : parse(data);
+      if (isMessage(message)) onMessage(message);
+    },
+  });
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk, { stream: true }));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the caller says what it means there
+  }
+}
+
+/** Nothing listens there any more, so nothing was executed. */
+function neverSent(error: unknown): boolean {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ('code' in current && current.code === 'ECONNREFUSED') return true;
+  }
+  return false;
+}

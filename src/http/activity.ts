@@ -1,0 +1,144 @@
+/** The last hours in memory, for people who look: calls and states per server in slices of time, and the latest calls. */
+import type { AppEvents, Events } from '../events.ts';
+
+export interface Slice {
+  /** ISO 8601, where the slice begins. */
+  at: string;
+  calls: number;
+  failed: number;
+  mean_ms: number | null;
+  max_ms: number | null;
+  checks_failed: number;
+  /** The worst state of the server in it; null before we knew the server. */
+  status: string | null;
+}
+
+export interface RecentCall {
+  call_id: string;
+  server: string;
+  tool: string;
+  principal: string;
+  outcome: string;
+  duration_ms: number;
+  at: string;
+}
+
+export interface Activity {
+  readonly sliceSeconds: number;
+  /** The slices of a server, the oldest first, up to now. */
+  slices(serverId: string, currentStatus: string): Slice[];
+  /** The newest first. */
+  recent(isVisible: (server: string) => boolean): RecentCall[];
+  onCheck(serverId: string, check: { failed: boolean }): void;
+  close(): void;
+}
+
+interface Counts {
+  calls: number;
+  failed: number;
+  totalMs: number;
+  maxMs: number;
+  checksFailed: number;
+  /** The worst status in it, and the last. */
+  worst: string | undefined;
+  last: string | undefined;
+}
+
+const sliceMs = 300_000;
+const slicesKept = 72;
+const callsKept = 500;
+/** A call that ends so is no failure of the server: it answered, or nobody waited. */
+const answered = new Set(['ok', 'tool_error', 'cancelled']);
+/** Connecting is how every connection begins: it is trouble only where nothing better follows. */
+const badness = ['DISCONNECTED', 'DISCONNECTING', 'CONNECTING', 'CONNECTED', 'DEGRADED', 'ERROR'];
+
+export function createActivity(events: Events, now: () => number = Date.now): Activity {
+  const startedAt = now();
+  const servers = new Map<string, Map<number, Counts>>();
+  const calls: RecentCall[] = [];
+
+  function countsNow(serverId: string): Counts {
+    const slot = Math.floor(now() / sliceMs);
+    const slots = servers.get(serverId) ?? new Map<number, Counts>();
+    servers.set(serverId, slots);
+    const counts = slots.get(slot) ?? nothing();
+    slots.set(slot, counts);
+    for (const old of slots.keys()) {
+      if (old > slot - slicesKept) break;
+      slots.delete(old);
+    }
+    return counts;
+  }
+
+  function onFinished({ server_id, outcome, duration_ms, ...call }: AppEvents['call.finished']): void {
+    const counts = countsNow(server_id);
+    counts.calls += 1;
+    counts.totalMs += duration_ms;
+    counts.maxMs = Math.max(counts.maxMs, duration_ms);
+    if (!answered.has(outcome)) counts.failed += 1;
+    calls.push({ ...call, outcome, duration_ms, at: new Date(now()).toISOString() });
+    if (calls.length > callsKept) calls.shift();
+  }
+
+  const offs = [
+    events.on('call.finished', onFinished),
+    events.on('server.status', ({ server_id, status, previous }) => {
+      const counts = countsNow(server_id);
+      counts.worst = worse(counts.worst ?? previous, status);
+      counts.last = status;
+    }),
+    events.on('server.removed', ({ server_id }) => servers.delete(server_id)),
+  ];
+
+  return {
+    sliceSeconds: sliceMs / 1_000,
+    slices(serverId, currentStatus) {
+      const last = Math.floor(now() / sliceMs);
+      const first = Math.max(Math.floor(startedAt / sliceMs), last - slicesKept + 1);
+      const slots = servers.get(serverId) ?? new Map<number, Counts>();
+      // A slice without a change has the state that the slice before ended with.
+      let status: string | undefined = slots.size === 0 ? currentStatus : undefined;
+      const slices: Slice[] = [];
+      for (let slot = first; slot <= last; slot += 1) {
+        const counts = slots.get(slot) ?? nothing();
+        const shown = counts.worst ?? status ?? null;
+        status = counts.last ?? status;
+        slices.push(toSlice(slot * sliceMs, counts, shown));
+      }
+      return slices;
+    },
+    recent: (isVisible) => calls.filter(({ server }) => isVisible(server)).reverse(),
+    onCheck(serverId, { failed }) {
+      if (failed) countsNow(serverId).checksFailed += 1;
+    },
+    close() {
+      for (const off of offs) off();
+    },
+  };
+}
+
+const nothing = (): Counts => ({
+  calls: 0,
+  failed: 0,
+  totalMs: 0,
+  maxMs: 0,
+  checksFailed: 0,
+  worst: undefined,
+  last: undefined,
+});
+
+function worse(a: string, b: string): string {
+  return badness.indexOf(a) > badness.indexOf(b) ? a : b;
+}
+
+function toSlice(at: number, { calls, failed, totalMs, maxMs, checksFailed }: Counts, status: string | null): Slice {
+  return {
+    at: new Date(at).toISOString(),
+    calls,
+    failed,
+    mean_ms: calls === 0 ? null : Math.round((totalMs / calls) * 10) / 10,
+    max_ms: calls === 0 ? null : Math.round(maxMs * 10) / 10,
+    checks_failed: checksFailed,
+    status,
+  };
+}

@@ -1,0 +1,122 @@
+/** Tools that changed after they were first seen, and the admin's decision about them. */
+import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { classifyChange } from '../../catalog/tool-changes.ts';
+import { AppError } from '../../errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Audit } from '../../security/audit.ts';
+import type { Principal } from '../../security/auth.ts';
+import { maySee } from '../../security/policy.ts';
+import type { Database } from '../../store/database.ts';
+import type { ToolChangeRow } from '../../store/schema.ts';
+import { findToolChange, findToolChanges } from '../../store/tool-changes.ts';
+import type { Pool } from '../../upstream/pool.ts';
+import { type AnyRoute, route } from '../route.ts';
+
+export interface ToolChangeRouteDependencies {
+  db: Database;
+  registry: Registry;
+  catalog: Catalog;
+  pool: Pool;
+  audit: Audit;
+}
+
+const states = ['pending', 'approved', 'rejected', 'withdrawn', 'removed'] as const;
+const definition = z.record(z.string(), z.unknown());
+
+const changeView = z.object({
+  id: z.int(),
+  tool: z.string().describe("the server's own name of the tool"),
+  risk: z.string().describe('from other and text to required_parameter and instructions'),
+  parts: z.array(z.object({ risk: z.string(), what: z.string() })),
+  state: z.enum(states),
+  before: definition,
+  after: definition.nullable().describe('null where the server took the tool away'),
+  at: z.string(),
+  decided_at: z.string().nullable(),
+  decided_by: z.string().nullable(),
+});
+
+const path = '/api/v1/aggregator/servers/{id}/changes';
+const tag = 'servers';
+const notFound = { description: 'There is no such server or change' };
+
+export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] {
+  const { db, registry, catalog, audit } = deps;
+
+  function lookUp(idOrName: string, principal: Principal) {
+    const server = registry.find(idOrName) ?? registry.findByName(idOrName);
+    if (server === undefined || !maySee(principal, server.name)) {
+      throw new AppError('SERVER_NOT_FOUND', `Server not found: ${idOrName}`);
+    }
+    return server;
+  }
+
+  const decision = (verb: 'approve' | 'reject', state: 'approved' | 'rejected', summary: string) =>
+    route({
+      method: 'POST',
+      path: `${path}/{change_id}/${verb}`,
+      tag,
+      summary,
+      role: 'admin',
+      params: z.object({ id: z.string().min(1), change_id: z.coerce.number().int().min(1) }),
+      answers: {
+        200: { description: 'The decided change', schema: changeView },
+        404: notFound,
+        409: { description: 'The change is decided already, or gone' },
+      },
+      async handle({ params, principal, address }) {
+        const server = lookUp(params.id, principal);
+        const change = await findToolChange(db, server.id, params.change_id);
+        if (change === undefined) throw new AppError('NOT_FOUND', `Change not found: ${params.change_id}`);
+        const decided = await catalog.changes.decide(change, state, principal.name);
+        if (decided === undefined) {
+          throw new AppError('SERVER_STATE_CONFLICT', `The change of ${change.tool} is ${change.state}, not pending`);
+        }
+        await audit.recordNow({
+          event: `tool.change_${state}`,
+          actor: principal.name,
+          ip_address: address,
+          server_id: server.id,
+          server_name: server.name,
+          details: { tool: change.tool, change_id: change.id, risk: change.risk },
+        });
+        if (state === 'approved' && deps.pool.link(server.id)?.shared !== undefined) {
+          catalog.refreshInBackground(server.id, ['tool']);
+        }
+        return toView(decided);
+      },
+    });
+
+  return [
+    route({
+      method: 'GET',
+      path,
+      tag,
+      summary: 'Tools of a server that changed after they were first seen, the newest first',
+      role: 'viewer',
+      params: z.object({ id: z.string().min(1).describe("the server's id or name") }),
+      query: z.strictObject({
+        state: z.enum(states).optional(),
+        tool: z.string().optional(),
+        limit: z.coerce.number().int().min(1).max(1_000).default(100),
+        before: z.coerce.number().int().min(1).optional().describe('the id of the last change of the page before'),
+      }),
+      answers: {
+        200: { description: 'The changes', schema: z.object({ changes: z.array(changeView) }) },
+        404: notFound,
+      },
+      async handle({ params, query, principal }) {
+        const rows = await findToolChanges(db, lookUp(params.id, principal).id, query);
+        return { changes: rows.map(toView) };
+      },
+    }),
+    decision('approve', 'approved', 'Accept the new definition of a tool; its calls go on'),
+    decision('reject', 'rejected', 'Refuse the new definition of a tool; its calls stay held'),
+  ];
+}
+
+function toView(row: ToolChangeRow): z.infer<typeof changeView> {
+  const { definition_before: before, definition_after: after, after_hash: _hash, server_id: _server, ...rest } = row;
+  return { ...rest, parts: after === null ? [] : classifyChange(before, after).parts, before, after };
+}

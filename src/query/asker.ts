@@ -1,0 +1,123 @@
+/** The aggregator query with everything it needs: who may be asked, how a tool is found, how it is called. */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Config } from '../config.ts';
+import { isObject, type JsonObject } from '../json-rpc.ts';
+import type { Caller, Router } from '../routing/call.ts';
+import { resolveTool } from '../routing/resolve.ts';
+import type { Finder } from '../search/finder.ts';
+import { type ContextOutput, collectContext } from './context-agent.ts';
+import type { CallTool } from './fan-out.ts';
+import type { MessagesApi } from './messages-api.ts';
+import { type QueryDeps, type QueryServer, runQuery } from './query.ts';
+import type { QueryOutput } from './query-tool.ts';
+import type { ServerRule } from './server-rules.ts';
+
+type Server = Catalog['snapshot']['tools'][number]['server'];
+
+export interface Asker {
+  ask(input: unknown, asking: Asking): Promise<QueryOutput>;
+  /** Only where a model is configured. */
+  collect?(input: unknown, asking: Asking): Promise<ContextOutput>;
+  readonly rules: readonly ServerRule[];
+  setRules(rules: readonly ServerRule[]): Promise<void>;
+  /** Rules that are stored already. */
+  takeRules(rules: readonly ServerRule[]): void;
+}
+
+export interface Asking {
+  caller: Caller;
+  visible: (server: Server) => boolean;
+  signal: AbortSignal;
+}
+
+export interface AskerDependencies {
+  config: Config;
+  catalog: Catalog;
+  router: Router;
+  finder: Finder;
+  listServers: () => Server[];
+  rules: readonly ServerRule[];
+  saveRules: (rules: readonly ServerRule[]) => Promise<void>;
+  onQuery?: (ms: number) => void;
+}
+
+const modelTimeoutMs = 60_000;
+
+export function createAsker(deps: AskerDependencies): Asker {
+  const { config, catalog, router, finder } = deps;
+  let { rules } = deps;
+  const model: MessagesApi | undefined =
+    config.anthropicApiKey === undefined
+      ? undefined
+      : {
+          baseUrl: config.anthropicBaseUrl,
+          apiKey: config.anthropicApiKey,
+          model: config.model,
+          timeoutMs: modelTimeoutMs,
+        };
+
+  function common({ caller, visible }: Asking): Omit<QueryDeps, 'rules' | 'limits'> {
+    const servers = deps.listServers().filter(visible);
+    const byName = new Map(servers.map((server) => [server.name, server]));
+    const callTool: CallTool = async (serverName, name, args, signal) => {
+      const server = byName.get(serverName);
+      const { tool } = resolveTool(catalog.snapshot, { name, server, visible });
+      return (await router.callTool(tool, { name, arguments: args }, caller, { signal })).result;
+    };
+    return {
+      servers: () => servers.map((server) => toQueryServer(server, catalog)),
+      async findTools(query, names, limit) {
+        const { tools } = await finder.search({ query, limit, serverFilter: [...names] });
+        return tools.map(({ tool, score }) => ({ server: tool.server, tool: tool.originalName, score }));
+      },
+      callTool,
+      embed: (texts) => finder.embed(texts),
+      model,
+    };
+  }
+
+  return {
+    async ask(input, asking) {
+      const started = performance.now();
+      const output = await runQuery({ ...common(asking), rules }, input, asking.signal);
+      deps.onQuery?.(performance.now() - started);
+      return output;
+    },
+    collect:
+      model === undefined
+        ? undefined
+        : async (input, asking) => await collectContext({ ...common(asking), model }, input, asking.signal),
+    get rules() {
+      return rules;
+    },
+    async setRules(next) {
+      await deps.saveRules(next);
+      rules = next;
+    },
+    takeRules(stored) {
+      rules = stored;
+    },
+  };
+}
+
+function toQueryServer(server: Server, { snapshot }: Catalog): QueryServer {
+  const { status } = server.lifecycle;
+  const usable = status === 'CONNECTED' || status === 'DEGRADED';
+  return {
+    name: server.name,
+    ...(usable ? {} : { unavailable: `not connected: ${status}` }),
+    queryTools: server.options.query_tools,
+    tools: (snapshot.toolsByServer.get(server.id) ?? []).map(({ row }) => ({
+      name: row.original_name,
+      title: row.title ?? undefined,
+      description: row.description ?? undefined,
+      annotations: annotationsOf(row.definition),
+      inputSchema: row.input_schema,
+      skills: row.skill_ids,
+    })),
+  };
+}
+
+function annotationsOf({ annotations }: JsonObject): JsonObject | undefined {
+  return isObject(annotations) ? annotations : undefined;
+}

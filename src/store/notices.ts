@@ -1,0 +1,80 @@
+/** A connection of its own that hears what other processes say through PostgreSQL (LISTEN). */
+import pg from 'pg';
+import { noticeChannel } from './replicas.ts';
+
+export interface Notices {
+  close(): Promise<void>;
+}
+
+export interface NoticeOptions {
+  url: string;
+  onNotice(text: string): void;
+  /** From here on nothing is missed; what was said before, since the connection was lost, was. */
+  onListening(): void;
+  onLost(error: unknown): void;
+}
+
+const retryMs = 250;
+const longestRetryMs = 2_000;
+/** A connection whose other end vanished without a word looks alive until something is sent on it. */
+const checkEveryMs = 5_000;
+const checkTimeoutMs = 5_000;
+
+export function createNotices(options: NoticeOptions): Notices {
+  const { url, onNotice, onListening, onLost } = options;
+  const closed = new AbortController();
+  let client: pg.Client | undefined;
+  let wait: NodeJS.Timeout | undefined;
+  let failures = 0;
+  const checking = setInterval(() => void client?.query('select 1').catch(reconnect), checkEveryMs).unref();
+  void connect();
+
+  async function connect(): Promise<void> {
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: 'mcp-aggregator notices',
+      connectionTimeoutMillis: checkTimeoutMs,
+      query_timeout: checkTimeoutMs,
+      keepAlive: true,
+    });
+    client = next;
+    next.on('notification', ({ payload }) => onNotice(payload ?? ''));
+    next.on('error', (error) => {
+      if (client === next) reconnect(error);
+    });
+    next.on('end', () => {
+      if (client === next) reconnect(new Error('the connection was closed'));
+    });
+    try {
+      await next.connect();
+      await next.query(`listen ${noticeChannel}`);
+      if (client !== next) return;
+      failures = 0;
+      onListening();
+    } catch (error) {
+      if (client === next) reconnect(error);
+    }
+  }
+
+  function reconnect(error: unknown): void {
+    const lost = client;
+    if (lost === undefined) return; // a next attempt is on its way already
+    client = undefined;
+    void lost.end().catch(() => undefined); // it is lost one way or the other
+    if (closed.signal.aborted) return;
+    onLost(error);
+    wait = setTimeout(connect, Math.min(retryMs * 2 ** failures, longestRetryMs)).unref();
+    failures += 1;
+  }
+
+  return {
+    async close() {
+      closed.abort();
+      clearInterval(checking);
+      clearTimeout(wait);
+      const last = client;
+      client = undefined;
+      await last?.end().catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { toTyped } from '../../src/cli/commands/call.ts';
+import { checkNode } from '../../src/cli/commands/doctor.ts';
+import { toTime } from '../../src/cli/commands/token.ts';
+import { exitOfStatus } from '../../src/cli/exit-code.ts';
+import { resolveTarget } from '../../src/cli/target.ts';
+import { formatTable, withoutControls } from '../../src/cli/terminal.ts';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'target-'));
+after(() => rmSync(dataDir, { recursive: true, force: true }));
+
+test('the address: flag, variable, host and port, what the aggregator wrote, default', () => {
+  const url = (flags: { url?: string }, env: Record<string, string> = {}) =>
+    resolveTarget({ ...flags, dataDir }, env).url;
+  assert.equal(url({}), 'http://127.0.0.1:8081');
+  writeFileSync(join(dataDir, 'address.json'), JSON.stringify({ url: 'http://0.0.0.0:9', pid: process.pid }));
+  assert.equal(url({}), 'http://127.0.0.1:9');
+  assert.equal(url({}, { MCP_AGGREGATOR_PORT: '0' }), 'http://127.0.0.1:9');
+  assert.equal(url({}, { MCP_AGGREGATOR_PORT: '7' }), 'http://127.0.0.1:7');
+  assert.equal(url({}, { MCP_AGGREGATOR_HOST: '::', MCP_AGGREGATOR_PORT: '7' }), 'http://[::1]:7');
+  assert.equal(url({}, { MCP_AGGREGATOR_PORT: '7', MCP_AGGREGATOR_URL: 'https://a.example/' }), 'https://a.example');
+  assert.equal(url({ url: 'http://b.example' }, { MCP_AGGREGATOR_URL: 'https://a.example' }), 'http://b.example');
+});
+
+test('the token in the data directory goes to this machine only', () => {
+  writeFileSync(join(dataDir, 'admin-token'), 'local-secret\n');
+  const token = (url: string, env: Record<string, string> = {}) => resolveTarget({ dataDir, url }, env).token;
+  assert.equal(token('http://localhost:1'), 'local-secret');
+  assert.equal(token('https://a.example'), undefined);
+  assert.equal(token('https://a.example', { MCP_AGGREGATOR_TOKEN: 't', MCP_AGGREGATOR_ADMIN_TOKEN: 'a' }), 't');
+  assert.equal(resolveTarget({ dataDir, token: 'f' }, { MCP_AGGREGATOR_TOKEN: 't' }).token, 'f');
+});
+
+test('pairs become what the schema says, otherwise what they look like', () => {
+  const schema = { properties: { id: { type: 'string' }, count: { type: 'number' } } };
+  const pairs = { id: '007', count: '7', on: 'true', list: '[1,2]', text: 'a=b', odd: '{x', empty: '' };
+  assert.deepEqual(toTyped(pairs, schema), {
+    id: '007',
+    count: 7,
+    on: true,
+    list: [1, 2],
+    text: 'a=b',
+    odd: '{x',
+    empty: '',
+  });
+});
+
+test('spans and times', () => {
+  assert.equal(toTime('90m', 0), '1970-01-01T01:30:00.000Z');
+  assert.equal(toTime('30d', 0), '1970-01-31T00:00:00.000Z');
+  assert.equal(toTime('2027-01-31T00:00:00Z', 0), '2027-01-31T00:00:00.000Z');
+  assert.throws(() => toTime('soon', 0), /"soon" is no time/);
+});
+
+test('tables are aligned, colours do not count, the last column is cut to the terminal', () => {
+  const rows = [
+    ['A', 'BB', 'text'],
+    ['\u001b[32mlonger\u001b[39m', 'b', 'one\n two that is much longer than it may be'],
+  ];
+  const [head, line] = formatTable(rows, 32);
+  assert.equal(head, 'A       BB  text');
+  assert.equal(line, '\u001b[32mlonger\u001b[39m  b   one two that is muc…');
+});
+
+test('exit codes follow the HTTP status', () => {
+  const exits = [400, 401, 403, 404, 409, 422, 500, 502, 503, 504].map(exitOfStatus);
+  assert.deepEqual(exits, [
+    ...['usage', 'denied', 'denied', 'notFound', 'conflict', 'usage'],
+    ...['failed', 'failed', 'unreachable', 'unreachable'],
+  ]);
+});
+
+test('doctor knows which Node is too old', () => {
+  assert.equal(checkNode('22.13.0').verdict, 'ok');
+  assert.equal(checkNode('24.1.0').verdict, 'ok');
+  assert.equal(checkNode('22.12.0').verdict, 'problem');
+  assert.equal(checkNode('20.19.0').verdict, 'problem');
+});
+
+test('text of servers cannot steer the terminal', () => {
+  const text = 'a\u001b]0;title\u0007b\u001b[2Jc\rd\u009b2J\u001b[32mgreen\u001b[39m\n\ttab';
+  assert.equal(withoutControls(text), 'a]0;titleb[2Jcd2J\u001b[32mgreen\u001b[39m\n\ttab');
+});

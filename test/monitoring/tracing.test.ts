@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createLog } from '../../src/log.ts';
+import { carryTrace, createTracer, formatTraceparent, noTracer, parseTraceparent, traceOf } from '../../src/tracing.ts';
+import { startFeatureServer } from '../support/servers/feature-server.ts';
+import { startApp } from './running-app.ts';
+
+interface ReceivedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: number;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  status: { code?: number };
+  attributes: { key: string; value: Record<string, string> }[];
+}
+
+/** A collector as far as OTLP over HTTP with JSON goes. */
+async function startCollector(t: TestContext, status = 200) {
+  const spans: ReceivedSpan[] = [];
+  const requests: { path?: string; headers: NodeJS.Dict<string | string[]>; service?: string }[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const [resource] = JSON.parse(Buffer.concat(chunks).toString()).resourceSpans;
+    const service = resource.resource.attributes.find((one: { key: string }) => one.key === 'service.name');
+    requests.push({ path: request.url, headers: request.headers, service: service.value.stringValue });
+    spans.push(...resource.scopeSpans[0].spans);
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, requests };
+}
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+
+async function callEcho(t: TestContext, env: Record<string, string>, headers: Record<string, string>) {
+  const upstream = await startFeatureServer({ transport: 'streamable-modern' });
+  t.after(() => upstream.close());
+  const app = await startApp(t, env);
+  await app.register('web', { transport_type: 'HTTP', connection_config: { base_url: upstream.url } });
+  const { json } = await app.ask('POST', '/api/v1/tools/call', { name: 'web.echo', arguments: {} }, headers);
+  return { app, meta: json.structuredContent.meta };
+}
+
+test('a trace goes from the client through us to the server; the collector gets request, routing and upstream call', async (t) => {
+  const collector = await startCollector(t);
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=a%20b,other=c',
+    OTEL_SERVICE_NAME: 'gateway',
+  };
+  const { app, meta } = await callEcho(t, env, { traceparent, tracestate: 'vendor=1' });
+  await app.close();
+
+  const own = collector.spans.filter((span) => span.traceId === traceId);
+  const [inbound, routing, upstream] = ['POST /api/v1/tools/call', 'route', 'tools/call web'].map((name) => {
+    const span = own.find((one) => one.name === name);
+    assert.ok(span !== undefined, name);
+    return span;
+  });
+  assert.equal(own.length, 3);
+  assert.deepEqual([inbound?.kind, routing?.kind, upstream?.kind], [2, 1, 3]);
+  assert.equal(inbound?.parentSpanId, 'b7ad6b7169203331');
+  assert.deepEqual([routing?.parentSpanId, upstream?.parentSpanId], [inbound?.spanId, inbound?.spanId]);
+  assert.equal(meta.traceparent, `00-${traceId}-${upstream?.spanId}-01`);
+  assert.equal(meta.tracestate, 'vendor=1');
+  assert.ok(BigInt(upstream?.startTimeUnixNano ?? 0) >= BigInt(inbound?.startTimeUnixNano ?? 0));
+  assert.ok(Math.abs(Number(BigInt(inbound?.endTimeUnixNano ?? 0) / 1_000_000n) - Date.now()) < 60_000);
+  const attribute = upstream?.attributes.find((one) => one.key === 'mcp_aggregator.server');
+  assert.equal(attribute?.value.stringValue, 'web');
+
+  const [request] = collector.requests;
+  assert.deepEqual([request?.path, request?.service], ['/v1/traces', 'gateway']);
+  assert.deepEqual([request?.headers['x-api-key'], request?.headers.other], ['a b', 'c']);
+  assert.ok(app.lines.some((line) => line.includes(`"trace_id":"${traceId}"`)));
+});
+
+test('without a collector the context passes as it came, and nothing is invented', async (t) => {
+  assert.equal((await callEcho(t, {}, { traceparent })).meta.traceparent, traceparent);
+  assert.equal((await callEcho(t, {}, {})).meta.traceparent, undefined);
+  assert.equal(noTracer.child(undefined), undefined);
+});
+
+test('a client that does not want to be sampled is not, and the flag goes on', async (t) => {
+  const collector = await startCollector(t);
+  const unsampled = traceparent.replace(/01$/, '00');
+  const { app, meta } = await callEcho(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, { traceparent: unsampled });
+  await app.close();
+  assert.match(meta.traceparent, new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
+  assert.equal(
+    collector.spans.some((span) => span.traceId === traceId),
+    false,
+  );
+});
+
+test('a collector that is away or refuses costs spans, not requests; one warning is logged', async (t) => {
+  const refusing = await startCollector(t, 503);
+  for (const endpoint of ['http://127.0.0.1:1', refusing.url]) {
+    const lines: string[] = [];
+    const log = createLog('info', { destination: { write: (line) => lines.push(line) } });
+    let dropped = 0;
+    const onDropped = (count: number) => {
+      dropped += count;
+    };
+    const tracer = createTracer({ endpoint, serviceName: 's', log, onDropped, flushEveryMs: 60_000 });
+    const span = { name: 'x', kind: 'internal', parent: undefined, startedAt: 0, endedAt: 1 } as const;
+    for (let n = 0; n < 6_000; n++) tracer.record({ ...span, context: tracer.child(undefined) });
+    await tracer.close();
+    assert.equal(dropped, 6_000);
+    assert.equal(lines.length, 1);
+  }
+});
+
+test('only valid contexts are read; that of the message is nearer than the header', () => {
+  const context = { traceId, spanId: 'b7ad6b7169203331', sampled: true };
+  assert.deepEqual(parseTraceparent(traceparent), context);
+  assert.deepEqual(parseTraceparent(traceparent.replace(/^00/, '01').concat('-future')), context);
+  assert.equal(formatTraceparent(context), traceparent);
+  for (const bad of [
+    undefined,
+    5,
+    '',
+    traceparent.toUpperCase(),
+    `${traceparent}-more`,
+    traceparent.replace(/^00/, 'ff'),
+    `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+    `00-${traceId}-${'0'.repeat(16)}-01`,
+  ]) {
+    assert.equal(parseTraceparent(bad), undefined, String(bad));
+  }
+  const params = { _meta: { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`, kept: 1 } };
+  assert.equal(traceOf({ traceparent }, params)?.traceId, '1'.repeat(32));
+  assert.equal(traceOf({ traceparent }, { _meta: { traceparent: 'nonsense' } })?.traceId, traceId);
+  assert.deepEqual(carryTrace(params, context), { _meta: { traceparent, kept: 1 } });
+  assert.equal(carryTrace(params, undefined), params);
+});
