@@ -32,7 +32,7 @@ import { createOauth } from './oauth/oauth.ts';
 import { createAsker } from './query/asker.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
-import { createRegistry } from './registry/registry.ts';
+import { createRegistry, type Server } from './registry/registry.ts';
 import { createForwarder, toSessionId } from './replicas/forward.ts';
 import { createReplicas } from './replicas/replicas.ts';
 import { advertisedAddress, takePart } from './replicas/take-part.ts';
@@ -294,7 +294,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
-      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: (server) => void pool.replace(server) }),
+      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: reconnect }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
@@ -339,6 +339,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     closers.push(() => configFile.close());
   }
   fleet.start();
+
+  async function reconnect(server: Server): Promise<void> {
+    const link = await pool.replace(server);
+    if (server.desired === 'connected') link.connect();
+  }
 
   function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
     const kinds = listsBehind[method];

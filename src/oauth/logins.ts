@@ -60,7 +60,7 @@ export interface Logins {
   /** What a login would ask for, of whom. */
   plan(target: Target): Promise<LoginPlan>;
   save(target: Target, plan: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void>;
-  state(server: Server, principal: string): Promise<OauthLoginRow['state'] | undefined>;
+  state(server: Server, principal: string): Promise<Pick<OauthLoginRow, 'state' | 'updated_at'> | undefined>;
   /** Somebody is logged in, so that connecting is worth a try. */
   isKnown(server: Server): Promise<boolean>;
   /** Revokes and forgets. */
@@ -459,7 +459,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     plan,
     save,
     async state(server, principal) {
-      return (await findOauthLogin(db, server.id, isPerPrincipal(server) ? principal : ''))?.state;
+      return await findOauthLogin(db, server.id, isPerPrincipal(server) ? principal : '');
     },
     async isKnown(server) {
       const principal = await catalogPrincipal(server);

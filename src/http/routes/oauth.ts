@@ -22,7 +22,7 @@ export interface OauthRouteDependencies {
   audit: Audit;
   ours: () => { metadataUrl: string | undefined; redirectUri: string };
   loginLink: (server: Server, principal: Principal) => string;
-  onLogout: (server: Server) => void;
+  onLogout: (server: Server) => Promise<void>;
   gatekeeper: ResourceGatekeeper;
 }
 
@@ -36,6 +36,7 @@ const loginView = z.object({
   server_id: z.string(),
   server: z.string(),
   state: z.enum(['active', 'required', 'expired']).nullable().describe('null: no login is known to be needed'),
+  changed_at: z.string().nullable(),
   login_url: z.string().describe('the page where to log in'),
 });
 
@@ -62,8 +63,14 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   }
 
   async function view(server: Server, principal: Principal): Promise<z.infer<typeof loginView>> {
-    const state = (await logins.state(server, principal.id)) ?? null;
-    return { server_id: server.id, server: server.name, state, login_url: deps.loginLink(server, principal) };
+    const found = await logins.state(server, principal.id);
+    return {
+      server_id: server.id,
+      server: server.name,
+      state: found?.state ?? null,
+      changed_at: found?.updated_at ?? null,
+      login_url: deps.loginLink(server, principal),
+    };
   }
 
   function show({ reply }: PageContext, page: string, status = 200): unknown {
@@ -137,7 +144,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         if (!(await logins.logout(server, principal.id))) {
           throw new AppError('NOT_FOUND', `There is no login to ${server.name}`);
         }
-        deps.onLogout(server);
+        if (!isPerPrincipal(server)) await deps.onLogout(server);
         await note('server.logout', server, principal, address);
         reply.status(204);
       },
