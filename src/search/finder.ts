@@ -21,8 +21,10 @@ import {
 } from '../store/tools.ts';
 import { findVectors, upsertVectors } from '../store/vectors.ts';
 import { loadStaticEmbedder } from './embed.ts';
+import { createQdrant, type ToolPoint } from './qdrant.ts';
+import { createQdrantMirror, type QdrantMirror } from './qdrant-mirror.ts';
 import { inspectQuality, type QualityReport } from './quality.ts';
-import { type SearchRequest, type SearchResult, search } from './search.ts';
+import { type RemoteScan, type SearchRequest, type SearchResult, search } from './search.ts';
 import { createSearchIndex, embedTools, type SearchIndex } from './search-index.ts';
 import { createServiceVectors, type ServiceVectors } from './service-vectors.ts';
 import type { SearchableTool } from './tool.ts';
@@ -45,6 +47,8 @@ export interface Finder {
   embed(texts: readonly string[]): Float32Array[];
   quality(): Promise<QualityReport>;
   readonly backlog: { embedding: number; classification: number };
+  /** Undefined where Qdrant is not configured. */
+  pingVectors: (() => Promise<void>) | undefined;
   /** Embedded, indexed and classified: nothing is under way. */
   idle(): Promise<void>;
   close(): Promise<void>;
@@ -85,6 +89,7 @@ export function createFinder(deps: FinderDependencies): Finder {
 
   rememberSkills();
   const queue = createQueue();
+  const mirror = config.qdrantUrl === undefined ? undefined : startMirror(config.qdrantUrl);
   // Lists need not wait for the index; a search that comes too early does.
   const filled = fill();
   filled.catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'));
@@ -129,6 +134,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     if (expected.get(tool.id) !== tool) return;
     expected.delete(tool.id);
     index.upsert(tool, usesBuiltIn() ? vector : null);
+    mirror?.touch([tool.id]);
     skillVectors.setTool(tool.id, tool.skillIds, vector);
     skillsAreStale = true;
   }
@@ -155,10 +161,13 @@ export function createFinder(deps: FinderDependencies): Finder {
       tools: () => index.tools(),
       onComplete(embedder, vectors) {
         index.useEmbedder(embedder, vectors);
+        mirror?.touch(vectors.keys());
         skillsAreStale = true;
       },
       onVector(tool, vector) {
-        if (index.get(tool.id) === tool) index.upsert(tool, vector);
+        if (index.get(tool.id) !== tool) return;
+        index.upsert(tool, vector);
+        mirror?.touch([tool.id]);
       },
     });
   }
@@ -209,8 +218,37 @@ export function createFinder(deps: FinderDependencies): Finder {
       index.remove(id);
       skillVectors.removeTool(id);
     }
+    mirror?.touch(ids);
     queue.remove(ids);
     skillsAreStale = true;
+  }
+
+  function startMirror(url: string): QdrantMirror {
+    return createQdrantMirror({
+      qdrant: createQdrant({ url }),
+      log,
+      dimensions: () => index.embedder.dimensions,
+      pointOf(id) {
+        const tool = index.get(id);
+        const vector = index.vectorOf(id);
+        if (tool === undefined || vector === undefined) return undefined;
+        const server = catalog.snapshot.toolsByCanonicalName.get(tool.name)?.server;
+        return toPoint(tool, vector, server?.id ?? null, index.embedder.identity);
+      },
+    });
+  }
+
+  /** Qdrant looks only where this request may: its answer is short, and places in it must not be wasted. */
+  function remoteFor({ serverFilter, includeExternal }: SearchRequest): RemoteScan | undefined {
+    if (mirror === undefined) return undefined;
+    const names = [...new Set([...index.tools()].map(({ server }) => server))].filter(
+      (name) => index.isAvailable(name) && (serverFilter == null || serverFilter.includes(name)),
+    );
+    return mirror.scan({
+      serverNames: names,
+      embeddingModel: index.embedder.identity,
+      ...(includeExternal === false ? { isExternal: false } : {}),
+    });
   }
 
   function createQueue(): ClassificationQueue {
@@ -279,6 +317,7 @@ export function createFinder(deps: FinderDependencies): Finder {
       Object.assign(tool, { skillIds: skill_ids, primarySkillId: primary_skill_id });
       skillVectors.setTool(id, skill_ids, vectors.get(id) ?? null);
     }
+    mirror?.touch([...done.keys(), ...unfit]);
     skillsAreStale = true;
     deps.onClassified?.(new Set(changed.flatMap(({ source_server_id: id }) => (id === null ? [] : [id]))));
   }
@@ -317,7 +356,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     async search(request, signal) {
       await filled;
       refreshSkills();
-      const found = await search(index, request, signal);
+      const found = await search(index, request, signal, remoteFor(request));
       deps.onSearch?.(found.metadata.totalTimeMs);
       return found;
     },
@@ -348,6 +387,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     get backlog() {
       return { embedding: expected.size + (service?.pending ?? 0), classification: queue.pending };
     },
+    pingVectors: mirror === undefined ? undefined : () => mirror.ping(),
     async idle() {
       await working;
       await queue.idle();
@@ -358,6 +398,7 @@ export function createFinder(deps: FinderDependencies): Finder {
       for (const stop of off) stop();
       await started;
       await service?.close();
+      await mirror?.close();
       await queue.close();
       clearTimeout(saveTimer);
       await working;
@@ -380,6 +421,27 @@ export function toSearchable(row: ToolRow, server: string): SearchableTool {
     skillIds: row.skill_ids,
     primarySkillId: row.primary_skill_id,
     isExternal: row.is_external,
+  };
+}
+
+function toPoint(tool: SearchableTool, vector: Float32Array, serverId: string | null, model: string): ToolPoint {
+  return {
+    id: tool.id,
+    vector,
+    payload: {
+      type: 'tool',
+      db_id: tool.id,
+      name: tool.name,
+      description: tool.description,
+      source_server_id: serverId,
+      source_server_name: tool.server,
+      original_name: tool.originalName,
+      is_external: tool.isExternal,
+      is_classified: tool.skillIds.length > 0,
+      skill_ids: tool.skillIds,
+      primary_skill_id: tool.primarySkillId,
+      embedding_model: model,
+    },
   };
 }
 
