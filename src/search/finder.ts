@@ -82,6 +82,7 @@ export function createFinder(deps: FinderDependencies): Finder {
   const withoutSkill = new Set<number>();
   /** Tools on their way into the index; one that is removed meanwhile must not arrive. */
   const expected = new Map<number, SearchableTool>();
+  let toQueue = 0;
   let working: Promise<unknown> = Promise.resolve();
   let saveTimer: NodeJS.Timeout | undefined;
   let skillsAreStale = true;
@@ -160,6 +161,7 @@ export function createFinder(deps: FinderDependencies): Finder {
       log,
       tools: () => index.tools(),
       onComplete(embedder, vectors) {
+        // biome-ignore lint/correctness/useHookAtTopLevel: not that kind of hook
         index.useEmbedder(embedder, vectors);
         mirror?.touch(vectors.keys());
         skillsAreStale = true;
@@ -187,10 +189,14 @@ export function createFinder(deps: FinderDependencies): Finder {
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after)];
     const tools = rows.map((row) => toSearchable(row, server.name));
     for (const tool of tools) expected.set(tool.id, tool);
+    toQueue += rows.length;
     working = working
       .then(() => embedAndEnter(tools))
       .then(() => queue.add(rows.map(toClassify)))
-      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'));
+      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'))
+      .finally(() => {
+        toQueue -= rows.length;
+      });
   }
 
   function followElsewhere(server: { name: string }, changes: ToolChanges): void {
@@ -385,7 +391,8 @@ export function createFinder(deps: FinderDependencies): Finder {
       return inspectQuality(usesBuiltIn() ? index : await ownIndex(), (text) => builtIn.embedText(text));
     },
     get backlog() {
-      return { embedding: expected.size + (service?.pending ?? 0), classification: queue.pending };
+      const unsaved = classified.size + withoutSkill.size;
+      return { embedding: expected.size + (service?.pending ?? 0), classification: toQueue + queue.pending + unsaved };
     },
     pingVectors: mirror === undefined ? undefined : () => mirror.ping(),
     async idle() {
