@@ -80,7 +80,7 @@ const pages: Shot[] = [
     name: 'query',
     hash: '#/query',
     async ready(page) {
-      await page.getByLabel('Question').fill('release');
+      await page.getByLabel('Question').fill('Release 2.4');
       await page.getByRole('button', { name: 'Ask' }).click();
       await page.getByRole('heading', { name: /result/ }).waitFor();
     },

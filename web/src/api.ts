@@ -44,11 +44,18 @@ export async function api<Answer>(
   return (text === '' ? undefined : JSON.parse(text)) as Answer;
 }
 
+interface ErrorBody {
+  detail: string | Problem[];
+  error_code: string;
+  /** `errors`: what each server said, where several were asked. */
+  context?: { errors?: string[] };
+}
+
 function toError(status: number, text: string, path: string): ApiError {
   if (!text.startsWith('{')) return new ApiError(status, 'UNKNOWN', `The aggregator answered with HTTP ${status}.`);
-  const { detail, error_code: code } = JSON.parse(text) as { detail: string | Problem[]; error_code: string };
+  const { detail, error_code: code, context } = JSON.parse(text) as ErrorBody;
   if (status === 401 && path !== '/api/v1/session') onSignedOut();
-  if (typeof detail === 'string') return new ApiError(status, code, detail);
+  if (typeof detail === 'string') return new ApiError(status, code, [detail, ...(context?.errors ?? [])].join('\n'));
   const lines = detail.map(({ loc, msg }) => (loc.length > 1 ? `${loc.slice(1).join('.')}: ${msg}` : msg));
   return new ApiError(status, code, lines.join('\n'), detail);
 }

@@ -189,14 +189,16 @@ function Results({ answer: { results, metadata } }: { answer: QueryAnswer }) {
                 <p className="lines">{result.content}</p>
               )}
             </div>
-            <p className="dim">
-              {(result.sources ?? [{ server: result.server, tool: result.tool ?? '' }])
-                .map(({ server, tool }) => [server, tool].filter(Boolean).join(' · '))
-                .join(', ')}
-            </p>
+            <p className="dim">{sourcesOf(result).join(', ')}</p>
           </li>
         ))}
       </ol>
     </section>
   );
+}
+
+/** Each server and tool once, however often it gave the same. */
+function sourcesOf({ sources, server, tool = '' }: QueryAnswer['results'][number]): string[] {
+  const all = sources ?? [{ server, tool }];
+  return [...new Set(all.map((source) => [source.server, source.tool].filter(Boolean).join(' · ')))];
 }
