@@ -28,10 +28,12 @@ export interface ProviderOptions {
   scopes?: string;
   /** Machines with a secret, and the claims that their tokens carry beside the usual. */
   machines?: Record<string, Record<string, unknown>>;
+  /** Where people may be sent back to, for the client `pages`. */
+  redirectUri?: string;
 }
 
 export async function startIdentityProvider(options: ProviderOptions = {}): Promise<IdentityProvider> {
-  const { accessTokenSeconds = 3_600, scopes = 'mcp:use', jwtFor, machines = {} } = options;
+  const { accessTokenSeconds = 3_600, scopes = 'mcp:use', jwtFor, machines = {}, redirectUri } = options;
   const server = createServer().listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -46,13 +48,18 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
   };
 
   const provider = new Provider(issuer, {
-    clients: Object.keys(machines).map((client_id) => ({
-      client_id,
-      client_secret: 'secret',
-      grant_types: ['client_credentials'],
-      redirect_uris: [],
-      response_types: [],
-    })),
+    clients: [
+      ...Object.keys(machines).map((client_id) => ({
+        client_id,
+        client_secret: 'secret',
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+      })),
+      ...(redirectUri === undefined
+        ? []
+        : [{ client_id: 'pages', client_secret: 'secret', redirect_uris: [redirectUri], application_type: 'native' }]),
+    ],
     extraTokenClaims: (_context: unknown, { clientId }: { clientId: string }) => machines[clientId],
     jwks: { keys: [key] },
     cookies: { keys: [randomBytes(16).toString('hex')] },

@@ -83,12 +83,14 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const wanted = registry.list().filter((server) => server.desired === 'connected');
         const count = countStatuses(wanted.map((server) => server.lifecycle.status));
         const connected = count.CONNECTED + count.DEGRADED;
+        const waiting = wanted.filter((server) => server.login !== null).length;
         const settled = wanted.length - count.CONNECTING;
         const sessions = connected < connectedShareWanted * settled ? 'degraded' : 'ok';
         const issues = [
           ...(database === 'ok' ? [] : ['the database does not answer']),
           ...(qdrant === 'failed' ? ['Qdrant does not answer; the index in this process is used'] : []),
           ...(count.ERROR === 0 ? [] : [`${count.ERROR} ${count.ERROR === 1 ? 'server' : 'servers'} in error state`]),
+          ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'server waits' : 'servers wait'} for a login`]),
         ];
         const degraded = sessions === 'degraded' || qdrant === 'failed';
         const status = database === 'failed' ? 'unhealthy' : degraded ? 'degraded' : 'healthy';
