@@ -39,6 +39,8 @@ interface ParkedCall {
   fail: (error: OwnError) => void;
   /** Where progress goes: the request that waits now. */
   current: Call | undefined;
+  /** A retry is another request, with another token for progress. */
+  progressToken: unknown;
   expires: NodeJS.Timeout | undefined;
 }
 
@@ -138,6 +140,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     if (entry === undefined) return await send(plain, callerOf(call), exchangeOf(call));
 
     entry.current = call;
+    entry.progressToken = isObject(plain._meta) ? plain._meta.progressToken : undefined;
     const cancel = () => entry.controller.abort(call.signal.reason);
     call.signal.addEventListener('abort', cancel, { once: true });
     try {
@@ -190,6 +193,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
         controller.abort(error);
       },
       current: call,
+      progressToken: undefined,
       expires: undefined,
     };
     const sent = send(
@@ -198,7 +202,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       {
         ...exchangeOf(call),
         signal: controller.signal,
-        onNotification: (method, notice) => entry.current?.notify(method, notice),
+        onNotification: (method, notice) => tell(entry, method, notice),
         onRequest: (method, question, signal) =>
           park(entry, method, attributed(question, method, server, call), signal),
       },
@@ -207,6 +211,11 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     entry.outcome.catch(() => undefined); // whoever waits for it sees the failure
     parked.set(entry.id, entry);
     return entry;
+  }
+
+  function tell({ current, progressToken }: ParkedCall, method: string, notice: JsonObject): void {
+    if (method !== 'notifications/progress') current?.notify(method, notice);
+    else if (progressToken !== undefined) current?.notify(method, { ...notice, progressToken });
   }
 
   async function park(entry: ParkedCall, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
