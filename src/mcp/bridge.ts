@@ -41,12 +41,15 @@ interface ParkedCall {
   current: Call | undefined;
   /** A retry is another request, with another token for progress. */
   progressToken: unknown;
+  /** What the server said while no request was there to hear it. */
+  unheard: { method: string; notice: JsonObject }[];
   expires: NodeJS.Timeout | undefined;
 }
 
 const parkedForMs = 300_000;
 const mostParkedPerPrincipal = 16;
 const mostRounds = 20;
+const mostUnheard = 100;
 /** A server that asks several things at once does so within one turn or a few. */
 const gatherMs = 15;
 
@@ -141,6 +144,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
 
     entry.current = call;
     entry.progressToken = isObject(plain._meta) ? plain._meta.progressToken : undefined;
+    for (const { method: said, notice } of entry.unheard.splice(0)) tell(entry, said, notice);
     const cancel = () => entry.controller.abort(call.signal.reason);
     call.signal.addEventListener('abort', cancel, { once: true });
     try {
@@ -194,6 +198,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       },
       current: call,
       progressToken: undefined,
+      unheard: [],
       expires: undefined,
     };
     const sent = send(
@@ -213,9 +218,14 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     return entry;
   }
 
-  function tell({ current, progressToken }: ParkedCall, method: string, notice: JsonObject): void {
-    if (method !== 'notifications/progress') current?.notify(method, notice);
-    else if (progressToken !== undefined) current?.notify(method, { ...notice, progressToken });
+  function tell({ current, progressToken, unheard }: ParkedCall, method: string, notice: JsonObject): void {
+    if (current === undefined) {
+      if (unheard.length < mostUnheard) unheard.push({ method, notice });
+    } else if (method !== 'notifications/progress') {
+      current.notify(method, notice);
+    } else if (progressToken !== undefined) {
+      current.notify(method, { ...notice, progressToken });
+    }
   }
 
   async function park(entry: ParkedCall, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
