@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { toCodes } from './codes.ts';
 import { phraseBound } from './distance-bounds.ts';
-import { type GramProfiles, gramProfiles, missesMoreThan } from './gram-profile.ts';
+import { gramProfiles } from './gram-profile.ts';
 import { distanceMeter } from './levenshtein.ts';
 
 /**
@@ -28,7 +28,6 @@ const defaultMaxSteps = 120_000_000;
 interface Representative {
   cluster: number;
   text: Uint16Array;
-  profiles: GramProfiles;
 }
 
 export function dedupe(contents: readonly string[], options: DedupeOptions = {}): Deduplication {
@@ -36,6 +35,8 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   const maxSteps = options.maxSteps ?? defaultMaxSteps;
   const meter = distanceMeter();
   const bound = phraseBound();
+  /** A row for each representative, and the next one for the text at hand. */
+  const profiles = gramProfiles(contents.length);
   const clusters: number[][] = [];
   const byDigest = new Map<string, number>();
   const representatives: Representative[] = [];
@@ -51,28 +52,28 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
       clusters[known]?.push(index);
       return;
     }
-    const profiles = gramProfiles(text);
-    const found = findCluster(text, profiles);
+    profiles.set(representatives.length, text);
+    const found = findCluster(text);
     const cluster = found ?? clusters.length;
     byDigest.set(digest, cluster);
     if (found === undefined) {
       clusters.push([index]);
-      representatives.push({ cluster, text, profiles });
+      representatives.push({ cluster, text });
     } else clusters[found]?.push(index);
   });
   return { clusters, complete };
 
   /** Cheap bounds of the distance first, an upper one and lower ones; only what passes them all is measured. */
-  function findCluster(text: Uint16Array, profiles: GramProfiles): number | undefined {
+  function findCluster(text: Uint16Array): number | undefined {
+    const own = representatives.length;
     let isIndexed = false;
     let isPrepared = false;
-    for (const other of representatives) {
+    for (const [row, other] of representatives.entries()) {
       const limit = largestDistance(Math.max(text.length, other.text.length), threshold);
       if (Math.abs(text.length - other.text.length) > limit) continue;
       if (differsInOnePlace(text, other.text, limit)) return other.cluster;
       const isLonger = text.length >= other.text.length;
-      const [longer, shorter] = isLonger ? [profiles, other.profiles] : [other.profiles, profiles];
-      if (profilesDiffer(longer, shorter, limit)) continue;
+      if (isLonger ? profiles.areFarther(own, row, limit) : profiles.areFarther(row, own, limit)) continue;
       if (meter.steps + boundSteps > maxSteps) {
         complete = false;
         return undefined;
@@ -136,11 +137,4 @@ function differsInOnePlace(a: Uint16Array, b: Uint16Array, limit: number): boole
   let end = 0;
   while (end < shorter - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
   return Math.max(a.length, b.length) - start - end <= limit;
-}
-
-/** One edit destroys at most two pairs or three triples of the longer text; more missing ones prove the distance. */
-function profilesDiffer(longer: GramProfiles, shorter: GramProfiles, limit: number): boolean {
-  return (
-    missesMoreThan(longer.twos, shorter.twos, 2 * limit) || missesMoreThan(longer.threes, shorter.threes, 3 * limit)
-  );
 }
