@@ -21,6 +21,71 @@
       (i32.add (i32x4.extract_lane 0 (local.get $sum)) (i32x4.extract_lane 1 (local.get $sum)))
       (i32.add (i32x4.extract_lane 2 (local.get $sum)) (i32x4.extract_lane 3 (local.get $sum)))))
 
+  ;; In place: ASCII in lower case, every run of white space one space, none at the ends. Returns the length.
+  (func (export "normalise") (param $text i32) (param $length i32) (result i32)
+    (local $from i32) (local $to i32) (local $end i32) (local $code i32) (local $isSpace i32) (local $space i32)
+    (local.set $from (local.get $text))
+    (local.set $to (local.get $text))
+    (local.set $end (i32.add (local.get $text) (i32.shl (local.get $length) (i32.const 1))))
+    (local.set $space (i32.const 1))
+    (block $done
+      (loop $each
+        (br_if $done (i32.ge_u (local.get $from) (local.get $end)))
+        (local.set $code (i32.load16_u (local.get $from)))
+        (local.set $from (i32.add (local.get $from) (i32.const 2)))
+        (local.set $isSpace (i32.or
+          (i32.eq (local.get $code) (i32.const 32))
+          (i32.le_u (i32.sub (local.get $code) (i32.const 9)) (i32.const 4))))
+        (if (i32.ge_u (local.get $code) (i32.const 160))
+          (then (local.set $isSpace
+            (i32.or
+              (i32.or
+                (i32.eq (local.get $code) (i32.const 0xa0))
+                (i32.le_u (i32.sub (local.get $code) (i32.const 0x2000)) (i32.const 0xb)))
+              (i32.or
+                (i32.or (i32.eq (local.get $code) (i32.const 0x2028)) (i32.eq (local.get $code) (i32.const 0x202f)))
+                (i32.eq (local.get $code) (i32.const 0x3000)))))))
+        (br_if $each (i32.and (local.get $isSpace) (local.get $space)))
+        (local.set $space (local.get $isSpace))
+        (i32.store16 (local.get $to)
+          (select (i32.const 32)
+            (i32.add (local.get $code)
+              (i32.shl (i32.le_u (i32.sub (local.get $code) (i32.const 65)) (i32.const 25)) (i32.const 5)))
+            (local.get $isSpace)))
+        (local.set $to (i32.add (local.get $to) (i32.const 2)))
+        (br $each)))
+    (i32.sub
+      (i32.shr_u (i32.sub (local.get $to) (local.get $text)) (i32.const 1))
+      (i32.and (local.get $space) (i32.gt_u (local.get $to) (local.get $text)))))
+
+  (func $count (param $bin i32)
+    (local $n i32)
+    (local.set $n (i32.load8_u (local.get $bin)))
+    ;; A full bin stays full.
+    (i32.store8 (local.get $bin) (i32.add (local.get $n) (i32.lt_u (local.get $n) (i32.const 255)))))
+
+  ;; How often each gram occurs: 1024 bins for those of two characters, then 8192 for those of three.
+  (func (export "profile") (param $text i32) (param $length i32) (param $row i32)
+    (local $p i32) (local $end i32) (local $last i32) (local $code i32) (local $pair i32) (local $before i32)
+    (memory.fill (local.get $row) (i32.const 0) (i32.const 9216))
+    (if (i32.lt_u (local.get $length) (i32.const 2)) (then (return)))
+    (local.set $end (i32.add (local.get $text) (i32.shl (local.get $length) (i32.const 1))))
+    (local.set $last (i32.load16_u (local.get $text)))
+    (local.set $p (i32.add (local.get $text) (i32.const 2)))
+    (loop $each
+      (local.set $code (i32.load16_u (local.get $p)))
+      (local.set $before (local.get $pair))
+      (local.set $pair (i32.xor (i32.shl (local.get $last) (i32.const 5)) (local.get $code)))
+      (local.set $last (local.get $code))
+      (call $count (i32.add (local.get $row) (i32.and (local.get $pair) (i32.const 1023))))
+      (if (i32.gt_u (local.get $p) (i32.add (local.get $text) (i32.const 2)))
+        (then (call $count (i32.add (i32.add (local.get $row) (i32.const 1024))
+          (i32.shr_u
+            (i32.mul (i32.xor (i32.shl (local.get $before) (i32.const 5)) (local.get $code)) (i32.const 0x9e3779b1))
+            (i32.const 19))))))
+      (local.set $p (i32.add (local.get $p) (i32.const 2)))
+      (br_if $each (i32.lt_u (local.get $p) (local.get $end)))))
+
   ;; Tables of 8192 words, at 0 for three characters, at 32768 for four, at 65536 for five.
   (func $place (param $table i32) (param $hash i32) (result i32)
     (i32.add (local.get $table)

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { toCodes } from './codes.ts';
 import { phraseBound } from './distance-bounds.ts';
 import { gramProfiles } from './gram-profile.ts';
 import { distanceMeter } from './levenshtein.ts';
+import { createNormaliser } from './normalise.ts';
 
 /**
  * What a duplicate is: with `n(x)` the normalised text, two items are duplicates when `n(a) = n(b)` or
@@ -33,6 +33,7 @@ interface Representative {
 export function dedupe(contents: readonly string[], options: DedupeOptions = {}): Deduplication {
   const threshold = options.threshold ?? defaultThreshold;
   const maxSteps = options.maxSteps ?? defaultMaxSteps;
+  const toNormalised = createNormaliser();
   const meter = distanceMeter();
   const bound = phraseBound();
   /** A row for each representative, and the next one for the text at hand. */
@@ -44,7 +45,7 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   let complete = true;
 
   contents.forEach((content, index) => {
-    const text = normalisedCodes(content);
+    const text = toNormalised(content);
     const digest = hash('sha1', bytesOf(text), 'base64');
     // Equal texts have equal neighbours, so whoever was equal before has already found the right cluster.
     const known = byDigest.get(digest);
@@ -90,35 +91,13 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   }
 }
 
-/** What is compared: lower case, every run of white space one space, none at the ends. */
+/** The text as it is compared. */
 export function normalise(text: string): string {
-  return bytesOf(normalisedCodes(text)).toString('utf16le');
-}
-
-/** Letters beyond ASCII that have two cases; looking for them first spares most texts the slow general conversion. */
-const otherCased = /[\u00c0-\u1fff\ua640-\uabff\uff21-\uff3a\ud801-\ud83a]/;
-
-function normalisedCodes(text: string): Uint16Array {
-  const codes = toCodes(otherCased.test(text) ? text.toLowerCase() : text);
-  let length = 0;
-  let space = true;
-  for (let i = 0; i < codes.length; i++) {
-    const code = codes[i] ?? 0;
-    const isSpace = code <= 32 ? code === 32 || (code >= 9 && code <= 13) : code >= 160 && isWideSpace(code);
-    if (isSpace && space) continue;
-    space = isSpace;
-    codes[length++] = isSpace ? 32 : code >= 65 && code <= 90 ? code + 32 : code;
-  }
-  if (space && length > 0) length--;
-  return codes.subarray(0, length);
+  return bytesOf(createNormaliser()(text)).toString('utf16le');
 }
 
 function bytesOf(codes: Uint16Array): Buffer {
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength);
-}
-
-function isWideSpace(code: number): boolean {
-  return code === 0xa0 || (code >= 0x2000 && code <= 0x200b) || code === 0x2028 || code === 0x202f || code === 0x3000;
 }
 
 /** The largest distance that still counts as similar, by the very expression of the definition. */

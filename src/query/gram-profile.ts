@@ -1,4 +1,4 @@
-import { createCompareKernel } from './compare-kernel.ts';
+import { createCompareKernel, growTo } from './compare-kernel.ts';
 
 const twoBins = 1024;
 const threeBins = 8192;
@@ -19,35 +19,23 @@ export interface GramProfiles {
 }
 
 export function gramProfiles(rows: number): GramProfiles {
-  const { memory, misses } = createCompareKernel(rows * rowBytes);
-  const bins = new Uint8Array(memory.buffer);
+  const textAt = rows * rowBytes;
+  const kernel = createCompareKernel(textAt);
+  let codes = new Uint16Array(0);
 
   return {
     set(row, text) {
-      const twos = row * rowBytes;
-      const threes = twos + twoBins;
-      bins.fill(0, twos, twos + rowBytes);
-      let last = text[0] ?? 0;
-      let pair = 0;
-      for (let i = 1; i < text.length; i++) {
-        const code = text[i] ?? 0;
-        const before = pair;
-        pair = (last << 5) ^ code;
-        last = code;
-        const two = twos + (pair & (twoBins - 1));
-        const twoCount = (bins[two] ?? 0) + 1;
-        // 256 becomes 255 again: a full bin stays full.
-        bins[two] = twoCount - (twoCount >> 8);
-        if (i === 1) continue;
-        const three = threes + (Math.imul((before << 5) ^ code, 0x9e3779b1) >>> 19);
-        const threeCount = (bins[three] ?? 0) + 1;
-        bins[three] = threeCount - (threeCount >> 8);
+      if (text.length > codes.length) {
+        growTo(kernel, textAt + 2 * text.length);
+        codes = new Uint16Array(kernel.memory.buffer, textAt);
       }
+      codes.set(text);
+      kernel.profile(textAt, text.length, row * rowBytes);
     },
     areFarther(longer, shorter, limit) {
       const a = longer * rowBytes;
       const b = shorter * rowBytes;
-      return misses(a, b, twoBins) > 2 * limit || misses(a + twoBins, b + twoBins, threeBins) > 3 * limit;
+      return kernel.misses(a, b, twoBins) > 2 * limit || kernel.misses(a + twoBins, b + twoBins, threeBins) > 3 * limit;
     },
   };
 }
