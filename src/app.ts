@@ -32,7 +32,7 @@ import { createOauth } from './oauth/oauth.ts';
 import { createAsker } from './query/asker.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
-import { createRegistry } from './registry/registry.ts';
+import { createRegistry, type Server } from './registry/registry.ts';
 import { createForwarder, toSessionId } from './replicas/forward.ts';
 import { createReplicas } from './replicas/replicas.ts';
 import { advertisedAddress, takePart } from './replicas/take-part.ts';
@@ -294,14 +294,23 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
-      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: (server) => void pool.replace(server) }),
+      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: reconnect }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...queryRoutes({ asker, audit }),
       ...searchRoutes({ catalog, finder, skillBook, audit }),
-      ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
+      ...stateRoutes({
+        config,
+        db,
+        registry,
+        catalog,
+        events,
+        startedAt,
+        pingVectors: finder.pingVectors,
+        backlog: () => finder.backlog,
+      }),
       ...accessRoutes({ authenticator, audit }),
       ...sessionRoutes({ sessions, authenticator, loopbackListener: isLoopback(config.host) }),
       ...activityRoutes({ activity, registry, pool }),
@@ -339,6 +348,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     closers.push(() => configFile.close());
   }
   fleet.start();
+
+  async function reconnect(server: Server): Promise<void> {
+    const link = await pool.replace(server);
+    if (server.desired === 'connected') link.connect();
+  }
 
   function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
     const kinds = listsBehind[method];

@@ -27,6 +27,8 @@ export interface ServerMeasure {
   name: string;
   status: string;
   consecutiveFailures: number;
+  /** The server waits for a login. */
+  login?: 'required' | 'expired' | null;
   active: number;
   queued: number;
   sharedSessions: number;
@@ -200,6 +202,9 @@ function describeServers({ servers, childMemory }: MetricSources, read: Read): v
     'health_check_consecutive_failures',
     'Failed checks since the last good one.',
     (server) => server.consecutiveFailures,
+  );
+  each('server_login_needed', '1 while somebody has to log in to the server (OAuth).', ({ login }) =>
+    login === undefined || login === null ? 0 : 1,
   );
   each('active_calls', 'Requests that a server works on.', (server) => server.active);
   each('queue_length', 'Requests that wait for a server.', (server) => server.queued);

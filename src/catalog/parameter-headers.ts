@@ -10,8 +10,17 @@ export interface MarkedParameter {
   path: string[];
 }
 
+/** Schemas belong to immutable snapshots, and every call of a tool asks about the same one. */
+const alreadyFound = new WeakMap<JsonObject, { marked: MarkedParameter[] | undefined }>();
+
 /** The marked parameters, or undefined when a mark is invalid: such a tool must not be offered at all. */
 export function markedParameters(schema: JsonObject): MarkedParameter[] | undefined {
+  const known = alreadyFound.get(schema) ?? { marked: findMarked(schema) };
+  alreadyFound.set(schema, known);
+  return known.marked;
+}
+
+function findMarked(schema: JsonObject): MarkedParameter[] | undefined {
   const found: MarkedParameter[] = [];
   const valid = visit(schema, [], found);
   const names = new Set(found.map(({ header }) => header.toLowerCase()));

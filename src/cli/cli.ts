@@ -11,6 +11,7 @@ import { addConnectClient } from './commands/connect-client.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
+import { addLogin } from './commands/login.ts';
 import { addOpen } from './commands/open.ts';
 import { addProfile } from './commands/profile.ts';
 import { addQuery } from './commands/query.ts';
@@ -36,6 +37,7 @@ const commands: readonly AddCommand[] = [
   addCall,
   addConnect,
   addConnectClient,
+  addLogin,
   addSkills,
   addProfile,
   addToken,

@@ -26,7 +26,7 @@ interface Question {
   resolve: (answer: JsonObject) => void;
 }
 
-/** A call on a server of the old era that waits for answers from a client of the new one. */
+/** A call on a server of the old era from a client of the new one, which may have to wait for answers. */
 interface ParkedCall {
   id: string;
   principal: string;
@@ -174,8 +174,6 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     send: Send,
   ): Promise<ParkedCall> {
     const { principal } = call.peer;
-    const own = [...parked.values()].filter((entry) => entry.principal === principal.id).length;
-    if (own >= mostParkedPerPrincipal) throw new OwnError(rpcCodes.internalError, 'Too many calls wait for your input');
     const controller = new AbortController();
     const lease = canAnswer(call.peer.client.capabilities) ? takeLease(call, server) : undefined;
     const refused = Promise.withResolvers<never>();
@@ -259,6 +257,12 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   }
 
   function inputRequired(entry: ParkedCall): JsonObject {
+    const waiting = [...parked.values()].filter((other) => other.principal === entry.principal && isWaiting(other));
+    if (waiting.length >= mostParkedPerPrincipal) {
+      const crowded = new OwnError(rpcCodes.internalError, 'Too many calls wait for your input');
+      entry.fail(crowded);
+      throw crowded;
+    }
     clearTimeout(entry.expires);
     entry.expires = setTimeout(() => {
       entry.controller.abort(new DOMException('nobody answered', 'TimeoutError'));
@@ -315,7 +319,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   return {
     run,
     get parked() {
-      return parked.size;
+      return [...parked.values()].filter(isWaiting).length;
     },
     close() {
       for (const entry of parked.values()) {
@@ -326,6 +330,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     },
   };
 }
+
+const isWaiting = (call: ParkedCall) => call.current === undefined;
 
 const gather = () => delay(gatherMs, undefined);
 

@@ -123,7 +123,7 @@ function scopesIn({ scope, scp }: Claims): string[] {
   return Array.isArray(list) ? list.map(String) : typeof list === 'string' ? scopesOf(list) : [];
 }
 
-function toPrincipal(claims: Claims, config: Config): Principal {
+export function toPrincipal(claims: Claims, config: Config): Principal {
   const id = createHash('sha256')
     .update(JSON.stringify([claims.iss, claims.sub]))
     .digest('hex')

@@ -15,7 +15,8 @@ const algorithms = {
 const header = z.looseObject({
   alg: z.enum(['RS256', 'ES256', 'EdDSA']),
   kid: z.string().optional(),
-  crit: z.undefined(),
+  // An extension that must be understood is one that we do not.
+  crit: z.undefined().optional(),
 });
 
 const claims = z.looseObject({

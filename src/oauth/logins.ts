@@ -60,7 +60,7 @@ export interface Logins {
   /** What a login would ask for, of whom. */
   plan(target: Target): Promise<LoginPlan>;
   save(target: Target, plan: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void>;
-  state(server: Server, principal: string): Promise<OauthLoginRow['state'] | undefined>;
+  state(server: Server, principal: string): Promise<Pick<OauthLoginRow, 'state' | 'updated_at'> | undefined>;
   /** Somebody is logged in, so that connecting is worth a try. */
   isKnown(server: Server): Promise<boolean>;
   /** Revokes and forgets. */
@@ -120,6 +120,8 @@ const refusalMemoryMs = 600_000;
 export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   const { db, vault, secrets, registry, events, log, fetch } = deps;
   const known = new Map<string, Login>();
+  /** Looked for and not there: most servers want no login, and no call may wait for the database to say so again. */
+  const absent = new Set<string>();
   const machines = new Map<string, { token: string; expiresAt: number; plan: LoginPlan }>();
   const refreshing = new Map<string, Promise<Login>>();
   const discoveries = new Map<string, { found: Discovered | undefined; at: number }>();
@@ -152,8 +154,10 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     const key = keyOf(server.id, principal);
     if (row === undefined) {
       known.delete(key);
+      absent.add(key);
       return undefined;
     }
+    absent.delete(key);
     const tokens = row.sealed === null ? undefined : (vault.open(row.sealed, contextOf(row)) as Tokens);
     const login = { row, tokens };
     known.set(key, login);
@@ -171,6 +175,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     await upsertOauthLogin(db, changed);
     const key = keyOf(row.server_id, row.principal);
     const login = { row: changed, tokens };
+    absent.delete(key);
     known.set(key, login);
     secrets.learn(`oauth:${key}`, tokens === undefined ? [] : secretsOf(tokens));
     return login;
@@ -178,7 +183,8 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
   async function headers(target: Target): Promise<Record<string, string>> {
     if (target.oauth.grant === 'client_credentials') return await machineHeaders(target);
-    const login = known.get(keyOf(target.server.id, target.principal)) ?? (await load(target));
+    const key = keyOf(target.server.id, target.principal);
+    const login = known.get(key) ?? (absent.has(key) ? undefined : await load(target));
     const tokens = usable(login, target);
     if (login === undefined || tokens === undefined) return {};
     if (!isDue(login.row)) return bearer(tokens.access_token);
@@ -453,7 +459,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     plan,
     save,
     async state(server, principal) {
-      return (await findOauthLogin(db, server.id, isPerPrincipal(server) ? principal : ''))?.state;
+      return await findOauthLogin(db, server.id, isPerPrincipal(server) ? principal : '');
     },
     async isKnown(server) {
       const principal = await catalogPrincipal(server);

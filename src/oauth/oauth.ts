@@ -14,6 +14,7 @@ import { createLoginFlow, type LoginFlow } from './flow.ts';
 import { createGatekeeper, type ResourceGatekeeper } from './gatekeeper.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { createLogins, type Logins } from './logins.ts';
+import { createSignIn, type SignIn } from './sign-in.ts';
 
 export interface OauthDependencies {
   config: Config;
@@ -36,6 +37,7 @@ export interface Oauth {
   ours: () => OurClient;
   loginLink: (server: Server, principal: Principal) => string;
   gatekeeper: ResourceGatekeeper;
+  signIn: SignIn | undefined;
   close(): Promise<void>;
 }
 
@@ -63,6 +65,7 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     sessions,
     ours,
     gatekeeper: createGatekeeper({ config, authenticator, fetch, baseUrl }),
+    signIn: createSignIn({ config, fetch, vault, baseUrl }),
     flow: createLoginFlow({ ...deps, logins, fetch, ours }),
     loginLink(server, principal) {
       const page = `${baseUrl()}/oauth/connect/${encodeURIComponent(server.name)}`;

@@ -34,7 +34,7 @@ export interface LexicalScores {
 
 const fields = ['name', 'title', 'description', 'parameterNames', 'parameterDescriptions'] as const;
 const fieldCount = fields.length;
-const fieldWeights = [3, 1.5, 1, 0.6, 0.3];
+const fieldWeights = [2, 1.2, 1, 0.6, 0.3];
 const lengthPenalties = [0.3, 0.3, 0.75, 0.75, 0.75];
 const saturation = 1.2;
 /** Words that more tools than this share hold tell tools apart no more; leaving them out also makes requests faster. */

@@ -4,7 +4,7 @@
  * weights serves keyword and conversational requests alike: a text whose words no tool knows has small lexical scores
  * everywhere, and the similarity decides by itself.
  *
- * The weights are a logistic fit over tools and requests of the development sets, rounded; see docs/search.md.
+ * The weights follow a softmax fit over tools and requests of the development sets, then moved by hand; docs/search.md.
  */
 export interface Evidence {
   similarity: Float32Array | null;
@@ -71,7 +71,7 @@ export function relevance(evidence: Evidence, weights: Weights, serverOfSlot: In
   return scores;
 }
 
-/** Relevance → the chance that the tool answers the request, measured on requests with and without an answer. */
+/** Relevance → 0 to 1. Set by hand so that 0.5 parts the development requests with an answer from those without. */
 export interface Calibration {
   slope: number;
   middle: number;

@@ -167,7 +167,7 @@ export function rank(
       : [];
   const serverSimilarity = weights.serverSimilarity === 0 ? null : index.serverSimilarity(plan.whole);
 
-  const texts = [plan.whole, ...plan.parts];
+  const texts = [plan.meaning, ...plan.parts];
   const scores = texts.map((text, position) => {
     const vector = vectors?.[position];
     const evidence = index.lexical.score(toLexicalQuery(text));

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, Pool } from 'undici';
+import { AppError } from '../errors.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
 import { AccessDenied, ConnectionLost } from './session.ts';
 
@@ -193,7 +194,8 @@ export function toConnectionLost(error: unknown, url: URL): ConnectionLost {
 
 /** A stream that breaks while it is read tells so with an error of the system's or of undici's. */
 export function orConnectionLost(error: unknown, url: URL): unknown {
-  return codeOf(error) === '' ? error : toConnectionLost(error, url);
+  // Our own errors (a login is needed) have codes as well.
+  return error instanceof AppError || codeOf(error) === '' ? error : toConnectionLost(error, url);
 }
 
 function codeOf(error: unknown): string {

@@ -56,6 +56,7 @@ function observe({ metrics, registry, catalog, pool, events, audit }: MetricsRou
       name: server.name,
       status: server.lifecycle.status,
       consecutiveFailures: server.lifecycle.failures,
+      login: server.login,
       active: link?.gate.active ?? 0,
       queued: link?.gate.queued ?? 0,
       sharedSessions: link?.shared === undefined ? 0 : 1,

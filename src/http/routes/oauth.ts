@@ -7,6 +7,7 @@ import type { LoginFlow } from '../../oauth/flow.ts';
 import type { ResourceGatekeeper } from '../../oauth/gatekeeper.ts';
 import { isPerPrincipal, type Logins } from '../../oauth/logins.ts';
 import { consentPage, donePage, pageHeaders, problemPage, signInPage } from '../../oauth/pages.ts';
+import type { SignIn } from '../../oauth/sign-in.ts';
 import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
@@ -22,8 +23,9 @@ export interface OauthRouteDependencies {
   audit: Audit;
   ours: () => { metadataUrl: string | undefined; redirectUri: string };
   loginLink: (server: Server, principal: Principal) => string;
-  onLogout: (server: Server) => void;
+  onLogout: (server: Server) => Promise<void>;
   gatekeeper: ResourceGatekeeper;
+  signIn: SignIn | undefined;
 }
 
 type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 'reply' | 'address'>;
@@ -36,6 +38,7 @@ const loginView = z.object({
   server_id: z.string(),
   server: z.string(),
   state: z.enum(['active', 'required', 'expired']).nullable().describe('null: no login is known to be needed'),
+  changed_at: z.string().nullable(),
   login_url: z.string().describe('the page where to log in'),
 });
 
@@ -62,12 +65,24 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   }
 
   async function view(server: Server, principal: Principal): Promise<z.infer<typeof loginView>> {
-    const state = (await logins.state(server, principal.id)) ?? null;
-    return { server_id: server.id, server: server.name, state, login_url: deps.loginLink(server, principal) };
+    const found = await logins.state(server, principal.id);
+    return {
+      server_id: server.id,
+      server: server.name,
+      state: found?.state ?? null,
+      changed_at: found?.updated_at ?? null,
+      login_url: deps.loginLink(server, principal),
+    };
   }
 
   function show({ reply }: PageContext, page: string, status = 200): unknown {
     return reply.status(status).headers(pageHeaders).type('text/html; charset=utf-8').send(page);
+  }
+
+  function askWho(next: string, problem?: string): string {
+    const issuer = deps.signIn?.issuer;
+    const href = `/oauth/sign-in?next=${encodeURIComponent(next)}`;
+    return signInPage(next, problem, issuer === undefined ? undefined : { issuer, href });
   }
 
   /** Pages are for people: what goes wrong is shown to them, not to a program. */
@@ -137,7 +152,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         if (!(await logins.logout(server, principal.id))) {
           throw new AppError('NOT_FOUND', `There is no login to ${server.name}`);
         }
-        deps.onLogout(server);
+        if (!isPerPrincipal(server)) await deps.onLogout(server);
         await note('server.logout', server, principal, address);
         reply.status(204);
       },
@@ -177,7 +192,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
             return reply.redirect(here, 303);
           }
           const principal = sessions.find(request.headers.cookie);
-          if (principal === undefined) return show(context, signInPage(params.server));
+          if (principal === undefined) return show(context, askWho(params.server));
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
           const { url } = logins.target(server, principal.id);
@@ -210,7 +225,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         asPage(context, async () => {
           const { params, request, reply } = context;
           const principal = sessions.find(request.headers.cookie);
-          if (principal === undefined) return show(context, signInPage(params.server), 401);
+          if (principal === undefined) return show(context, askWho(params.server), 401);
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
           const form = new URLSearchParams(String(request.body));
@@ -239,8 +254,42 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
             reply.header('set-cookie', sessions.cookieFor(principal));
           } catch (error) {
             if (!(error instanceof AppError)) throw error;
-            return show(context, signInPage(next, error.message), 401);
+            return show(context, askWho(next, error.message), 401);
           }
+          return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+        }),
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/sign-in',
+      tag: 'login pages',
+      summary: 'Sign in to the login pages with the identity provider',
+      role: 'public',
+      query: z.object({ next: z.string().default('') }),
+      answers: { 303: { description: 'To the identity provider' } },
+      handle: (context) =>
+        asPage(context, async () => {
+          if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+          const { page, cookie } = await deps.signIn.begin(context.query.next);
+          return context.reply.header('set-cookie', cookie).redirect(page, 303);
+        }),
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/sign-in/callback',
+      tag: 'login pages',
+      summary: 'Where the identity provider sends people back to',
+      role: 'public',
+      answers: { 303: { description: 'To the page that was asked for' } },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { request, reply } = context;
+          if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+          const { searchParams } = new URL(request.url, 'http://localhost');
+          const { principal, next } = await deps.signIn.finish(searchParams, request.headers.cookie);
+          reply.header('set-cookie', sessions.cookieFor(principal));
           return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
         }),
     }),
