@@ -15,7 +15,7 @@ const gatekeeper: Gatekeeper = {
   challenge: () => '',
 };
 const host = '127.0.0.1:8081';
-const valueOf = (cookie: string) => cookie.split(';')[0] ?? '';
+const pairOf = (cookie: string) => cookie.split(';')[0] ?? '';
 
 suite('page sessions', () => {
   let time = Date.now();
@@ -38,7 +38,7 @@ suite('page sessions', () => {
     assert.equal(principal, ada);
     assert.match(cookie, /^mcp_aggregator_8081=.+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/);
     assert.ok(!cookie.includes('right'));
-    assert.equal(admitted({ cookie: `a=b; ${valueOf(cookie)}` }), 'Bearer right');
+    assert.equal(admitted({ cookie: `a=b; ${pairOf(cookie)}` }), 'Bearer right');
     assert.match((await sessions.begin('right', { host, origin: 'https://mcp.example.com' })).cookie, /; Secure$/);
   });
 
@@ -48,19 +48,19 @@ suite('page sessions', () => {
 
   test('nothing is admitted with a changed, expired or ended session', async () => {
     const { cookie } = await sessions.begin('right', { host });
-    const value = valueOf(cookie);
+    const value = pairOf(cookie);
     assert.equal(admitted({ cookie: `${value}x` }), undefined);
     assert.equal(admitted({ cookie: 'mcp_aggregator_8081=v1.a.b.c' }), undefined);
     assert.match(sessions.end({ host, cookie: value }), /Max-Age=0/);
     assert.equal(admitted({ cookie: value }), undefined);
     const { cookie: late } = await sessions.begin('right', { host });
     time += 12 * 3_600_000;
-    assert.equal(admitted({ cookie: valueOf(late) }), undefined);
+    assert.equal(admitted({ cookie: pairOf(late) }), undefined);
   });
 
   test('a header that is there already counts', async () => {
     const { cookie } = await sessions.begin('right', { host });
-    assert.equal(admitted({ cookie: valueOf(cookie), authorization: 'Bearer other' }), 'Bearer other');
+    assert.equal(admitted({ cookie: pairOf(cookie), authorization: 'Bearer other' }), 'Bearer other');
   });
 
   test('a code works once, and not for long', () => {
