@@ -8,6 +8,9 @@ import { createVisitor, launchBrowser, signIn } from '../test/browser/browser.ts
 import { type AggregatorProcess, startAggregator } from '../test/support/aggregator-process.ts';
 
 const folder = fileURLToPath(new URL(process.argv[2] ?? '../docs/images/', import.meta.url));
+/** Longer pages only repeat themselves. */
+const tallest = 1_400;
+
 const home = join(tmpdir(), 'ada');
 rmSync(home, { recursive: true, force: true });
 mkdirSync(home);
@@ -54,7 +57,7 @@ const pages: Shot[] = [
     async ready(page) {
       await page.getByText('echo').first().waitFor();
       await page.getByLabel('What do you want to do?').fill('read a file');
-      await page.getByRole('meter').first().waitFor();
+      await page.locator('.score').first().waitFor();
     },
   },
   {
@@ -180,7 +183,9 @@ async function photograph(
   const { page, close } = await createVisitor(running, url, { colorScheme, viewport });
   const shoot = async (name: string, fullPage = true) => {
     await page.waitForLoadState('load');
-    await page.screenshot({ path: join(folder, `${name}-${device}-${colorScheme}.png`), fullPage });
+    const whole = fullPage ? Number(await page.evaluate('document.documentElement.scrollHeight')) : viewport.height;
+    const clip = { x: 0, y: 0, width: viewport.width, height: Math.min(tallest, whole) };
+    await page.screenshot({ path: join(folder, `${name}-${device}-${colorScheme}.png`), fullPage, clip });
   };
   await page.goto('/');
   await page.getByLabel('Token').waitFor();

@@ -282,7 +282,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ['parked', 'modern', mcp.sessions.parked],
   ]);
 
-  const sessions = createPageSessions({ vault, authenticator });
+  const sessions = createPageSessions({ vault, gatekeeper: oauth.gatekeeper });
   const http = createHttpServer({
     config,
     log,
@@ -312,7 +312,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         backlog: () => finder.backlog,
       }),
       ...accessRoutes({ authenticator, audit }),
-      ...sessionRoutes({ sessions, authenticator, loopbackListener: isLoopback(config.host) }),
+      ...sessionRoutes({ sessions, gatekeeper: oauth.gatekeeper, loopbackListener: isLoopback(config.host) }),
       ...activityRoutes({ activity, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),

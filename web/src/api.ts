@@ -98,6 +98,7 @@ export interface Server {
   health_check_url: string | null;
   tool_count: number;
   error_message: string | null;
+  login: 'required' | 'expired' | null;
   last_health_check: string | null;
   registered_at: string;
   connected_at: string | null;

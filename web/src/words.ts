@@ -25,8 +25,14 @@ export interface Explanation {
 }
 
 /** Why a server is as it is, and what to do about it; undefined where all is well. */
-export function explain(server: Pick<Server, 'status' | 'error_message' | 'transport_type'>): Explanation | undefined {
-  const { status, error_message: error } = server;
+export function explain(
+  server: Pick<Server, 'status' | 'error_message' | 'transport_type' | 'login'>,
+): Explanation | undefined {
+  const { status, error_message: error, login } = server;
+  if (login !== null && login !== undefined) {
+    const reason = login === 'required' ? 'It wants somebody to log in.' : 'The login to it has expired.';
+    return { reason, advice: 'Log in; its tools stay listed and work again afterwards.' };
+  }
   switch (status) {
     case 'CONNECTED':
       return error === null ? undefined : { reason: error, advice: 'Its tools could not be listed; refresh them.' };

@@ -418,7 +418,7 @@ interface Verdict {
 function Audit() {
   const [actor, setActor] = useState('');
   const [event, setEvent] = useState('');
-  const [shown, setShown] = useState(50);
+  const [shown, setShown] = useState(20);
   const query = new URLSearchParams({ limit: String(shown), ...(actor && { actor }), ...(event && { event }) });
   const { data, error } = useResource<{ audit: AuditRecord[] }>(`/api/v1/aggregator/audit?${query}`);
   const [verdict, setVerdict] = useState<Verdict>();

@@ -130,8 +130,11 @@ function Plan({ plan, answer, running }: { plan: QueryAnswer; answer: QueryAnswe
                 )}
               </p>
               {calls.map((call) => (
-                <p className="dim" key={call.tool}>
-                  <code>{call.tool}</code> {call.reason}
+                <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
+                  <code>
+                    {call.tool} {JSON.stringify(call.arguments)}
+                  </code>{' '}
+                  {call.reason}
                 </p>
               ))}
             </li>

@@ -153,6 +153,11 @@ export function ServerActions({
   return (
     <>
       <div className="actions">
+        {server.login && (
+          <button type="button" className="primary" disabled={running} onClick={() => void run(() => logIn(server))}>
+            Log in
+          </button>
+        )}
         {isOff && (
           <button type="button" disabled={running} onClick={() => post('connect')}>
             Connect
@@ -193,4 +198,10 @@ export function ServerActions({
       )}
     </>
   );
+}
+
+/** The login happens on a page of its own: what the server asks for is shown there before anything is agreed to. */
+async function logIn({ id }: Server): Promise<void> {
+  const { login_url: url } = await api<{ login_url: string }>('POST', `${serverPath(id)}/login`);
+  window.open(url, '_blank', 'noopener');
 }

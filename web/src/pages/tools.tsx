@@ -121,7 +121,8 @@ function ToolRow({ row }: { row: Row }) {
   return (
     <div className="tool-row">
       <p>
-        <a href={linkTo('tools', row.name)}>{row.title}</a> <span className="dim">{row.server}</span>
+        <a href={linkTo('tools', row.name)}>{row.title}</a>
+        <span className="dim">{row.server}</span>
         {row.skill !== '' && <span className="tag">{row.skill}</span>}
         {row.score !== undefined && (
           <span className="score" title={row.reasons}>

@@ -67,12 +67,12 @@ export function TrafficPage() {
               <tr>
                 <th scope="col">Time</th>
                 <th scope="col">Tool</th>
-                <th scope="col">Server</th>
-                <th scope="col">Principal</th>
+                <th scope="col">Outcome</th>
                 <th scope="col" className="number">
                   Duration
                 </th>
-                <th scope="col">Outcome</th>
+                <th scope="col">Server</th>
+                <th scope="col">Principal</th>
               </tr>
             </thead>
             <tbody>
@@ -84,12 +84,12 @@ export function TrafficPage() {
                       {toolOf(call)}
                     </button>
                   </th>
-                  <td>{call.server}</td>
-                  <td>{call.principal}</td>
-                  <td className="number">{call.outcome === 'running' ? '' : duration(call.duration_ms)}</td>
                   <td>
                     <OutcomeBadge outcome={call.outcome} />
                   </td>
+                  <td className="number">{call.outcome === 'running' ? '' : duration(call.duration_ms)}</td>
+                  <td>{call.server}</td>
+                  <td>{call.principal}</td>
                 </tr>
               ))}
             </tbody>
