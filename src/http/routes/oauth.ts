@@ -85,6 +85,16 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
     return signInPage(next, problem, issuer === undefined ? undefined : { issuer, href });
   }
 
+  /** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
+  function visitor({ request, reply }: PageContext): Principal | undefined {
+    const known = sessions.find(request.headers.cookie);
+    const { authorization } = request.headers;
+    if (known !== undefined || authorization === undefined) return known;
+    const principal = authenticator.authenticate({ authorization, loopbackListener: false });
+    reply.header('set-cookie', sessions.cookieFor(principal));
+    return principal;
+  }
+
   /** Pages are for people: what goes wrong is shown to them, not to a program. */
   async function asPage(context: PageContext, make: () => Promise<unknown>): Promise<unknown> {
     try {
@@ -183,7 +193,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       answers: { 200: html },
       handle: (context) =>
         asPage(context, async () => {
-          const { params, query, request, reply } = context;
+          const { params, query, reply } = context;
           const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
           if (query.ticket !== undefined) {
             const guest = sessions.redeemTicket(query.ticket);
@@ -191,7 +201,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
             // The ticket is used up, and gone from the address that the browser keeps.
             return reply.redirect(here, 303);
           }
-          const principal = sessions.find(request.headers.cookie);
+          const principal = visitor(context);
           if (principal === undefined) return show(context, askWho(params.server));
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
