@@ -1,5 +1,6 @@
 /** Logging in to servers: the REST calls, and the pages that a browser goes through. */
 import { z } from 'zod';
+import { isLoopback } from '../../config.ts';
 import { AppError } from '../../errors.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import { clientDocument } from '../../oauth/client-registration.ts';
@@ -196,7 +197,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const { params, query, reply } = context;
           const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
           if (query.ticket !== undefined) {
-            const guest = sessions.redeemTicket(query.ticket);
+            const guest = isFromHere(context) ? sessions.redeemTicket(query.ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
             // The ticket is used up, and gone from the address that the browser keeps.
             return reply.redirect(here, 303);
@@ -325,6 +326,13 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         }),
     }),
   ];
+}
+
+/** A ticket vouches for whoever is at this machine; a proxy in front of us would let anybody be. */
+function isFromHere({ request, address }: PageContext): boolean {
+  const { host = '', forwarded, 'x-forwarded-for': forwardedFor } = request.headers;
+  const name = host.replace(/:\d+$/, '');
+  return isLoopback(name) && isLoopback(address) && forwarded === undefined && forwardedFor === undefined;
 }
 
 /** Every endpoint is a resource of its own; the empty path is the REST API. */
