@@ -25,7 +25,8 @@ export function measure(runs: { request: Request; ranked: number[] }[]): Measure
     sums.recall10 += within(10);
     sums.all10 += within(10) === 1 ? 1 : 0;
     sums.mrr += best < 10 ? 1 / (best + 1) : 0;
-    sums.ndcg10 += gain(ranks) / gain(ranks.slice(0, 10).map((_, index) => index));
+    // One tool may stand for two needed ones; its place counts once.
+    sums.ndcg10 += gain([...new Set(ranks)]) / gain(ranks.slice(0, 10).map((_, index) => index));
   }
   const count = Math.max(1, runs.length);
   const percent = (sum: number) => (100 * sum) / count;

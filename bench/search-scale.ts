@@ -1,7 +1,6 @@
-import { loadStaticEmbedder } from '../src/search/embed.ts';
 import { search } from '../src/search/search.ts';
-import { createSearchIndex, embedTools } from '../src/search/search-index.ts';
 import type { SearchableTool } from '../src/search/tool.ts';
+import { buildIndex } from './search-build.ts';
 import { percentile } from './search-measures.ts';
 import { readScaleTools, readSets } from './search-sets.ts';
 
@@ -15,18 +14,12 @@ export async function measureScale(folder: string): Promise<void> {
   const queries = [...readSets(folder)].flatMap((set) =>
     set.requests.filter((_, position) => position % Math.ceil((set.requests.length * 4) / requestCount) === 0),
   );
-  console.log('tools    load ms  embed ms  build ms  first ms  index MB   strategy       p50 ms  p95 ms');
+  console.log('   tools  load ms embed ms  classify index ms first ms index MB   strategy       p50 ms  p95 ms');
   for (const size of sizes) {
     const tools = Array.from({ length: size }, (_, position) => copy(corpus, position));
     globalThis.gc?.();
     const before = process.memoryUsage();
-    const began = performance.now();
-    const embedder = loadStaticEmbedder();
-    const loaded = performance.now();
-    const vectors = await embedTools(embedder, tools);
-    const embedded = performance.now();
-    const index = createSearchIndex(embedder, embedder);
-    for (const [position, tool] of tools.entries()) index.upsert(tool, vectors[position] ?? null);
+    const { index, times } = await buildIndex(tools);
     const built = performance.now();
     await search(index, { query: 'send a message to a channel' });
     const answered = performance.now();
@@ -35,7 +28,7 @@ export async function measureScale(folder: string): Promise<void> {
     const megabytes =
       (after.heapUsed + after.arrayBuffers + after.external - before.heapUsed - before.arrayBuffers - before.external) /
       1e6;
-    const head = [size, loaded - began, embedded - loaded, built - embedded, answered - built, megabytes];
+    const head = [size, times.loadMs, times.embedMs, times.classifyMs, times.indexMs, answered - built, megabytes];
     for (const strategy of strategies) {
       const times: number[] = [];
       for (const { query } of queries) {

@@ -3,10 +3,9 @@
  * node bench/search.ts [--data ../shared/toolret] [--scale] [--only mscbench] [--every 10]
  */
 import { parseArgs } from 'node:util';
-import { loadStaticEmbedder } from '../src/search/embed.ts';
 import { type SearchRequest, search } from '../src/search/search.ts';
-import { createSearchIndex, embedTools, type SearchIndex } from '../src/search/search-index.ts';
-import type { SearchableTool } from '../src/search/tool.ts';
+import type { SearchIndex } from '../src/search/search-index.ts';
+import { buildIndex } from './search-build.ts';
 import { areaUnderCurve, type Measures, measure } from './search-measures.ts';
 import { measureScale } from './search-scale.ts';
 import { hasSets, type Request, type RequestSet, readSets } from './search-sets.ts';
@@ -33,27 +32,19 @@ if (!hasSets(values.data)) {
 }
 
 async function report(set: RequestSet): Promise<void> {
-  const index = await buildIndex(set.tools);
+  const { index } = await buildIndex(set.tools);
   const step = set.name === 'metatool' ? Number(values.every) : 1;
   const requests = set.requests.filter((_, position) => position % step === 0);
   console.log(`\n${set.name}: ${set.tools.length} tools, ${requests.length} requests`);
   console.log('strategy       group       hit@1   R@5  R@10  NDCG@10   MRR  all@10  requests');
   for (const strategy of values.strategies.split(',') as NonNullable<SearchRequest['strategy']>[]) {
     const runs = await run(index, requests, strategy);
-    for (const group of ['', ...new Set(requests.map((request) => request.group))]) {
+    for (const group of new Set(['', ...requests.map((request) => request.group)])) {
       const chosen = group === '' ? runs : runs.filter(({ request }) => request.group === group);
-      if (group === '' || chosen.length < runs.length) console.log(toRow(strategy, group, measure(chosen)));
+      console.log(toRow(strategy, group, measure(chosen)));
     }
     if (set.unanswerable.length > 0) await reportUnanswerable(index, set, runs, strategy);
   }
-}
-
-async function buildIndex(tools: SearchableTool[]): Promise<SearchIndex> {
-  const embedder = loadStaticEmbedder();
-  const index = createSearchIndex(embedder, embedder);
-  const vectors = await embedTools(embedder, tools);
-  for (const [position, tool] of tools.entries()) index.upsert(tool, vectors[position] ?? null);
-  return index;
 }
 
 interface Run {

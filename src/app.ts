@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
-import { type Config, secretValues } from './config.ts';
+import { type Config, isLoopback, secretValues } from './config.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
@@ -15,6 +15,7 @@ import { activityRoutes } from './http/routes/activity.ts';
 import { backupRoutes } from './http/routes/backup.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
+import { oauthRoutes } from './http/routes/oauth.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
 import { queryRoutes } from './http/routes/query.ts';
 import { searchRoutes } from './http/routes/search.ts';
@@ -28,10 +29,11 @@ import { createLog, type Logger } from './log.ts';
 import { createMcp } from './mcp/mcp.ts';
 import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
+import { createOauth } from './oauth/oauth.ts';
 import { createAsker } from './query/asker.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
-import { createRegistry } from './registry/registry.ts';
+import { createRegistry, type Server } from './registry/registry.ts';
 import { sealedConnections } from './registry/sealed-connections.ts';
 import { createForwarder, toSessionId } from './replicas/forward.ts';
 import { createRateLimiter } from './replicas/rate-limit.ts';
@@ -60,6 +62,7 @@ import { version } from './version.ts';
 export interface App {
   readonly url: string;
   readonly dataDir: string;
+  readonly log: Logger;
   /** Where the admin token is, unless it came from the environment. */
   readonly adminTokenFile: string | undefined;
   close(): Promise<void>;
@@ -129,12 +132,31 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   });
   closers.push(() => registry.settled());
 
+  // Known once we listen; nobody asks for it before.
+  let listening = '';
+  const baseUrl = () => config.publicUrl ?? listening;
+  const oauth = await createOauth({
+    config,
+    db,
+    vault,
+    secrets,
+    registry,
+    events,
+    log,
+    authenticator,
+    baseUrl,
+    onLogin: (server) => pool.open(server).loggedIn(),
+  });
+  closers.push(() => oauth.close());
+
   const pool = createPool({
     config,
     registry,
     events,
     log,
     warden: createWarden(),
+    credentials: oauth.logins.credentials,
+    isLoggedIn: oauth.logins.isKnown,
     childEnvironment: (own) => childEnvironment(config.environment, own),
     onNotification: (server, method, params) => hear(server, method, params),
   });
@@ -207,6 +229,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         });
   closers.push(() => tracer.close());
   const router = createRouter({
+    loginLink: oauth.loginLink,
     config,
     pool,
     catalog,
@@ -243,7 +266,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     log,
     events,
     vault,
-    authenticator,
+    gatekeeper: oauth.gatekeeper,
     registry,
     catalog,
     profiles,
@@ -263,6 +286,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
   closers.push(() => mcp.close());
+  metrics.watchSessions(() => [
+    ['session', 'legacy', mcp.sessions.legacy],
+    ['listening', 'modern', mcp.sessions.listening],
+    ['parked', 'modern', mcp.sessions.parked],
+  ]);
 
   const rooms: Rooms = {
     replicas,
@@ -279,11 +307,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   };
   const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry)] });
   closers.push(() => resealer.close());
-  const sessions = createPageSessions({ vault, authenticator });
+  const sessions = createPageSessions({ vault, gatekeeper: oauth.gatekeeper });
   const http = createHttpServer({
     config,
     log,
-    authenticator,
+    gatekeeper: oauth.gatekeeper,
     version,
     raw: mcp.handle,
     drainRaw: mcp.drain,
@@ -293,15 +321,25 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
+      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: reconnect }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
-      ...importRoutes({ registry, fleet, audit }),
+      ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...queryRoutes({ asker, audit }),
       ...searchRoutes({ catalog, finder, skillBook, audit }),
-      ...stateRoutes({ config, db, registry, catalog, events, startedAt }),
+      ...stateRoutes({
+        config,
+        db,
+        registry,
+        catalog,
+        events,
+        startedAt,
+        pingVectors: finder.pingVectors,
+        backlog: () => finder.backlog,
+      }),
       ...accessRoutes({ authenticator, audit }),
-      ...sessionRoutes({ sessions }),
+      ...sessionRoutes({ sessions, gatekeeper: oauth.gatekeeper, loopbackListener: isLoopback(config.host) }),
       ...activityRoutes({ activity, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...backupRoutes({
@@ -318,13 +356,26 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ],
   });
   const { host, port } = await http.listen();
+  listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
   closers.push(await takePart(rooms, config.advertiseUrl ?? advertisedAddress(host, port)));
   if (config.config !== undefined) {
-    const configFile = await createConfigFile({ path: config.config, registry, fleet, audit, log });
+    const configFile = await createConfigFile({
+      path: config.config,
+      registry,
+      fleet,
+      audit,
+      log,
+      setServerRules: (rules) => asker.setRules(serverRulesSchema.parse(rules)),
+    });
     closers.push(() => configFile.close());
   }
   fleet.start();
+
+  async function reconnect(server: Server): Promise<void> {
+    const link = await pool.replace(server);
+    if (server.desired === 'connected') link.connect();
+  }
 
   function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
     const kinds = listsBehind[method];
@@ -340,8 +391,9 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
 
   let closing: Promise<void> | undefined;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: listening,
     dataDir: config.dataDir,
+    log,
     adminTokenFile,
     close() {
       closing ??= closeAll(closers);

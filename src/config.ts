@@ -276,6 +276,78 @@ export const settings = {
     parse: list,
     default: [] as string[],
   }),
+  trustedProxies: setting({
+    env: 'MCP_AGGREGATOR_TRUSTED_PROXIES',
+    help: 'addresses (comma-separated, also networks, loopback, uniquelocal) whose X-Forwarded-For is believed',
+    example: '10.0.0.0/8',
+    parse: list,
+    default: [] as string[],
+  }),
+  publicUrl: setting({
+    env: 'MCP_AGGREGATOR_PUBLIC_URL',
+    help: 'the address that people and clients use, where a proxy stands in front; links and logins lead there',
+    example: 'https://mcp.example.com',
+    parse: origin,
+    default: undefined as string | undefined,
+  }),
+  clientMetadataUrl: setting({
+    env: 'MCP_AGGREGATOR_CLIENT_METADATA_URL',
+    help: 'where our OAuth client metadata document is published, when not at the public URL itself',
+    example: 'https://example.com/mcp-aggregator.json',
+    parse: url('https:'),
+    default: undefined as string | undefined,
+  }),
+  oidcIssuer: setting({
+    env: 'MCP_AGGREGATOR_OIDC_ISSUER',
+    help: 'an identity provider whose access tokens are accepted beside our own tokens',
+    example: 'https://login.example.com',
+    parse: url('http:', 'https:'),
+    default: undefined as string | undefined,
+  }),
+  oidcAudience: setting({
+    env: 'MCP_AGGREGATOR_OIDC_AUDIENCE',
+    help: 'audiences (comma-separated) that mean us in such tokens, beside the address of the endpoint',
+    example: 'api://mcp-aggregator',
+    parse: list,
+    default: [] as string[],
+  }),
+  oidcRequiredScopes: setting({
+    env: 'MCP_AGGREGATOR_OIDC_REQUIRED_SCOPES',
+    help: 'scopes (comma-separated) that such tokens must have',
+    example: 'mcp:use',
+    parse: list,
+    default: [] as string[],
+  }),
+  oidcRoleClaim: setting({
+    env: 'MCP_AGGREGATOR_OIDC_ROLE_CLAIM',
+    help: 'the claim that decides the role, with dots for nested ones',
+    example: 'realm_access.roles',
+    parse: text,
+    default: 'roles',
+  }),
+  oidcRoles: setting({
+    env: 'MCP_AGGREGATOR_OIDC_ROLES',
+    help: 'role=value pairs (comma-separated): who has the value in the claim has the role; others may call',
+    example: 'admin=mcp-admins,viewer=auditors',
+    parse: rolePairs,
+    default: [] as string[],
+    defaultText: 'everybody is a caller',
+  }),
+  oidcClientId: setting({
+    env: 'MCP_AGGREGATOR_OIDC_CLIENT_ID',
+    help: 'our own client at the identity provider: lets people sign in to our pages with it',
+    example: 'mcp-aggregator',
+    parse: text,
+    default: undefined as string | undefined,
+  }),
+  oidcClientSecret: setting({
+    env: 'MCP_AGGREGATOR_OIDC_CLIENT_SECRET',
+    help: 'the secret of that client, if it has one',
+    example: 'from the identity provider',
+    parse: text,
+    default: undefined as string | undefined,
+    secret: true,
+  }),
   metricsPublic: setting({
     env: 'MCP_AGGREGATOR_METRICS_PUBLIC',
     help: 'true: /metrics needs no token',
@@ -434,6 +506,11 @@ function contradictions(config: Config): string[] {
       `MCP_AGGREGATOR_ANONYMOUS: only allowed on a loopback address, and MCP_AGGREGATOR_HOST is ${config.host}; example: MCP_AGGREGATOR_HOST=127.0.0.1`,
     );
   }
+  if (config.oidcIssuer?.startsWith('http:') && !isLoopback(new URL(config.oidcIssuer).hostname)) {
+    problems.push(
+      'MCP_AGGREGATOR_OIDC_ISSUER: must be https, except on this machine; example: https://login.example.com',
+    );
+  }
   return problems;
 }
 
@@ -546,6 +623,18 @@ function url(...protocols: string[]): Parse<string> {
     }
     return value;
   };
+}
+
+function origin(value: string): string {
+  const checked = url('http:', 'https:')(value);
+  if (new URL(checked).origin !== checked.replace(/\/$/, '')) throw new Error('is not an address without a path');
+  return new URL(checked).origin;
+}
+
+function rolePairs(value: string): string[] {
+  const pairs = list(value);
+  if (pairs.every((pair) => /^(admin|caller|viewer)=./.test(pair))) return pairs;
+  throw new Error('is not a list of role=value, where role is admin, caller or viewer');
 }
 
 function key(value: string): Buffer {

@@ -113,3 +113,12 @@ export function decodeHeader(value: string): string | undefined {
   const bytes = Buffer.from(encoded, 'base64');
   return bytes.toString('base64') === encoded ? bytes.toString('utf8') : undefined;
 }
+
+/** One message of the stdio transport. Many programs read lines with tools that also end them at U+2028 and U+2029. */
+export function toLine(message: RpcMessage): string {
+  const text = JSON.stringify(message);
+  const safe = /[\u2028\u2029]/.test(text)
+    ? text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+    : text;
+  return `${safe}\n`;
+}

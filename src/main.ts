@@ -3,14 +3,11 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, createApp } from './app.ts';
 import { loadConfig } from './config.ts';
-import { createLog } from './log.ts';
-import { createSecrets } from './security/secrets.ts';
 
 export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
   const config = loadConfig(environment, flags);
-  const secrets = createSecrets();
-  const log = createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
-  const app = await createApp(config, log, secrets);
+  const app = await createApp(config);
+  const { log } = app;
   const withdrawAddress = publishAddress(app);
   log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
@@ -52,9 +49,8 @@ export async function serveInProcess(
   flags: Partial<Record<string, string>>,
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const config = loadConfig(environment, flags);
-  const secrets = createSecrets();
-  const log = createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
-  const app = await createApp(config, log, secrets);
+  const app = await createApp(config);
+  const { log } = app;
   const withdrawAddress = publishAddress(app);
   log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));

@@ -1,7 +1,7 @@
 /** Every metric, named once. Rooms tell what happened; what they keep themselves is read when somebody scrapes. */
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { createExposition, type Sample } from './prometheus.ts';
+import { contentType, createExposition, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
 
 export interface CallMeasure {
@@ -27,6 +27,8 @@ export interface ServerMeasure {
   name: string;
   status: string;
   consecutiveFailures: number;
+  /** The server waits for a login. */
+  login?: 'required' | 'expired' | null;
   active: number;
   queued: number;
   sharedSessions: number;
@@ -35,7 +37,9 @@ export interface ServerMeasure {
   childPids: readonly number[];
 }
 
-/** Sessions of MCP clients: how they speak (`http`, `sse`, `stdio`) and which era. */
+export const metricsContentType = contentType;
+
+/** Sessions of MCP clients by kind and era. */
 export type SessionCount = readonly [kind: string, era: string, count: number];
 
 export interface Metrics {
@@ -198,6 +202,9 @@ function describeServers({ servers, childMemory }: MetricSources, read: Read): v
     'health_check_consecutive_failures',
     'Failed checks since the last good one.',
     (server) => server.consecutiveFailures,
+  );
+  each('server_login_needed', '1 while somebody has to log in to the server (OAuth).', ({ login }) =>
+    login === undefined || login === null ? 0 : 1,
   );
   each('active_calls', 'Requests that a server works on.', (server) => server.active);
   each('queue_length', 'Requests that wait for a server.', (server) => server.queued);

@@ -59,13 +59,16 @@ async function embed(batch: number[][]): Promise<Float32Array> {
   };
   for (const name of Object.keys(feeds)) if (!session.inputNames.includes(name)) delete feeds[name];
   const output = await session.run(feeds);
-  const states = output['last_hidden_state']?.data ?? new Float32Array();
+  const states = output.last_hidden_state?.data ?? new Float32Array();
   const pooled = new Float32Array(batch.length * dimensions);
   for (const [row, pieces] of batch.entries()) {
     const count = pieces.length + 2;
     for (let column = 0; column < count; column++) {
       const from = (row * width + column) * dimensions;
-      for (let d = 0; d < dimensions; d++) pooled[row * dimensions + d]! += states[from + d]! / count;
+      for (let d = 0; d < dimensions; d++) {
+        const at = row * dimensions + d;
+        pooled[at] = (pooled[at] as number) + (states[from + d] as number) / count;
+      }
     }
   }
   return pooled;
@@ -73,11 +76,12 @@ async function embed(batch: number[][]): Promise<Float32Array> {
 
 async function embedAll(rows: number[][], label: string): Promise<Float32Array> {
   const result = new Float32Array(rows.length * dimensions);
-  const order = rows.map((_, index) => index).sort((a, b) => rows[a]!.length - rows[b]!.length);
+  // Texts of one length share a batch: padding costs as much as text.
+  const order = rows.map((row, index) => ({ row, index })).sort((a, b) => a.row.length - b.row.length);
   for (let start = 0; start < order.length; start += 32) {
     const picked = order.slice(start, start + 32);
-    const vectors = await embed(picked.map((index) => rows[index]!));
-    for (const [position, index] of picked.entries()) {
+    const vectors = await embed(picked.map(({ row }) => row));
+    for (const [position, { index }] of picked.entries()) {
       result.set(vectors.subarray(position * dimensions, (position + 1) * dimensions), index * dimensions);
     }
     if (start % 3200 === 0) console.log(`${label} ${start} of ${order.length}`);
@@ -94,10 +98,12 @@ function bertPieces(text: string): number[] {
     .replaceAll(/\p{M}/gu, '')
     .matchAll(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)) {
     for (let start = 0; start < word.length; ) {
+      const pieceAt = (end: number) => ids.get(start === 0 ? word.slice(0, end) : `##${word.slice(start, end)}`);
       let end = word.length;
-      while (end > start && !ids.has(start === 0 ? word.slice(0, end) : `##${word.slice(start, end)}`)) end--;
-      if (end === start) break;
-      pieces.push(ids.get(start === 0 ? word.slice(0, end) : `##${word.slice(start, end)}`)!);
+      while (end > start && pieceAt(end) === undefined) end--;
+      const piece = pieceAt(end);
+      if (end === start || piece === undefined) break;
+      pieces.push(piece);
       start = end;
     }
   }
@@ -119,7 +125,7 @@ if (values.tokens) {
   writeFileSync(
     join(values.out, 'text-vectors.f32'),
     await embedAll(
-      taught.map((id) => bertPieces(texts[id]!)),
+      taught.map((id) => bertPieces(texts[id] ?? '')),
       'texts',
     ),
   );

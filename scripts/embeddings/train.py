@@ -1,12 +1,12 @@
 """Step 3: token vectors of the teacher -> a static table, trained further on pairs of tool texts.
 
-python3 train.py --work folder --out assets-folder [--epochs 6]
+python3 train.py --work folder --out assets-folder [--epochs 4]
 Needs numpy and scipy. Reads what prepare.ts and teach.ts wrote; no request of any set is read here.
 """
 
 import argparse
-import json
 import os
+import sys
 import time
 
 import numpy as np
@@ -17,18 +17,17 @@ arguments.add_argument("--work", required=True, nargs="+")
 arguments.add_argument("--out")
 arguments.add_argument("--dev")
 arguments.add_argument("--dimensions", type=int, default=256)
-arguments.add_argument("--epochs", type=int, default=6)
+arguments.add_argument("--epochs", type=int, default=4)
 arguments.add_argument("--batch", type=int, default=768)
-arguments.add_argument("--temperature", type=float, default=0.05)
+arguments.add_argument("--temperature", type=float, default=0.08)
 arguments.add_argument("--rate", type=float, default=0.002)
-arguments.add_argument("--dropout", type=float, default=0.25)
+arguments.add_argument("--dropout", type=float, default=0.15)
 arguments.add_argument("--teacher", type=float, default=1.0)
 arguments.add_argument("--teacher-temperature", type=float, default=0.05)
 arguments.add_argument("--warm", type=int, default=2)
 arguments.add_argument("--seed", type=int, default=7)
 arguments.add_argument("--sif", type=float, default=3e-4)
 arguments.add_argument("--group", type=int, default=6)
-arguments.add_argument("--average", type=float, default=0.0)
 arguments.add_argument("--kinds", default="1,1,1,0.5,0.2,0.2")
 options = arguments.parse_args()
 random = np.random.default_rng(options.seed)
@@ -212,12 +211,14 @@ def quantized(table):
 
 
 def report(table, label):
+    """--dev names a folder with a measure.py (`summary(table)`), to follow the training on sets of requests."""
     if options.dev is None:
         print(label, flush=True)
         return
+    sys.path.insert(0, options.dev)
     import measure
 
-    print(label, measure.summary(table, options.dev), flush=True)
+    print(label, measure.summary(table), flush=True)
 
 
 if __name__ == "__main__":

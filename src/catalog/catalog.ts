@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config.ts';
 import { AppError, describe } from '../errors.ts';
 import type { Events } from '../events.ts';
-import type { JsonObject } from '../json-rpc.ts';
+import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
@@ -24,7 +24,8 @@ import { allKinds, type Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Session } from '../upstream/session.ts';
 import { type ChangeReview, createChangeReview } from './change-review.ts';
-import { type Kind, listAll } from './discover.ts';
+import { type Kind, type Listing, listAll } from './discover.ts';
+import { markedParameters } from './parameter-headers.ts';
 import { toCanonical, toWireName } from './tool-name.ts';
 
 export interface CatalogTool {
@@ -212,11 +213,23 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       expires: performance.now() + (listing.ttlMs ?? 0),
       public: listing.cacheScope === 'public',
     });
-    if (kind === 'tool') return await storeTools(server, listing.items);
+    if (kind === 'tool') return await storeTools(server, wellMarked(server, session, listing.items));
     if (!(await replaceServerItems(db, server.id, kind, listing.items))) return false;
     itemsOf(server.id)[kind] = listing.items;
     snapshot = build();
     return true;
+  }
+
+  /** 2026-07-28: a tool whose `x-mcp-header` marks are invalid must not be offered; the others stay. */
+  function wellMarked(server: Server, { era }: Session, listed: Listing['items']): Listing['items'] {
+    if (era !== 'modern') return listed;
+    const kept = listed.filter(({ definition: { inputSchema } }) => {
+      return !isObject(inputSchema) || markedParameters(inputSchema) !== undefined;
+    });
+    if (kept.length < listed.length) {
+      log.warn({ server: server.name, dropped: listed.length - kept.length }, 'tools with invalid x-mcp-header marks');
+    }
+    return kept;
   }
 
   async function storeTools(server: Server, listed: { key: string; definition: JsonObject }[]): Promise<boolean> {

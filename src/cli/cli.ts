@@ -4,14 +4,22 @@ import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 import { type AddCommand, withGlobalFlags } from './command.ts';
 import { addAdd } from './commands/add.ts';
+import { addAudit } from './commands/audit.ts';
 import { addCall } from './commands/call.ts';
 import { addConnect } from './commands/connect.ts';
+import { addConnectClient } from './commands/connect-client.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addExport } from './commands/export.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
+import { addLogin } from './commands/login.ts';
+import { addOpen } from './commands/open.ts';
+import { addProfile } from './commands/profile.ts';
+import { addQuery } from './commands/query.ts';
 import { addRotateKey } from './commands/rotate-key.ts';
+import { addSearch } from './commands/search.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
+import { addSkills } from './commands/skills.ts';
 import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
 import { addVersion } from './commands/version.ts';
@@ -21,14 +29,22 @@ import { withoutControls } from './terminal.ts';
 /** In the order of `--help`. */
 const commands: readonly AddCommand[] = [
   addServe,
+  addOpen,
   addStdio,
   addAdd,
   addImport,
   addExport,
   addList,
+  addSearch,
+  addQuery,
   addCall,
   addConnect,
+  addConnectClient,
+  addLogin,
+  addSkills,
+  addProfile,
   addToken,
+  addAudit,
   addRotateKey,
   addDoctor,
   addVersion,

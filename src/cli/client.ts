@@ -9,7 +9,10 @@ import type { Target } from './target.ts';
 export interface Client {
   readonly url: string;
   get<Answer>(path: string): Promise<Answer>;
+  /** An answer that is not JSON, as it came. */
+  getText(path: string): Promise<string>;
   post<Answer>(path: string, body?: unknown): Promise<Answer>;
+  put<Answer>(path: string, body: unknown): Promise<Answer>;
   delete(path: string): Promise<void>;
 }
 
@@ -17,7 +20,7 @@ export const api = '/api/v1/aggregator';
 export const serverPath = (name: string) => `${api}/servers/${encodeURIComponent(name)}`;
 
 export function createClient({ url, token, dataDir }: Target): Client {
-  async function send<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  async function receive(method: string, path: string, body?: unknown): Promise<string> {
     const headers = {
       accept: 'application/json',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -27,8 +30,12 @@ export function createClient({ url, token, dataDir }: Target): Client {
     const response = await sent.catch((cause: unknown) => {
       throw unreachable(url, cause);
     });
-    const answer = parseAnswer(response.text, url);
-    if (response.status >= 400) throw toFailure(response.status, answer, { token, dataDir });
+    if (response.status >= 400) throw toFailure(response.status, parseAnswer(response.text, url), { token, dataDir });
+    return response.text;
+  }
+
+  async function send<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    const answer = parseAnswer(await receive(method, path, body), url);
     // The API's own schemas describe its answers; the command line is as new as the API that it came with.
     return answer as Answer;
   }
@@ -36,7 +43,9 @@ export function createClient({ url, token, dataDir }: Target): Client {
   return {
     url,
     get: (path) => send('GET', path),
+    getText: (path) => receive('GET', path),
     post: (path, body) => send('POST', path, body),
+    put: (path, body) => send('PUT', path, body),
     delete: (path) => send('DELETE', path),
   };
 }

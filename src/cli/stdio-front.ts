@@ -2,7 +2,6 @@
  * MCP on stdin and stdout, for clients that start their servers as programs: every message is passed on to the HTTP
  * endpoint of an aggregator as it came. The client chooses the era; each message shows which it is.
  */
-import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
@@ -19,6 +18,7 @@ import {
   type RpcMessage,
   type RpcRequest,
   rpcCodes,
+  toLine,
 } from '../json-rpc.ts';
 
 export interface StdioFrontOptions {
@@ -50,6 +50,7 @@ const goodbyeMs = 1_000;
 
 export function createStdioFront({ input, output, reach }: StdioFrontOptions): StdioFront {
   const running = new Map<RequestId, AbortController>();
+  const unanswered = new Set<Promise<void>>();
   const closed = new AbortController();
   let endpoint = reach();
   let session: LegacySession | undefined;
@@ -57,7 +58,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
 
   async function run(): Promise<void> {
     await endpoint;
-    for await (const line of createInterface({ input })) {
+    for await (const line of linesOf(input)) {
       if (line.trim() === '') continue;
       const parsed = parse(line);
       for (const message of Array.isArray(parsed) ? parsed : [parsed]) await take(message);
@@ -74,6 +75,10 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     }
     if (isRequest(message)) {
       const answered = pass(message);
+      if (message.method !== 'subscriptions/listen') {
+        unanswered.add(answered);
+        void answered.then(() => unanswered.delete(answered));
+      }
       if (message.method === 'initialize') await answered;
       return;
     }
@@ -234,6 +239,8 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
 
   async function end(): Promise<void> {
     const ending = session;
+    // Whoever pipes requests in still reads the answers.
+    await Promise.race([Promise.all(unanswered), delay(goodbyeMs, undefined, { ref: false })]);
     closed.abort();
     if (ending?.id === undefined) return;
     const { url, token } = await endpoint;
@@ -245,10 +252,24 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
   }
 
   function write(message: RpcMessage): void {
-    output.write(`${JSON.stringify(message)}\n`);
+    output.write(toLine(message));
   }
 
   return { ended: run() };
+}
+
+/** Not by `readline`, which also ends lines at characters that JSON may contain. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let begun: string[] = [];
+  for await (const chunk of input.setEncoding('utf8')) {
+    const [first = '', ...more] = String(chunk).split('\n');
+    begun.push(first);
+    if (more.length === 0) continue;
+    yield begun.join('');
+    begun = [more.pop() ?? ''];
+    yield* more;
+  }
+  yield begun.join('');
 }
 
 const authorization = (token: string | undefined): Record<string, string> =>

@@ -49,7 +49,8 @@ const slicesKept = 72;
 const callsKept = 500;
 /** A call that ends so is no failure of the server: it answered, or nobody waited. */
 const answered = new Set(['ok', 'tool_error', 'cancelled']);
-const badness = ['CONNECTED', 'DISCONNECTED', 'DISCONNECTING', 'CONNECTING', 'DEGRADED', 'ERROR'];
+/** Connecting is how every connection begins: it is trouble only where nothing better follows. */
+const badness = ['DISCONNECTED', 'DISCONNECTING', 'CONNECTING', 'CONNECTED', 'DEGRADED', 'ERROR'];
 
 export function createActivity(events: Events, now: () => number = Date.now): Activity {
   const startedAt = now();

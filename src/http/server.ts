@@ -9,11 +9,11 @@ import { type Config, isLoopback } from '../config.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Authenticator, Principal } from '../security/auth.ts';
+import type { Gatekeeper, Principal } from '../security/auth.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
-import { type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { describeApi } from './openapi.ts';
 import { mountPages } from './pages.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
@@ -21,7 +21,7 @@ import { type AnyRoute, parse, type RouteContext } from './route.ts';
 export interface HttpDependencies {
   config: Config;
   log: Logger;
-  authenticator: Authenticator;
+  gatekeeper: Gatekeeper;
   routes: readonly AnyRoute[];
   version: string;
   secrets: Secrets;
@@ -44,7 +44,7 @@ export interface HttpServer {
 const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
-  const { config, log, authenticator, routes, metrics, tracer } = deps;
+  const { config, log, gatekeeper, routes, metrics, tracer } = deps;
   const closing = new AbortController();
   const unanswered = new Set<ServerResponse>();
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
@@ -57,13 +57,17 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     logger: false,
     bodyLimit: config.maxBodyBytes,
     genReqId: requestIdOf,
+    trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
       createServer((request, response) => {
         deps.sessions.admit(request);
+        identifyMcp(request, response);
         if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
       }),
+    // A path that cannot even be read is answered like everything else that is wrong.
+    frameworkErrors: (error, request, reply) => void sendError(error, request as FastifyRequest, reply, deps),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 
@@ -72,7 +76,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   app.setErrorHandler((error, request, reply) => {
     const notes = inProgress.get(request);
     if (notes !== undefined) notes.error = error;
-    return sendError(error, reply, deps.secrets);
+    return sendError(error, request, reply, deps);
   });
   app.setNotFoundHandler((request) => {
     throw new AppError('NOT_FOUND', `There is nothing at ${request.method} ${request.url.split('?')[0]}`);
@@ -105,7 +109,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   mountPages(app);
   const document = describeApi(routes, deps.version);
   app.get('/openapi.json', async (request) => {
-    identify('viewer', request);
+    await identify('viewer', request);
     return document;
   });
 
@@ -114,7 +118,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       method: definition.method,
       url: definition.path.replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
-        const principal = identify(definition.role, request);
+        const principal = await identify(definition.role, request);
         const notes = inProgress.get(request);
         const note = (more: Record<string, unknown>) => void Object.assign(notes?.fields ?? {}, more);
         if (principal !== nobody) note({ principal: principal.name });
@@ -142,14 +146,43 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     });
   }
 
-  function identify(role: AnyRoute['role'], request: FastifyRequest): Principal {
+  async function identify(role: AnyRoute['role'], request: FastifyRequest): Promise<Principal> {
     if (role === 'public') return nobody;
-    const principal = authenticator.authenticate({
+    const principal = await gatekeeper.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
+      path: pathOf(request),
     });
     requireRole(principal, role);
     return principal;
+  }
+
+  /** The same for requests that never see the framework; who asked is in the lines of their calls. */
+  function identifyMcp(request: IncomingMessage, response: ServerResponse): void {
+    const path = mcpPathOf(request.url ?? '');
+    if (path === undefined) return;
+    const id = requestIdOf(request);
+    request.headers['x-request-id'] = id;
+    response.setHeader('x-request-id', id);
+    const startedAt = performance.now();
+    const parent = traceOf(request.headers);
+    const context = tracer.child(parent);
+    if (context !== undefined && tracer.enabled) request.headers.traceparent = formatTraceparent(context);
+    response.on('close', () => {
+      const endedAt = performance.now();
+      const { method = '' } = request;
+      const status = response.statusCode;
+      metrics.onRequest(method, path, status, endedAt - startedAt);
+      if (log.isLevelEnabled('debug')) {
+        const duration_ms = Math.round((endedAt - startedAt) * 1_000) / 1_000;
+        log.debug({ request_id: request.headers['x-request-id'], method, path, status, duration_ms }, 'request');
+      }
+      if (!tracer.enabled) return;
+      const attributes = { 'http.request.method': method, 'http.route': path, 'http.response.status_code': status };
+      const error = status >= 500 ? new Error('failed') : undefined;
+      const name = `${method} ${path}`;
+      tracer.record({ name, kind: 'server', context, parent, startedAt, endedAt, attributes, error });
+    });
   }
 
   /** One line, one measurement and one span per request. */
@@ -224,6 +257,11 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): stri
   return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
 }
 
+/** Names of servers and profiles are cut off: as labels they would have no bound. */
+function mcpPathOf(url: string): string | undefined {
+  return /^\/(?:mcp(?:\/(?:servers|profiles)(?=\/.))?|sse|messages)(?=[/?]|$)/.exec(url)?.[0];
+}
+
 function jsonBody(request: FastifyRequest): unknown {
   if (request.body === undefined || request.body === '') return undefined;
   const type = request.headers['content-type'];
@@ -272,7 +310,8 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return toErrorAnswer(new AppError('BODY_TOO_LARGE', 'The request body is too large'));
   if (statusCode !== undefined && statusCode < 500) {
-    const problem = { loc: ['body'], msg: (error as Error).message, type: 'value_error' };
+    const place = code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'path' : 'body';
+    const problem = { loc: [place], msg: (error as Error).message, type: 'value_error' };
     return { status: 422, body: { detail: [problem], error_code: 'VALIDATION_ERROR' } };
   }
   return {
@@ -281,10 +320,20 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
   };
 }
 
-function sendError(error: unknown, reply: FastifyReply, secrets: Secrets): FastifyReply {
+const pathOf = ({ url }: FastifyRequest) => url.split('?')[0] ?? url;
+
+function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { secrets, gatekeeper }: Pick<HttpDependencies, 'secrets' | 'gatekeeper'>,
+): FastifyReply {
   const { status, body, retryAfterSeconds } = toErrorAnswer(error);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
-  if (status === 401) reply.header('www-authenticate', 'Bearer realm="mcp-aggregator"');
+  if (status === 401 || (error instanceof AppError && error.code === 'INSUFFICIENT_SCOPE')) {
+    const presented = request.headers.authorization !== undefined;
+    reply.header('www-authenticate', gatekeeper.challenge({ path: pathOf(request), error, presented }));
+  }
   // A server's error may quote the credentials that it was given.
   return reply.status(status).send(secrets.maskJson(body));
 }

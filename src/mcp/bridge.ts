@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RpcError } from '../errors.ts';
+import { AppError, RpcError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Caller, RelayExchange } from '../routing/call.ts';
@@ -26,7 +26,7 @@ interface Question {
   resolve: (answer: JsonObject) => void;
 }
 
-/** A call on a server of the old era that waits for answers from a client of the new one. */
+/** A call on a server of the old era from a client of the new one, which may have to wait for answers. */
 interface ParkedCall {
   id: string;
   principal: string;
@@ -39,12 +39,17 @@ interface ParkedCall {
   fail: (error: OwnError) => void;
   /** Where progress goes: the request that waits now. */
   current: Call | undefined;
+  /** A retry is another request, with another token for progress. */
+  progressToken: unknown;
+  /** What the server said while no request was there to hear it. */
+  unheard: { method: string; notice: JsonObject }[];
   expires: NodeJS.Timeout | undefined;
 }
 
 const parkedForMs = 300_000;
 const mostParkedPerPrincipal = 16;
 const mostRounds = 20;
+const mostUnheard = 100;
 /** A server that asks several things at once does so within one turn or a few. */
 const gatherMs = 15;
 
@@ -60,7 +65,37 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   /** By owner key: in use while undefined, else the timer that ends the session. */
   const leases = new Map<string, NodeJS.Timeout | undefined>();
 
-  async function run(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
+  async function run(call: Call, server: Server, method: string, given: JsonObject, send: Send): Promise<JsonObject> {
+    const params = withoutLoginState(call, method, given);
+    try {
+      return await pass(call, server, method, params, send);
+    } catch (error) {
+      const login = loginOf(error, server, call);
+      if (login === undefined) throw error;
+      if (call.peer.era === 'legacy') {
+        const elicitations = [{ ...login, elicitationId: randomUUID() }];
+        throw new OwnError(rpcCodes.urlElicitationRequired, login.message, { data: { elicitations } });
+      }
+      return {
+        resultType: 'input_required',
+        inputRequests: { login: { method: 'elicitation/create', params: login } },
+        requestState: sealState({ id: 'login', digest: digestOf(method, params), principal: call.peer.principal.id }),
+      };
+    }
+  }
+
+  /** The client comes back from a login that we asked for: the server never heard of it and gets the plain request. */
+  function withoutLoginState(call: Call, method: string, params: JsonObject): JsonObject {
+    const state = params.requestState === undefined ? undefined : openState(params.requestState);
+    if (state?.id !== 'login') return params;
+    const { requestState: _state, inputResponses: _answers, ...plain } = params;
+    if (state.principal !== call.peer.principal.id || state.digest !== digestOf(method, plain)) {
+      throw new OwnError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
+    }
+    return plain;
+  }
+
+  async function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
     const { peer } = call;
     if (peer.era === 'legacy') return await askWithin(call, server, params, send);
     // Between equals the question, its state and the retry pass through untouched.
@@ -108,6 +143,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     if (entry === undefined) return await send(plain, callerOf(call), exchangeOf(call));
 
     entry.current = call;
+    entry.progressToken = isObject(plain._meta) ? plain._meta.progressToken : undefined;
+    for (const { method: said, notice } of entry.unheard.splice(0)) tell(entry, said, notice);
     const cancel = () => entry.controller.abort(call.signal.reason);
     call.signal.addEventListener('abort', cancel, { once: true });
     try {
@@ -144,8 +181,6 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     send: Send,
   ): Promise<ParkedCall> {
     const { principal } = call.peer;
-    const own = [...parked.values()].filter((entry) => entry.principal === principal.id).length;
-    if (own >= mostParkedPerPrincipal) throw new OwnError(rpcCodes.internalError, 'Too many calls wait for your input');
     const controller = new AbortController();
     const lease = canAnswer(call.peer.client.capabilities) ? takeLease(call, server) : undefined;
     const refused = Promise.withResolvers<never>();
@@ -162,6 +197,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
         controller.abort(error);
       },
       current: call,
+      progressToken: undefined,
+      unheard: [],
       expires: undefined,
     };
     const sent = send(
@@ -170,7 +207,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       {
         ...exchangeOf(call),
         signal: controller.signal,
-        onNotification: (method, notice) => entry.current?.notify(method, notice),
+        onNotification: (method, notice) => tell(entry, method, notice),
         onRequest: (method, question, signal) =>
           park(entry, method, attributed(question, method, server, call), signal),
       },
@@ -179,6 +216,16 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     entry.outcome.catch(() => undefined); // whoever waits for it sees the failure
     parked.set(entry.id, entry);
     return entry;
+  }
+
+  function tell({ current, progressToken, unheard }: ParkedCall, method: string, notice: JsonObject): void {
+    if (current === undefined) {
+      if (unheard.length < mostUnheard) unheard.push({ method, notice });
+    } else if (method !== 'notifications/progress') {
+      current.notify(method, notice);
+    } else if (progressToken !== undefined) {
+      current.notify(method, { ...notice, progressToken });
+    }
   }
 
   async function park(entry: ParkedCall, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
@@ -229,6 +276,12 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   }
 
   function inputRequired(entry: ParkedCall): JsonObject {
+    const waiting = [...parked.values()].filter((other) => other.principal === entry.principal && isWaiting(other));
+    if (waiting.length >= mostParkedPerPrincipal) {
+      const crowded = new OwnError(rpcCodes.internalError, 'Too many calls wait for your input');
+      entry.fail(crowded);
+      throw crowded;
+    }
     clearTimeout(entry.expires);
     entry.expires = setTimeout(() => {
       entry.controller.abort(new DOMException('nobody answered', 'TimeoutError'));
@@ -285,7 +338,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   return {
     run,
     get parked() {
-      return parked.size;
+      return [...parked.values()].filter(isWaiting).length;
     },
     close() {
       for (const entry of parked.values()) {
@@ -297,6 +350,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   };
 }
 
+const isWaiting = (call: ParkedCall) => call.current === undefined;
+
 const gather = () => delay(gatherMs, undefined);
 
 export const capabilityOf: Record<string, string> = {
@@ -304,6 +359,16 @@ export const capabilityOf: Record<string, string> = {
   'elicitation/create': 'elicitation',
   'roots/list': 'roots',
 };
+
+/** The login that an error asks for, as a question that this client can put to its person; undefined where it can't. */
+function loginOf(error: unknown, server: Server, { peer }: Call) {
+  if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED') return undefined;
+  const url = error.context?.login_url;
+  const { elicitation } = peer.client.capabilities;
+  const opensUrls = peer.protocolVersion >= '2025-11-25' && isObject(elicitation) && elicitation.url !== undefined;
+  if (typeof url !== 'string' || !opensUrls) return undefined;
+  return { mode: 'url', message: `Log in to ${server.name} to use it`, url };
+}
 
 function missingCapability(capability: string): OwnError {
   return new OwnError(rpcCodes.missingClientCapability, `The server needs the client capability ${capability}`, {
@@ -316,10 +381,11 @@ function canAnswer(capabilities: JsonObject): boolean {
   return Object.values(capabilityOf).some((capability) => capabilities[capability] !== undefined);
 }
 
-export function callerOf({ peer }: Call): Caller {
+export function callerOf({ peer, headers }: Call): Caller {
   return {
     principal: peer.principal,
     address: peer.address,
+    headers,
     client: peer.client,
     owner: canAnswer(peer.client.capabilities) ? peer.owner : undefined,
   };

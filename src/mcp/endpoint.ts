@@ -13,8 +13,8 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
-import type { Authenticator, Principal } from '../security/auth.ts';
-import { checkHost, checkOrigin } from '../security/policy.ts';
+import type { Gatekeeper, Principal } from '../security/auth.ts';
+import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
@@ -23,7 +23,7 @@ import { createScope, type ScopeDependencies, type ScopeRequest } from './scope.
 
 export interface EndpointDependencies extends ScopeDependencies {
   config: Config;
-  authenticator: Authenticator;
+  gatekeeper: Gatekeeper;
   modern: ModernEndpoint;
   legacy: LegacyEndpoint;
   onFailure: (error: unknown, method: string) => void;
@@ -59,7 +59,11 @@ interface Visit {
 }
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
-  const { config, authenticator, modern, legacy } = deps;
+  const { config, gatekeeper, modern, legacy } = deps;
+  const checkEntry = createEntryCheck(
+    { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
+    config.allowedOrigins,
+  );
   const unanswered = new Set<ServerResponse>();
   let draining = false;
 
@@ -73,7 +77,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
         unanswered.add(response);
         response.on('close', () => unanswered.delete(response));
       }
-      void serve(face, request, response).catch((error: unknown) => fail(error, response));
+      void serve(face, request, response).catch((error: unknown) => fail(error, request, response));
       return true;
     },
     async drain() {
@@ -99,15 +103,11 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    checkHost(request.headers.host, {
-      boundHost: config.host,
-      boundPort: config.port,
-      allowedHosts: config.allowedHosts,
-    });
-    checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
-    const principal = authenticator.authenticate({
+    checkEntry(request.headers.host, request.headers.origin);
+    const principal = await gatekeeper.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
+      path: pathOf(request),
     });
     const visit = { request, response, principal, scopeOf: face.scope };
     if (face.kind === 'sse') return openSse(visit);
@@ -268,7 +268,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     response.writeHead(202).end();
   }
 
-  function fail(error: unknown, response: ServerResponse): void {
+  function fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
     if (response.headersSent) return void response.destroy();
     const status =
       error instanceof OwnError
@@ -277,8 +277,11 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
           ? statusOf(error.code, error.status)
           : 500;
     if (status === 500) deps.onFailure(error, 'http');
-    const headers: Record<string, string> =
-      status === 401 ? { 'www-authenticate': 'Bearer realm="mcp-aggregator"' } : {};
+    const headers: Record<string, string> = {};
+    if (status === 401 || (error instanceof AppError && error.code === 'INSUFFICIENT_SCOPE')) {
+      const presented = request.headers.authorization !== undefined;
+      headers['www-authenticate'] = gatekeeper.challenge({ path: pathOf(request), error, presented });
+    }
     if (error instanceof AppError && error.retryAfterSeconds !== undefined)
       headers['retry-after'] = String(error.retryAfterSeconds);
     sendJson(response, status, toFailure(null, error, 'legacy'), headers);
@@ -359,11 +362,36 @@ async function readJson(request: IncomingMessage, limit: number): Promise<unknow
     throw new OwnError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
   }
   const text = await readBody(request, limit);
+  if (text.length > mostNested && isNestedTooDeeply(text))
+    throw new OwnError(rpcCodes.invalidRequest, `The body is nested more than ${mostNested} levels deep`, {
+      status: 400,
+    });
   try {
     return JSON.parse(text);
   } catch {
     throw new OwnError(rpcCodes.parseError, 'The body is not valid JSON', { status: 400 });
   }
+}
+
+/** What is nested deeper can be read, but not written again: that would need more stack than there is. */
+const mostNested = 1_000;
+
+function isNestedTooDeeply(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at);
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    if (depth > mostNested) return true;
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at;
 }
 
 function readBody(request: IncomingMessage, limit: number): Promise<string> {

@@ -196,6 +196,14 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         response.write(toEvent(message, kind === 'sse' ? undefined : number));
     }
 
+    /** A stream that was resumed has a new response while the old one may still be closing. */
+    function attachStream(stream: number, response: ServerResponse): void {
+      openStreams.set(stream, response);
+      response.on('close', () => {
+        if (openStreams.get(stream) === response) openStreams.delete(stream);
+      });
+    }
+
     function record(stream: number, message: RpcMessage): string {
       eventNumber += 1;
       recorded.push({ stream, number: eventNumber, message });
@@ -353,19 +361,19 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           record: (message) => record(stream, message),
           primer: peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
           onStream: () => {
-            openStreams.set(stream, response);
-            response.on('close', () => openStreams.delete(stream));
+            attachStream(stream, response);
           },
         });
         // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
+        const isCut = () => reply.streaming && (response.destroyed || openStreams.get(stream) !== response);
         const outlet: Outlet = (message) => {
-          if (response.destroyed && reply.streaming) send(stream, message);
+          if (isCut()) send(stream, message);
           else reply.push(message);
         };
         void Promise.all(requests.map((request) => answer(request, outlet))).then((answers) => {
           const [only] = answers;
           unfinished.delete(stream);
-          if (response.destroyed && reply.streaming) {
+          if (isCut()) {
             for (const message of answers) send(stream, message);
             openStreams.get(stream)?.end();
           } else if (accept.batch || only === undefined) {
@@ -385,10 +393,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         response.writeHead(200, { ...streamHeaders, 'mcp-session-id': id });
         response.flushHeaders();
         keepAlive(response);
-        openStreams.set(stream, response);
-        response.on('close', () => {
-          if (openStreams.get(stream) === response) openStreams.delete(stream);
-        });
+        attachStream(stream, response);
         if (lastEventId === undefined) return true;
         for (const event of recorded) {
           if (event.stream !== stream || event.number <= Number(after)) continue;

@@ -8,7 +8,7 @@ import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
-import type { Authenticator, Principal } from '../security/auth.ts';
+import type { Gatekeeper, Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 import { version } from '../version.ts';
 import { createBridge } from './bridge.ts';
@@ -24,7 +24,7 @@ export interface McpDependencies extends GatewayToolDependencies {
   log: Logger;
   events: Events;
   vault: Vault;
-  authenticator: Authenticator;
+  gatekeeper: Gatekeeper;
   registry: Registry;
   catalog: Catalog;
   profiles: Profiles;

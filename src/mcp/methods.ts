@@ -1,10 +1,10 @@
 /** Every method of the endpoint, once for both eras: what lists hold, where requests go. */
 import type { Catalog, CatalogItem } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/discover.ts';
+import { markedParameters } from '../catalog/parameter-headers.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
-import { markedParameters } from '../routing/parameter-headers.ts';
 import { requireRole } from '../security/policy.ts';
 import { type Bridge, callerOf, type Send } from './bridge.ts';
 import { dressTool, OwnError } from './dress.ts';
@@ -38,42 +38,45 @@ export function createMethods(deps: MethodDependencies): Methods {
   const { catalog, router, bridge, owners, gatewayTools } = deps;
   const logLevels = createLogLevels(router);
 
-  const handlers: Record<string, Handler> = {
-    'tools/list': listTools,
-    'tools/call': callTool,
-    'prompts/list': ({ peer }, params) =>
-      listed(
-        peer,
-        params,
-        'prompt',
-        'prompts',
-        peer.scope.listItems('prompt').map((item) => ({ ...item.definition, name: peer.scope.promptName(item) })),
-      ),
-    'prompts/get': getPrompt,
-    'resources/list': ({ peer }, params) =>
-      listed(
-        peer,
-        params,
-        'resource',
-        'resources',
-        owners.offered(peer.scope, 'resource').map(({ uri, item }) => ({ ...item.definition, uri })),
-      ),
-    'resources/templates/list': ({ peer }, params) =>
-      listed(
-        peer,
-        params,
-        'resource_template',
-        'resourceTemplates',
-        owners
-          .offered(peer.scope, 'resource_template')
-          .map(({ uri, item }) => ({ ...item.definition, uriTemplate: uri })),
-      ),
-    'resources/read': readResource,
-    'completion/complete': complete,
-    'tasks/get': relayTask,
-    'tasks/update': relayTask,
-    'tasks/cancel': relayTask,
-  };
+  // A map, because clients name the method: an object would also answer to `toString`.
+  const handlers = new Map<string, Handler>(
+    Object.entries<Handler>({
+      'tools/list': listTools,
+      'tools/call': callTool,
+      'prompts/list': ({ peer }, params) =>
+        listed(
+          peer,
+          params,
+          'prompt',
+          'prompts',
+          peer.scope.listItems('prompt').map((item) => ({ ...item.definition, name: peer.scope.promptName(item) })),
+        ),
+      'prompts/get': getPrompt,
+      'resources/list': ({ peer }, params) =>
+        listed(
+          peer,
+          params,
+          'resource',
+          'resources',
+          owners.offered(peer.scope, 'resource').map(({ uri, item }) => ({ ...item.definition, uri })),
+        ),
+      'resources/templates/list': ({ peer }, params) =>
+        listed(
+          peer,
+          params,
+          'resource_template',
+          'resourceTemplates',
+          owners
+            .offered(peer.scope, 'resource_template')
+            .map(({ uri, item }) => ({ ...item.definition, uriTemplate: uri })),
+        ),
+      'resources/read': readResource,
+      'completion/complete': complete,
+      'tasks/get': relayTask,
+      'tasks/update': relayTask,
+      'tasks/cancel': relayTask,
+    }),
+  );
 
   function listTools({ peer }: Call, params: JsonObject): JsonObject {
     const { scope } = peer;
@@ -210,12 +213,12 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   return {
     knows: ({ scope, era }, method) =>
-      method in handlers && (era === 'modern' || !method.startsWith('tasks/'))
+      handlers.has(method) && (era === 'modern' || !method.startsWith('tasks/'))
         ? true
         : scope.single !== undefined && !perHop.has(method),
 
     async handle(call, method, params) {
-      const handler = handlers[method];
+      const handler = handlers.get(method);
       if (handler !== undefined) return await handler(call, params);
       const { single } = call.peer.scope;
       if (single === undefined || perHop.has(method))

@@ -14,7 +14,7 @@ export function queryTools(asker: Asker): GatewayTool[] {
   const tools: GatewayTool[] = [
     {
       definition: queryTool,
-      listed: () => true,
+      listed: wherever,
       call: (call, params) => answer(() => asker.ask(argumentsOf(params), asking(call))),
     },
   ];
@@ -23,11 +23,14 @@ export function queryTools(asker: Asker): GatewayTool[] {
     ...tools,
     {
       definition: contextTool,
-      listed: () => true,
+      listed: wherever,
       call: (call, params) => answer(() => collect(argumentsOf(params), asking(call))),
     },
   ];
 }
+
+/** Who chose a selection of servers and tools gets just that. */
+const wherever: GatewayTool['listed'] = (scope) => scope.profile === undefined || scope.searchOnly();
 
 const argumentsOf = ({ arguments: args }: Record<string, unknown>) => (isObject(args) ? args : {});
 

@@ -1,6 +1,6 @@
 /** The answer to one POST: plain JSON when nothing streams, an event stream as soon as something does. */
 import type { ServerResponse } from 'node:http';
-import type { RpcMessage } from '../json-rpc.ts';
+import { type RpcMessage, rpcCodes } from '../json-rpc.ts';
 
 export interface Reply {
   /** Something before the answer. */
@@ -77,16 +77,31 @@ export const streamHeaders = {
 };
 
 export function toEvent(message: RpcMessage, id?: string): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${JSON.stringify(message)}\n\n`;
+  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${serialize(message)}\n\n`;
+}
+
+/** A server may nest its answer deeper than can be written; then that is the answer. */
+function serialize(body: RpcMessage | RpcMessage[]): string {
+  try {
+    return JSON.stringify(body);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const failed = (message: RpcMessage): RpcMessage => ({
+      jsonrpc: '2.0',
+      id: 'id' in message ? message.id : null,
+      error: { code: rpcCodes.internalError, message: 'The server answered with something nested too deeply' },
+    });
+    return JSON.stringify(Array.isArray(body) ? body.map(failed) : failed(body));
+  }
 }
 
 export function sendJson(
   response: ServerResponse,
   status: number,
-  body: unknown,
+  body: RpcMessage | RpcMessage[],
   headers: Record<string, string> = {},
 ): void {
-  const text = JSON.stringify(body);
+  const text = serialize(body);
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),

@@ -1,36 +1,17 @@
-import { z } from 'zod';
+import type { CatalogTool } from '../catalog/catalog.ts';
 import { fillArguments, type QueryFit } from './arguments.ts';
 import { isReadOnly, type ToolTraits } from './read-only.ts';
 import { type Recipe, recipes } from './recipes.ts';
 import { isRecord } from './records.ts';
-import { fillTemplate } from './template.ts';
+import { fillTemplateForEachWord } from './template.ts';
 
 export interface PlannableTool extends ToolTraits {
   inputSchema?: unknown;
   skills?: readonly string[];
 }
 
-const template = z.record(z.string().max(200), z.unknown());
-
 /** `query_tools` of a server: what an administrator wrote down replaces what would be worked out. */
-export const queryToolsSchema = z
-  .array(
-    z.strictObject({
-      tool: z.string().min(1).max(255),
-      arguments: template.default({}).describe('"{{query}}" and "{{keywords}}" are replaced inside strings'),
-      follow_up: z
-        .strictObject({
-          tool: z.string().min(1).max(255),
-          arguments: template.describe('also "{{id}}"'),
-          ids: z.array(z.string().min(1)).min(1).max(10).default(['id']).describe('keys that hold the id'),
-          take: z.int().min(1).max(5).default(1),
-        })
-        .optional(),
-    }),
-  )
-  .max(10);
-
-export type QueryTool = z.infer<typeof queryToolsSchema>[number];
+export type QueryTool = NonNullable<CatalogTool['server']['options']['query_tools']>[number];
 
 /** The second step of a recipe: its arguments are known once the first has answered. */
 export interface FollowUp {
@@ -74,13 +55,14 @@ export function planServer(input: PlanInput): ServerPlan {
   const writing = input.tools.filter((tool) => !isReadOnly(tool));
   const leftOut = writing.map((tool) => ({ tool: tool.name, reason: 'not known to be read-only' }));
 
-  const recipe = recipes.find((candidate) => recipeTools(candidate, readable) !== undefined);
-  const fromRecipe = recipe === undefined ? undefined : recipePlan(input, recipe, readable);
-  if (fromRecipe !== undefined) {
-    const used = [fromRecipe.tool, fromRecipe.followUp?.tool];
-    const rest = readable.filter((tool) => !used.includes(tool.name));
-    const others = rest.map((tool) => ({ tool: tool.name, reason: `the recipe ${recipe?.name} covers this server` }));
-    return { server: input.server, calls: [fromRecipe], leftOut: [...leftOut, ...others] };
+  for (const recipe of recipes) {
+    const calls = recipeCalls(input, recipe, readable);
+    if (calls === undefined) continue;
+    const used = calls.flatMap((call) => [call.tool, call.followUp?.tool]);
+    const others = readable
+      .filter((tool) => !used.includes(tool.name))
+      .map((tool) => ({ tool: tool.name, reason: `the recipe ${recipe.name} covers this server` }));
+    return { server: input.server, calls, leftOut: [...leftOut, ...others] };
   }
   const worked = workedOutCalls(input, readable);
   return { server: input.server, calls: worked.calls, leftOut: [...leftOut, ...worked.leftOut] };
@@ -101,9 +83,10 @@ function workedOutCalls(
   for (const tool of tools) {
     const filling = fillArguments(query, tool.inputSchema);
     if (!filling.ok) leftOut.push({ tool: tool.name, reason: filling.reason });
+    // Whatever it would answer has nothing to do with the query; only an administrator can know that it helps.
+    else if (filling.fit === 0) leftOut.push({ tool: tool.name, reason: 'takes no query' });
     else {
-      const reason = filling.fit === 0 ? 'lists what there is' : 'reads, and takes the query';
-      const call = { tool: tool.name, arguments: filling.arguments, reason };
+      const call = { tool: tool.name, arguments: filling.arguments, reason: 'reads, and takes the query' };
       candidates.push({ call, fit: filling.fit, score: scores?.get(tool.name) ?? 0 });
     }
   }
@@ -111,14 +94,9 @@ function workedOutCalls(
     (a, b) =>
       b.fit - a.fit || b.score - a.score || (a.call.tool < b.call.tool ? -1 : a.call.tool > b.call.tool ? 1 : 0),
   );
-  const takers = candidates.filter((candidate) => candidate.fit > 0);
-  // A tool that lists everything is better than nothing, and worse than any tool that looks for the query.
-  const chosen = takers.length > 0 ? takers.slice(0, maxTools) : candidates.slice(0, 1);
-  for (const candidate of candidates) {
-    if (chosen.includes(candidate)) continue;
-    const reason = candidate.fit === 0 ? 'takes no query' : 'other tools of this server fit better';
-    leftOut.push({ tool: candidate.call.tool, reason });
-  }
+  const chosen = candidates.slice(0, maxTools);
+  for (const { call } of candidates.slice(maxTools))
+    leftOut.push({ tool: call.tool, reason: 'other tools of this server fit better' });
   return { calls: chosen.map((candidate) => candidate.call), leftOut };
 }
 
@@ -131,44 +109,41 @@ function overriddenPlan(input: PlanInput, queryTools: readonly QueryTool[]): Ser
     if (missing !== undefined)
       leftOut.push({ tool: missing, reason: 'named by query_tools, but the server has no such tool' });
     else
-      calls.push({
-        tool: entry.tool,
-        arguments: fillTemplate(entry.arguments, { query: input.query }),
-        reason: 'named by query_tools',
-        ...(entry.follow_up === undefined ? {} : { followUp: { ...entry.follow_up, keepFirst: true } }),
-      });
+      calls.push(
+        ...fillTemplateForEachWord(entry.arguments, { query: input.query }).map((filled) => ({
+          tool: entry.tool,
+          arguments: filled,
+          reason: 'named by query_tools',
+          ...(entry.follow_up === undefined ? {} : { followUp: { ...entry.follow_up, keepFirst: true } }),
+        })),
+      );
   }
   return { server: input.server, calls, leftOut };
 }
 
-function recipeTools(
-  recipe: Recipe,
-  tools: readonly PlannableTool[],
-): { first: PlannableTool; second: PlannableTool } | undefined {
+function recipeCalls(input: PlanInput, recipe: Recipe, tools: readonly PlannableTool[]): PlannedCall[] | undefined {
   const first = tools.find((tool) => recipe.first.tools.includes(tool.name));
-  const second = tools.find((tool) => recipe.second.tools.includes(tool.name));
-  return first === undefined || second === undefined ? undefined : { first, second };
-}
-
-function recipePlan(input: PlanInput, recipe: Recipe, tools: readonly PlannableTool[]): PlannedCall | undefined {
-  const pair = recipeTools(recipe, tools);
-  if (pair === undefined) return undefined;
-  const first = onlyKnown(recipe.first.arguments, pair.first);
-  const second = onlyKnown(recipe.second.arguments, pair.second);
-  // A server whose tools merely share the names asks for something that the recipe does not know.
+  // Where the second is never called, it need not read.
+  const second = (recipe.followUp === undefined ? input.tools : tools).find((tool) =>
+    recipe.second.tools.includes(tool.name),
+  );
   if (first === undefined || second === undefined) return undefined;
-  return {
-    tool: pair.first.name,
-    arguments: fillTemplate(first, { query: input.query }),
+  const firstArguments = onlyKnown(recipe.first.arguments, first);
+  // A server whose tools merely share the names asks for something that the recipe does not know.
+  if (firstArguments === undefined) return undefined;
+  const calls = fillTemplateForEachWord(firstArguments, { query: input.query }).map((filled) => ({
+    tool: first.name,
+    arguments: filled,
     reason: `recipe ${recipe.name}`,
-    followUp: {
-      tool: pair.second.name,
-      arguments: second,
-      ids: recipe.ids,
-      take: recipe.take,
-      keepFirst: recipe.keepFirst,
-    },
-  };
+  }));
+  const { followUp } = recipe;
+  if (followUp === undefined) return calls;
+  const secondArguments = onlyKnown(followUp.arguments, second);
+  if (secondArguments === undefined) return undefined;
+  return calls.map((call) => ({
+    ...call,
+    followUp: { ...followUp, tool: second.name, arguments: secondArguments },
+  }));
 }
 
 /** A recipe names the parameters of every version of its server; only those that this one has are sent. */

@@ -130,13 +130,24 @@ async function makePlan(deps: QueryDeps, request: QueryRequest, servers: readonl
   const byName = new Map(servers.map((server) => [server.name, server]));
   const callable = servers.filter((server) => server.unavailable === undefined).map((server) => server.name);
   const found = await deps.findTools(request.query, callable, searchedTools);
+  const planOf = remembered((name: string) => {
+    const { tools = [], queryTools } = byName.get(name) ?? {};
+    const scores = new Map(found.filter((hit) => hit.server === name).map((hit) => [hit.tool, hit.score]));
+    return planServer({ server: name, query: request.query, tools, scores, queryTools });
+  });
+  // Only where a person chose, a server that cannot be asked is worth a word about it.
+  const askable = (names: readonly string[]): readonly string[] => {
+    const those = names.filter((name) => planOf(name).calls.length > 0);
+    return those.length > 0 ? those : names;
+  };
   const best = Math.max(0, ...found.map((hit) => hit.score));
+  const fitting = found.filter((hit) => hit.score > 0 && hit.score >= best * fitShare).map((hit) => hit.server);
   const choice = chooseServers({
     query: request.query,
     asked: request.servers,
     rules: deps.rules,
-    known: callable,
-    fitting: found.filter((hit) => hit.score > 0 && hit.score >= best * fitShare).map((hit) => hit.server),
+    known: () => askable(callable),
+    fitting: askable([...new Set(fitting)]),
     maxServers: deps.maxServers ?? defaultMaxServers,
   });
 
@@ -147,14 +158,23 @@ async function makePlan(deps: QueryDeps, request: QueryRequest, servers: readonl
     const problem = server === undefined ? 'named by a rule, but not registered' : server.unavailable;
     if (server === undefined || problem !== undefined) plan.unavailable.push(failure(name, problem ?? 'not connected'));
     else {
-      const scores = new Map(found.filter((hit) => hit.server === name).map((hit) => [hit.tool, hit.score]));
-      const { tools, queryTools } = server;
-      const serverPlan = planServer({ server: name, query: request.query, tools, scores, queryTools });
+      const serverPlan = planOf(name);
       plan.plans.push(serverPlan);
       if (serverPlan.calls.length === 0) plan.skipped.push({ server: name, reason: 'no read-only tool takes a query' });
     }
   }
   return plan;
+}
+
+function remembered<T>(work: (name: string) => T): (name: string) => T {
+  const known = new Map<string, T>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const made = work(name);
+    known.set(name, made);
+    return made;
+  };
 }
 
 function failure(server: string, error: string): ServerOutcome {

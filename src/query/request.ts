@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
+import { AppError, ValidationError } from '../errors.ts';
 
 export const queryToolName = 'mcp__proxy__aggregator__query';
 
@@ -40,13 +40,13 @@ export const querySchema = z.object({
 export type QueryRequest = z.infer<typeof querySchema>;
 
 /** The JSON-RPC error of contract 000 for a bad parameter. */
-export class QueryInputError extends AppError {
+export class QueryInputError extends ValidationError {
   readonly data: { field: string; reason: string };
 
   constructor(field: string, reason: string) {
-    const data = { field, reason };
-    super('VALIDATION_ERROR', 'Invalid query parameters', { context: data });
-    this.data = data;
+    super([{ loc: ['body', field], msg: reason, type: 'value_error' }]);
+    this.message = 'Invalid query parameters';
+    this.data = { field, reason };
   }
 }
 

@@ -83,8 +83,8 @@ export interface ChoiceInput {
   /** Named in the call; checked against `known` by whoever read the call. */
   asked?: readonly string[];
   rules: readonly ServerRule[];
-  /** Every server there is, in order. */
-  known: readonly string[];
+  /** Every server there is, in order; asked for only when nothing else decided. */
+  known: () => readonly string[];
   /** Servers whose tools fit the query, best first. */
   fitting: readonly string[];
   maxServers: number;
@@ -99,5 +99,5 @@ export function chooseServers({ query, asked, rules, known, fitting, maxServers 
   }
   const stopped = match.kind === 'stopped' ? { rulesStopped: true as const } : {};
   if (fitting.length > 0) return { servers: [...new Set(fitting)].slice(0, maxServers), by: 'search', ...stopped };
-  return { servers: known.slice(0, maxServers), by: 'all', ...stopped };
+  return { servers: known().slice(0, maxServers), by: 'all', ...stopped };
 }

@@ -3,19 +3,32 @@ import { isRecord } from './records.ts';
 export interface TemplateValues {
   query: string;
   id?: string;
+  word?: string;
 }
 
-/** Replaces `{{query}}`, `{{keywords}}` and `{{id}}` in every string of a template, however deep. */
+/** Replaces `{{query}}`, `{{keywords}}`, `{{word}}` and `{{id}}` in every string of a template, however deep. */
 export function fillTemplate(template: Record<string, unknown>, values: TemplateValues): Record<string, unknown> {
   const words: Record<string, string | undefined> = { ...values, keywords: keywords(values.query) };
   const fill = (value: unknown): unknown => {
     if (typeof value === 'string')
-      return value.replace(/\{\{\s*(query|keywords|id)\s*\}\}/g, (whole, name) => words[name] ?? whole);
+      return value.replace(/\{\{\s*(query|keywords|word|id)\s*\}\}/g, (whole, name) => words[name] ?? whole);
     if (Array.isArray(value)) return value.map(fill);
     if (isRecord(value)) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fill(inner)]));
     return value;
   };
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fill(value)]));
+}
+
+const mostWords = 4;
+
+/** One filling, or with `{{word}}` in the template one for each of the longest keywords. */
+export function fillTemplateForEachWord(
+  template: Record<string, unknown>,
+  values: TemplateValues,
+): Record<string, unknown>[] {
+  if (!/\{\{\s*word\s*\}\}/.test(JSON.stringify(template))) return [fillTemplate(template, values)];
+  const words = [...new Set(keywords(values.query).split(/\s+/))].toSorted((a, b) => b.length - a.length);
+  return words.slice(0, mostWords).map((word) => fillTemplate(template, { ...values, word }));
 }
 
 export const stopWords: ReadonlySet<string> = new Set(

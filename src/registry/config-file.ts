@@ -22,6 +22,8 @@ export interface ConfigFileDependencies {
   };
   audit: Audit;
   log: Logger;
+  /** Takes `serverRules` of the file; throws where they are not valid. */
+  setServerRules?: (rules: unknown) => Promise<void>;
 }
 
 export interface ConfigFile {
@@ -42,7 +44,10 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
 
   async function apply(): Promise<void> {
     if (closed) return;
-    const wanted = read();
+    const json = read();
+    if (json === undefined) return;
+    await applyRules(json);
+    const wanted = toWanted(json);
     if (wanted === undefined) return;
     const current = registry.list().map((server) => toCurrent(server, registry));
     for (const step of plan(wanted, current)) {
@@ -65,17 +70,32 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
     }
   }
 
-  function read(): Registration[] | undefined {
-    let text: string;
-    let json: unknown;
+  /** Undefined where nothing is new, or nothing can be read. */
+  function read(): unknown {
     try {
-      text = readFileSync(path, 'utf8');
+      const text = readFileSync(path, 'utf8');
       if (text === lastText) return undefined;
-      json = parseClientConfig(text);
+      const json = parseClientConfig(text);
+      lastText = text;
+      return json;
     } catch (error) {
       log.error({ file: path, reason: describe(error) }, 'config file cannot be read; the servers stay as they are');
       return undefined;
     }
+  }
+
+  async function applyRules(json: unknown): Promise<void> {
+    if (typeof json !== 'object' || json === null || !('serverRules' in json)) return;
+    try {
+      await deps.setServerRules?.(json.serverRules);
+      await audit.recordNow({ event: 'query.rules', actor: 'config file' });
+    } catch (error) {
+      // Wrong rules must not keep the servers of the file from being applied.
+      log.error({ file: path, reason: describe(error) }, 'config file: serverRules are wrong; the rules stay');
+    }
+  }
+
+  function toWanted(json: unknown): Registration[] | undefined {
     const { servers, problems } = fromClientConfig(json);
     if (servers.length === 0 && problems.some(({ key }) => key === '')) {
       // A file of settings alone asks for no servers; it does not ask to remove any.
@@ -83,7 +103,6 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
         log.error({ file: path, reason: problems[0]?.reason }, 'config file lists no servers');
       return undefined;
     }
-    lastText = text;
     for (const { key, reason } of problems)
       log.error({ file: path, server: key, reason }, 'config file: a server is wrong');
     for (const { key, warnings } of servers) {
@@ -194,5 +213,5 @@ function toCurrent(server: Server, registry: Registry): Current {
 }
 
 function hasSettingsOnly(json: unknown): boolean {
-  return typeof json === 'object' && json !== null && 'settings' in json;
+  return typeof json === 'object' && json !== null && ('settings' in json || 'serverRules' in json);
 }

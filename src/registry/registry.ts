@@ -36,6 +36,8 @@ export interface Server extends Omit<ServerRow, 'options' | 'connection_config'>
   options: ServerOptions;
   lifecycle: Lifecycle;
   sealed: string;
+  /** The server wants a login (OAuth) that nobody made yet, or that no longer holds. */
+  login: 'required' | 'expired' | null;
   /** What the other living replicas say of it. */
   elsewhere: readonly ReplicaView[];
 }
@@ -83,6 +85,7 @@ export interface Registry {
   noteIdentity(id: string, identity: Identity): void;
   noteVerdict(id: string, verdict: { era: 'modern' | 'legacy'; checkedAt: string }): void;
   noteInteractive(id: string): void;
+  noteLogin(id: string, login: Server['login']): void;
   noteHealth(id: string, at: string): void;
   noteToolCount(id: string, count: number): void;
   /** What is wrong with the lists of a connected server, or null when nothing is. */
@@ -140,6 +143,13 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   function change(server: Server, patch: RowPatch): void {
     Object.assign(server, patch, { updated_at: new Date().toISOString() });
     write(() => updateServer(db, server.id, patch));
+  }
+
+  // Sealed with the key before this one, which will be taken away.
+  for (const server of servers.values()) {
+    if (!vault.needsReseal(server.sealed)) continue;
+    server.sealed = vault.seal(vault.open(server.sealed, server.id), server.id);
+    await updateServer(db, server.id, { connection_config: { sealed: server.sealed } });
   }
 
   function get(id: string): Server {
@@ -256,13 +266,16 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       }
       const row = await changing(id, () => updateServer(db, id, fields));
       if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
+      const before = server.options;
       // Only what was patched: the rest of the row may be behind what is in memory.
       const { connection_config: sealed, ...changed } = fields;
       Object.assign(server, changed, { updated_at: row.updated_at });
       if (sealed !== undefined) server.sealed = sealed.sealed;
       record(id, 'UPDATED', { fields: Object.keys(patch) });
       events.emit('server.updated', { server_id: id, name: server.name });
-      return { server, reconnect: connection !== undefined || patch.options !== undefined };
+      const otherSession =
+        patch.options !== undefined && !isDeepStrictEqual(ofSession(before), ofSession(patch.options));
+      return { server, reconnect: connection !== undefined || otherSession };
     },
 
     async remove(id) {
@@ -362,6 +375,14 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       record(id, 'INTERACTIVE', { meaning: 'the server asks its clients questions; each client gets its own session' });
     },
 
+    noteLogin(id, login) {
+      const server = servers.get(id);
+      if (server === undefined || server.login === login) return;
+      server.login = login;
+      if (login !== null) record(id, 'LOGIN', { login });
+      events.emit('server.updated', { server_id: id, name: server.name });
+    },
+
     noteHealth(id, at) {
       const server = servers.get(id);
       if (server !== undefined) change(server, { last_health_check: at });
@@ -421,6 +442,7 @@ function toServer({ connection_config, options, ...row }: ServerRow): Server {
     sealed: connection_config.sealed,
     options: options as ServerOptions,
     lifecycle: { status: 'DISCONNECTED', failures: 0 },
+    login: null,
     elsewhere: [],
   };
 }
@@ -452,4 +474,9 @@ export function toProblems(error: z.ZodError, prefix: (string | number)[]): Prob
       issue.code === 'invalid_type' && issue.input === undefined && issue.message.startsWith('Invalid input');
     return [{ loc, msg: missing ? 'Field required' : issue.message, type: missing ? 'missing' : 'value_error' }];
   });
+}
+
+/** Options that a running session depends on; what the aggregator query asks is no concern of it. */
+function ofSession({ query_tools: _, ...options }: ServerOptions): Omit<ServerOptions, 'query_tools'> {
+  return options;
 }

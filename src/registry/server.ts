@@ -43,6 +43,21 @@ const serverUrl = (transport: TransportType, field: string) =>
     if (problem !== undefined) context.addIssue({ code: 'custom', message: `${field} ${problem}` });
   });
 
+/** How we get tokens for a server that wants them; everything can be left out where the server's metadata say it. */
+export const oauthConfig = z.strictObject({
+  grant: z
+    .enum(['authorization_code', 'client_credentials'])
+    .optional()
+    .describe('authorization_code: a person logs in; client_credentials: we log in by ourselves'),
+  client_id: text(2_048).min(1).optional().describe('of a client registered at the authorization server'),
+  client_secret: text(8_192).min(1).optional(),
+  private_key: text(32_768).min(1).optional().describe('PEM; signs assertions instead of a client_secret'),
+  signing_algorithm: z.enum(['RS256', 'ES256', 'EdDSA']).optional(),
+  issuer: text(2_048).min(1).optional().describe('the authorization server, where the server names several or none'),
+  scopes: z.array(text(256).min(1)).max(100).optional().describe('instead of those that the server names'),
+});
+export type OauthConfig = z.infer<typeof oauthConfig>;
+
 export const connectionConfigs = {
   STDIO: z.strictObject({
     command: requiredText('STDIO', 'command'),
@@ -50,8 +65,12 @@ export const connectionConfigs = {
     env: environment.optional(),
     cwd: text(4_096).min(1).optional(),
   }),
-  SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: headers.optional() }),
-  HTTP: z.strictObject({ base_url: serverUrl('HTTP', 'base_url'), headers: headers.optional() }),
+  SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: headers.optional(), oauth: oauthConfig.optional() }),
+  HTTP: z.strictObject({
+    base_url: serverUrl('HTTP', 'base_url'),
+    headers: headers.optional(),
+    oauth: oauthConfig.optional(),
+  }),
 };
 
 export type StdioConfig = z.infer<typeof connectionConfigs.STDIO>;
@@ -67,20 +86,46 @@ export const serverName = z
   .max(255, 'name may have at most 255 characters')
   .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and hold only a-z, 0-9, "-" and "_"');
 
+const template = z.record(z.string().max(200), z.unknown());
+
+/** What an administrator wrote down for the aggregator query replaces what it would work out. */
+export const queryTools = z
+  .array(
+    z.strictObject({
+      tool: z.string().min(1).max(255),
+      arguments: template
+        .default({})
+        .describe(
+          '"{{query}}" and "{{keywords}}" are replaced inside strings; with "{{word}}" every keyword is a call',
+        ),
+      follow_up: z
+        .strictObject({
+          tool: z.string().min(1).max(255),
+          arguments: template.describe('also "{{id}}"'),
+          ids: z.array(z.string().min(1).max(255)).min(1).max(10).default(['id']).describe('keys that hold the id'),
+          take: z.int().min(1).max(5).default(1),
+        })
+        .optional(),
+    }),
+  )
+  .max(10);
+
 /** Settings of one server that the seeds do not know. */
 export const serverOptions = z.strictObject({
   sessions: z
     .enum(['auto', 'shared', 'per_client'])
     .optional()
     .describe('auto: one shared session until the server asks its client something, then one per client'),
+  credentials: z
+    .enum(['shared', 'per_principal'])
+    .optional()
+    .describe('per_principal: everybody logs in to the server for themselves, and calls it with their own credentials'),
   request_timeout: z.number().min(0.1).max(86_400).optional().describe('seconds'),
   max_concurrent_calls: z.int().min(1).max(100_000).optional(),
   max_queued_calls: z.int().min(0).max(1_000_000).optional(),
-  query_tools: z
-    .array(z.strictObject({ tool: z.string().min(1), arguments: z.record(z.string(), z.unknown()).optional() }))
-    .max(20)
+  query_tools: queryTools
     .optional()
-    .describe('tools that the aggregator query calls on this server, with {{query}} in their arguments'),
+    .describe('what the aggregator query calls on this server, instead of what it would work out by itself'),
 });
 export type ServerOptions = z.infer<typeof serverOptions>;
 

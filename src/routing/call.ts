@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
+import { parameterHeaders } from '../catalog/parameter-headers.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
@@ -17,7 +18,6 @@ import { HttpProblem } from '../upstream/http.ts';
 import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
-import { parameterHeaders } from './parameter-headers.ts';
 
 export interface Caller {
   principal: Principal;
@@ -25,6 +25,8 @@ export interface Caller {
   requestId?: string;
   /** The span that the call belongs to. */
   trace?: TraceContext;
+  /** Of the client's request: they may name its trace and its id. */
+  headers?: Readonly<Record<string, string | string[] | undefined>>;
   client?: ClientIdentity;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
@@ -88,6 +90,8 @@ export interface RouterDependencies {
   events: Events;
   tracer?: Tracer;
   onCall?: (report: CallReport) => void;
+  /** Our page where this principal logs in to the server. */
+  loginLink?: (server: Server, principal: Principal) => string;
 }
 
 export function createRouter(deps: RouterDependencies): Router {
@@ -102,7 +106,7 @@ export function createRouter(deps: RouterDependencies): Router {
     exchange: RelayExchange = {},
     timing: { acquiredAt?: number } = {},
   ): Promise<JsonObject> {
-    const parent = caller.trace ?? traceOf({}, params);
+    const parent = caller.trace ?? traceOf(caller.headers ?? {}, params);
     const hop = tracer.child(parent);
     if (!tracer.enabled) return await send(server, method, carryTrace(params, hop), caller, exchange, timing);
     const startedAt = performance.now();
@@ -141,7 +145,7 @@ export function createRouter(deps: RouterDependencies): Router {
     active += 1;
     const deadline = createDeadline(link, config, exchange);
     try {
-      let session = await link.session(caller.owner, deadline.signal);
+      let session = await link.session(caller.owner, deadline.signal, caller.principal.id);
       timing.acquiredAt = performance.now();
       const started = new Date().toISOString();
       try {
@@ -151,16 +155,29 @@ export function createRouter(deps: RouterDependencies): Router {
         await link.reportLost(session, error);
         if (!mayRepeat(error, method, params, server)) throw lostInMidCall(server, method, params, started, error);
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
-        session = await (pool.link(server.id) ?? link).session(caller.owner, deadline.signal);
+        const current = pool.link(server.id) ?? link;
+        session = await current.session(caller.owner, deadline.signal, caller.principal.id);
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
       }
     } catch (error) {
-      throw translate(error, link, deadline);
+      throw translate(withLink(error, server, caller.principal), link, deadline);
     } finally {
       deadline.clear();
       active -= 1;
       link.gate.leave();
     }
+  }
+
+  /** Whoever called can log in, or send somebody who may: the answer says where. */
+  function withLink(error: unknown, server: Server, principal: Principal): unknown {
+    if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED' || deps.loginLink === undefined) return error;
+    const login_url = deps.loginLink(server, principal);
+    const what = error.context?.login === 'expired' ? 'Login expired' : 'Login required';
+    return new AppError('LOGIN_REQUIRED', `${what}: ${server.name}: open ${login_url} to log in`, {
+      cause: error,
+      body: { server: brief(server) },
+      context: { ...error.context, login_url },
+    });
   }
 
   function mayRepeat(error: ConnectionLost, method: string, params: JsonObject, server: Server): boolean {
@@ -228,7 +245,7 @@ export function createRouter(deps: RouterDependencies): Router {
         server: server.name,
         tool: row.name,
         principal: caller.principal.name,
-        requestId: caller.requestId,
+        requestId: caller.requestId ?? caller.headers?.['x-request-id']?.toString(),
         outcome,
         routingMs: (timing.acquiredAt ?? ended) - started,
         executionMs: timing.acquiredAt === undefined ? undefined : ended - timing.acquiredAt,
@@ -388,6 +405,7 @@ function outcomeOf(error: unknown): Outcome {
       return 'held';
     case 'SERVER_UNAVAILABLE':
     case 'SERVER_CONNECTION_FAILED':
+    case 'LOGIN_REQUIRED':
       return 'unavailable';
     default:
       return 'failed';

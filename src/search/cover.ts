@@ -12,10 +12,10 @@ export interface Placed {
   twins: number[];
 }
 
-/** How much a part's tool loses for each tool the part already has in the list. */
-const repetition = 2;
-/** A part is shorter than the whole, so its words are explained more easily. */
-const partDiscount = 2;
+/** How much a tool loses for each tool its part already has in the list. */
+const repetition = 1;
+/** What a tool's best part counts beside the whole. */
+const partShare = 0.3;
 
 /**
  * Orders candidates so that every part of the request gets its tools: the best candidate first, and each further tool
@@ -61,5 +61,5 @@ function toContender({ slot, whole, parts }: Candidate): { slot: number; relevan
       part = index;
     }
   }
-  return { slot, part, relevance: part < 0 ? whole : Math.max(whole, best - partDiscount) };
+  return { slot, part, relevance: part < 0 ? whole : (1 - partShare) * whole + partShare * best };
 }

@@ -1,8 +1,4 @@
-/**
- * Keeps the search index in step with the catalog: embeds tools as they come, classifies them into skills beside it,
- * and moves to another embedding model in the background while the old vectors go on answering.
- */
-import { createHash } from 'node:crypto';
+/** Keeps the search index in step with the catalog: embeds tools as they come and classifies them into skills beside it. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
 import { describe } from '../errors.ts';
@@ -10,21 +6,29 @@ import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import { type ClassificationQueue, createClassificationQueue } from '../skills/classification-queue.ts';
 import { createModelClassifier } from '../skills/classifier-model.ts';
-import { type Classification, classifyTool } from '../skills/classify.ts';
+import { classifyTool } from '../skills/classify.ts';
 import type { SkillBook } from '../skills/skill-book.ts';
 import { createSkillVectors } from '../skills/skill-vectors.ts';
 import type { Skill } from '../skills/taxonomy.ts';
 import type { Database } from '../store/database.ts';
 import type { ToolRow } from '../store/schema.ts';
-import { type ToolChanges, type ToolSkills, updateClassificationState, updateToolSkills } from '../store/tools.ts';
-import { deleteVectorsOfOtherModels, findVectors, upsertVectors } from '../store/vectors.ts';
+import {
+  clearToolSkills,
+  type ToolChanges,
+  type ToolSkills,
+  updateClassificationState,
+  updateToolSkills,
+} from '../store/tools.ts';
+import { findVectors, upsertVectors } from '../store/vectors.ts';
 import { loadStaticEmbedder } from './embed.ts';
-import type { Embedder } from './embedder.ts';
-import { createEmbeddingsService } from './embeddings-service.ts';
+import { createQdrant, type ToolPoint } from './qdrant.ts';
+import { createQdrantMirror, type QdrantMirror } from './qdrant-mirror.ts';
 import { inspectQuality, type QualityReport } from './quality.ts';
-import { type SearchRequest, type SearchResult, search } from './search.ts';
-import { createSearchIndex, embedTools, toEmbeddingText } from './search-index.ts';
+import { type RemoteScan, type SearchRequest, type SearchResult, search } from './search.ts';
+import { createSearchIndex, embedTools, type SearchIndex } from './search-index.ts';
+import { createServiceVectors, type ServiceVectors } from './service-vectors.ts';
 import type { SearchableTool } from './tool.ts';
+import { contentHash, toFloats, toVectorRows } from './vector-row.ts';
 
 export interface Finder {
   search(request: SearchRequest, signal?: AbortSignal): Promise<SearchResult>;
@@ -41,8 +45,10 @@ export interface Finder {
   toolsOfSkill(id: string): number;
   /** Vectors of the built-in model, whatever search uses. */
   embed(texts: readonly string[]): Float32Array[];
-  quality(): QualityReport;
+  quality(): Promise<QualityReport>;
   readonly backlog: { embedding: number; classification: number };
+  /** Undefined where Qdrant is not configured. */
+  pingVectors: (() => Promise<void>) | undefined;
   /** Embedded, indexed and classified: nothing is under way. */
   idle(): Promise<void>;
   close(): Promise<void>;
@@ -64,17 +70,19 @@ export interface FinderDependencies {
 
 const saveEveryMs = 100;
 const embedAtOnce = 256;
-const serviceRetryMs = 30_000;
 
 export function createFinder(deps: FinderDependencies): Finder {
   const { db, catalog, skillBook, events, log, config, isOurs = () => true } = deps;
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
-  const closed = new AbortController();
   const classified = new Map<number, ToolSkills>();
-  const unclassified = new Set<number>();
-  let embedding = 0;
+  /** Tools that could not be classified yet, and tools that no skill fits. */
+  const failed = new Set<number>();
+  const withoutSkill = new Set<number>();
+  /** Tools on their way into the index; one that is removed meanwhile must not arrive. */
+  const expected = new Map<number, SearchableTool>();
+  let toQueue = 0;
   let working: Promise<unknown> = Promise.resolve();
   let saveTimer: NodeJS.Timeout | undefined;
   let skillsAreStale = true;
@@ -82,6 +90,7 @@ export function createFinder(deps: FinderDependencies): Finder {
 
   rememberSkills();
   const queue = createQueue();
+  const mirror = config.qdrantUrl === undefined ? undefined : startMirror(config.qdrantUrl);
   // Lists need not wait for the index; a search that comes too early does.
   const filled = fill();
   filled.catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'));
@@ -95,36 +104,38 @@ export function createFinder(deps: FinderDependencies): Finder {
       forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id)),
     ),
   ];
-  void moveToService();
+  let service: ServiceVectors | undefined;
+  const started = filled.then(startService, () => undefined);
 
   /** From the store where it has them, else embedded now: the built-in table is fast enough to wait for. */
   async function fill(): Promise<void> {
     const stored = new Map((await findVectors(db, builtIn.identity)).map((row) => [row.tool_id, row]));
-    const fresh: ToolRow[] = [];
-    for (const { row, server } of catalog.snapshot.tools) {
-      const known = stored.get(row.id);
-      const tool = toSearchable(row, server.name);
+    const fresh: SearchableTool[] = [];
+    const tools = catalog.snapshot.tools.map(({ row, server }) => toSearchable(row, server.name));
+    for (const tool of tools) expected.set(tool.id, tool);
+    for (const tool of tools) {
+      const known = stored.get(tool.id);
       if (known?.content_hash === contentHash(tool)) enter(tool, toFloats(known.vector));
-      else fresh.push(row);
+      else fresh.push(tool);
     }
-    const names = new Map(catalog.snapshot.tools.map(({ row, server }) => [row.id, server.name]));
-    await embedAndEnter(fresh.map((row) => toSearchable(row, names.get(row.id) ?? '')));
+    await embedAndEnter(fresh);
+    // EC-009: what could not be classified before the last stop is tried again.
     classifyPending((serverId) => isOurs(serverId));
   }
 
   function classifyPending(concerns: (serverId: string) => boolean): void {
     const pending = catalog.snapshot.tools.filter(
       ({ row, server }) =>
-        row.classification_state !== 'CLASSIFIED' &&
-        row.classification_state !== 'UNCLASSIFIED' &&
-        queue.stateOf(row.id) !== 'CLASSIFYING' &&
-        concerns(server.id),
+        row.classification_state !== 'CLASSIFIED' && queue.stateOf(row.id) !== 'CLASSIFYING' && concerns(server.id),
     );
     queue.add(pending.map(({ row }) => toClassify(row)));
   }
 
   function enter(tool: SearchableTool, vector: Float32Array): void {
-    index.upsert(tool, vector);
+    if (expected.get(tool.id) !== tool) return;
+    expected.delete(tool.id);
+    index.upsert(tool, usesBuiltIn() ? vector : null);
+    mirror?.touch([tool.id]);
     skillVectors.setTool(tool.id, tool.skillIds, vector);
     skillsAreStale = true;
   }
@@ -134,86 +145,68 @@ export function createFinder(deps: FinderDependencies): Finder {
       const batch = tools.slice(from, from + embedAtOnce);
       const vectors = await embedTools(builtIn, batch);
       for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
-      await store(builtIn, batch, vectors);
-      embedding = Math.max(0, embedding - batch.length);
+      await upsertVectors(db, toVectorRows(builtIn, batch, vectors));
       await new Promise(setImmediate);
     }
+    service?.wake();
   }
 
-  async function store(embedder: Embedder, tools: SearchableTool[], vectors: Float32Array[]): Promise<void> {
-    await upsertVectors(
+  function startService(): void {
+    const { embeddingsUrl: url, embeddingsModel: model, embeddingsApiKey: apiKey } = config;
+    if (url === undefined) return;
+    service = createServiceVectors({
+      service: { url, model, apiKey },
+      builtIn,
       db,
-      tools.map((tool, place) => ({
-        tool_id: tool.id,
-        model: embedder.identity,
-        content_hash: contentHash(tool),
-        vector: toBytes(vectors[place] as Float32Array),
-      })),
-    );
+      log,
+      tools: () => index.tools(),
+      onComplete(embedder, vectors) {
+        // biome-ignore lint/correctness/useHookAtTopLevel: not that kind of hook
+        index.useEmbedder(embedder, vectors);
+        mirror?.touch(vectors.keys());
+        skillsAreStale = true;
+      },
+      onVector(tool, vector) {
+        if (index.get(tool.id) !== tool) return;
+        index.upsert(tool, vector);
+        mirror?.touch([tool.id]);
+      },
+    });
   }
 
-  /** Another model embeds everything in the background; search moves over when it has all of it. */
-  async function moveToService(): Promise<void> {
-    if (config.embeddingsUrl === undefined) return;
-    while (!closed.signal.aborted) {
-      try {
-        const service = await createEmbeddingsService(
-          { url: config.embeddingsUrl, model: config.embeddingsModel, apiKey: config.embeddingsApiKey },
-          closed.signal,
-        );
-        await reembed(service);
-        log.info({ model: service.identity, tools: index.size }, 'search uses the vectors of another model');
-        return;
-      } catch (error) {
-        if (closed.signal.aborted) return;
-        log.warn(
-          { error: describe(error) },
-          'the embeddings service does not answer; search goes on with the built-in model',
-        );
-        await new Promise((resolve) => setTimeout(resolve, serviceRetryMs).unref());
-      }
-    }
-  }
+  const usesBuiltIn = () => index.embedder.identity === builtIn.identity;
 
-  async function reembed(service: Embedder): Promise<void> {
-    const stored = new Map((await findVectors(db, service.identity)).map((row) => [row.tool_id, row]));
-    const vectors = new Map<number, Float32Array>();
-    const missing: SearchableTool[] = [];
-    for (const tool of index.tools()) {
-      const known = stored.get(tool.id);
-      if (known?.content_hash === contentHash(tool)) vectors.set(tool.id, toFloats(known.vector));
-      else missing.push(tool);
-    }
-    embedding += missing.length;
-    for (let from = 0; from < missing.length; from += embedAtOnce) {
-      const batch = missing.slice(from, from + embedAtOnce);
-      const fresh = await embedTools(service, batch, closed.signal);
-      for (const [place, tool] of batch.entries()) vectors.set(tool.id, fresh[place] as Float32Array);
-      await store(service, batch, fresh);
-      embedding = Math.max(0, embedding - batch.length);
-    }
-    index.useEmbedder(service, vectors);
-    await deleteVectorsOfOtherModels(db, service.identity);
+  /** In the built-in model's space, whatever search uses: there skills and tools compare. */
+  async function ownVectors(ids: readonly number[]): Promise<Map<number, Float32Array>> {
+    const tools = ids.flatMap((id) => index.get(id) ?? []);
+    if (usesBuiltIn()) return new Map(tools.flatMap(({ id }) => toEntry(id, index.vectorOf(id))));
+    const vectors = await embedTools(builtIn, tools);
+    return new Map(tools.flatMap(({ id }, place) => toEntry(id, vectors[place])));
   }
 
   function follow(server: { name: string }, changes: ToolChanges): void {
     forget(changes.removed.map((row) => row.id));
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after)];
-    embedding += rows.length;
+    const tools = rows.map((row) => toSearchable(row, server.name));
+    for (const tool of tools) expected.set(tool.id, tool);
+    toQueue += rows.length;
     working = working
-      .then(() => embedAndEnter(rows.map((row) => toSearchable(row, server.name))))
+      .then(() => embedAndEnter(tools))
       .then(() => queue.add(rows.map(toClassify)))
-      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'));
+      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'))
+      .finally(() => {
+        toQueue -= rows.length;
+      });
   }
 
   function followElsewhere(server: { name: string }, changes: ToolChanges): void {
     forget(changes.removed.map((row) => row.id));
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after)];
     for (const row of changes.unchanged) takeSkills(row);
-    if (rows.length === 0) return;
-    embedding += rows.length;
+    const tools = rows.map((row) => toSearchable(row, server.name));
+    for (const tool of tools) expected.set(tool.id, tool);
     working = working
-      .then(() => embedAndEnter(rows.map((row) => toSearchable(row, server.name))))
+      .then(() => embedAndEnter(tools))
       .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'));
   }
 
@@ -227,11 +220,41 @@ export function createFinder(deps: FinderDependencies): Finder {
 
   function forget(ids: number[]): void {
     for (const id of ids) {
+      expected.delete(id);
       index.remove(id);
       skillVectors.removeTool(id);
     }
+    mirror?.touch(ids);
     queue.remove(ids);
     skillsAreStale = true;
+  }
+
+  function startMirror(url: string): QdrantMirror {
+    return createQdrantMirror({
+      qdrant: createQdrant({ url }),
+      log,
+      dimensions: () => index.embedder.dimensions,
+      pointOf(id) {
+        const tool = index.get(id);
+        const vector = index.vectorOf(id);
+        if (tool === undefined || vector === undefined) return undefined;
+        const server = catalog.snapshot.toolsByCanonicalName.get(tool.name)?.server;
+        return toPoint(tool, vector, server?.id ?? null, index.embedder.identity);
+      },
+    });
+  }
+
+  /** Qdrant looks only where this request may: its answer is short, and places in it must not be wasted. */
+  function remoteFor({ serverFilter, includeExternal }: SearchRequest): RemoteScan | undefined {
+    if (mirror === undefined) return undefined;
+    const names = [...new Set([...index.tools()].map(({ server }) => server))].filter(
+      (name) => index.isAvailable(name) && (serverFilter == null || serverFilter.includes(name)),
+    );
+    return mirror.scan({
+      serverNames: names,
+      embeddingModel: index.embedder.identity,
+      ...(includeExternal === false ? { isExternal: false } : {}),
+    });
   }
 
   function createQueue(): ClassificationQueue {
@@ -246,24 +269,22 @@ export function createFinder(deps: FinderDependencies): Finder {
     return createClassificationQueue({
       async classify(tools, signal) {
         if (model !== undefined) return await model(tools, skillBook.list(), signal);
-        return new Map(
-          tools.flatMap(({ id }): [number, Classification][] => {
-            const vector = index.vectorOf(id);
-            return vector === undefined ? [] : [[id, classifyTool(vector, prototypes)]];
-          }),
-        );
+        const vectors = await ownVectors(tools.map(({ id }) => id));
+        return new Map([...vectors].map(([id, vector]) => [id, classifyTool(vector, prototypes)]));
       },
       onClassified(id, { skillIds, primarySkillId, assignments }) {
         const skill_confidences = Object.fromEntries(
           assignments.map(({ skillId, confidence }) => [skillId, confidence]),
         );
         classified.set(id, { id, skill_ids: skillIds, primary_skill_id: primarySkillId, skill_confidences });
-        unclassified.delete(id);
+        failed.delete(id);
+        withoutSkill.delete(id);
         saveSoon();
       },
       onUnclassified(id, error) {
         if (error !== null) log.debug({ tool: id, error: describe(error) }, 'a tool could not be classified yet');
-        unclassified.add(id);
+        classified.delete(id);
+        (error === null ? withoutSkill : failed).add(id);
         saveSoon();
       },
     });
@@ -278,18 +299,31 @@ export function createFinder(deps: FinderDependencies): Finder {
   }
 
   async function save(): Promise<void> {
-    const done = [...classified.values()];
-    const failed = [...unclassified];
+    const done = new Map([...classified].filter(([id]) => index.get(id) !== undefined));
+    const unfit = new Set(withoutSkill);
+    const notYet = new Set(failed);
     classified.clear();
-    unclassified.clear();
-    await updateToolSkills(db, done);
-    await updateClassificationState(db, failed, 'UNCLASSIFIED');
-    const skills = new Map(done.map((tool) => [tool.id, tool]));
-    const changed = catalog.snapshot.tools
-      .filter(({ row }) => skills.has(row.id) || failed.includes(row.id))
-      .map(({ row }) => withSkills(row, skills.get(row.id)));
+    withoutSkill.clear();
+    failed.clear();
+    await updateToolSkills(db, [...done.values()]);
+    await clearToolSkills(db, [...unfit]);
+    await updateClassificationState(db, [...notYet], 'UNCLASSIFIED');
+    const changed = catalog.snapshot.tools.flatMap(({ row }): ToolRow[] => {
+      const skills = done.get(row.id);
+      if (skills !== undefined) return [{ ...row, ...skills, ...asClassified }];
+      if (unfit.has(row.id)) return [{ ...row, ...noSkills, ...asUnclassified }];
+      return notYet.has(row.id) ? [{ ...row, ...asUnclassified }] : [];
+    });
     catalog.replaceTools(changed);
-    for (const tool of done) takeSkills(tool);
+    const vectors = await ownVectors([...done.keys()]);
+    for (const id of [...done.keys(), ...unfit]) {
+      const tool = index.get(id);
+      if (tool === undefined) continue;
+      const { skill_ids, primary_skill_id } = done.get(id) ?? noSkills;
+      Object.assign(tool, { skillIds: skill_ids, primarySkillId: primary_skill_id });
+      skillVectors.setTool(id, skill_ids, vectors.get(id) ?? null);
+    }
+    mirror?.touch([...done.keys(), ...unfit]);
     skillsAreStale = true;
     deps.onClassified?.(new Set(changed.flatMap(({ source_server_id: id }) => (id === null ? [] : [id]))));
   }
@@ -306,7 +340,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     if (!skillsAreStale) return;
     skillsAreStale = false;
     // Skill vectors live in the built-in model's space; another model's requests cannot be compared with them.
-    const skills = index.embedder.identity === builtIn.identity ? skillBook.list() : [];
+    const skills = usesBuiltIn() ? skillBook.list() : [];
     index.setSkills(
       skills.flatMap(({ id, name }) => {
         const vector = skillVectors.vectorOf(id);
@@ -315,11 +349,20 @@ export function createFinder(deps: FinderDependencies): Finder {
     );
   }
 
+  /** Another model's vectors tell nothing about probes that the built-in one embeds. */
+  async function ownIndex(): Promise<SearchIndex> {
+    const own = createSearchIndex(builtIn, builtIn);
+    const tools = [...index.tools()];
+    const vectors = await ownVectors(tools.map(({ id }) => id));
+    for (const tool of tools) own.upsert(tool, vectors.get(tool.id) ?? null);
+    return own;
+  }
+
   return {
     async search(request, signal) {
       await filled;
       refreshSkills();
-      const found = await search(index, request, signal);
+      const found = await search(index, request, signal, remoteFor(request));
       deps.onSearch?.(found.metadata.totalTimeMs);
       return found;
     },
@@ -343,20 +386,26 @@ export function createFinder(deps: FinderDependencies): Finder {
     },
     toolsOfSkill: (id) => skillVectors.toolCount(id),
     embed: (texts) => texts.map((text) => builtIn.embedText(text)),
-    quality: () => inspectQuality(index, (text) => builtIn.embedText(text)),
-    get backlog() {
-      return { embedding, classification: queue.pending };
+    async quality() {
+      await filled;
+      return inspectQuality(usesBuiltIn() ? index : await ownIndex(), (text) => builtIn.embedText(text));
     },
+    get backlog() {
+      const unsaved = classified.size + withoutSkill.size;
+      return { embedding: expected.size + (service?.pending ?? 0), classification: toQueue + queue.pending + unsaved };
+    },
+    pingVectors: mirror === undefined ? undefined : () => mirror.ping(),
     async idle() {
       await working;
       await queue.idle();
-      while (saveTimer !== undefined || classified.size > 0)
-        await new Promise((resolve) => setTimeout(resolve, saveEveryMs));
+      while (saveTimer !== undefined) await new Promise((resolve) => setTimeout(resolve, saveEveryMs));
       await working;
     },
     async close() {
-      closed.abort();
       for (const stop of off) stop();
+      await started;
+      await service?.close();
+      await mirror?.close();
       await queue.close();
       clearTimeout(saveTimer);
       await working;
@@ -382,32 +431,35 @@ export function toSearchable(row: ToolRow, server: string): SearchableTool {
   };
 }
 
-const toClassify = ({ id, name, description }: ToolRow) => ({ id, name, description: description ?? '' });
-
-function withSkills(row: ToolRow, skills: ToolSkills | undefined): ToolRow {
-  if (skills === undefined) return { ...row, is_classified: false, classification_state: 'UNCLASSIFIED' };
-  const { skill_ids, primary_skill_id, skill_confidences } = skills;
+function toPoint(tool: SearchableTool, vector: Float32Array, serverId: string | null, model: string): ToolPoint {
   return {
-    ...row,
-    skill_ids,
-    primary_skill_id,
-    skill_confidences,
-    is_classified: true,
-    classification_state: 'CLASSIFIED',
+    id: tool.id,
+    vector,
+    payload: {
+      type: 'tool',
+      db_id: tool.id,
+      name: tool.name,
+      description: tool.description,
+      source_server_id: serverId,
+      source_server_name: tool.server,
+      original_name: tool.originalName,
+      is_external: tool.isExternal,
+      is_classified: tool.skillIds.length > 0,
+      skill_ids: tool.skillIds,
+      primary_skill_id: tool.primarySkillId,
+      embedding_model: model,
+    },
   };
 }
 
+const toClassify = ({ id, name, description }: ToolRow) => ({ id, name, description: description ?? '' });
+
+const noSkills = { skill_ids: [], primary_skill_id: null, skill_confidences: {} };
+const asClassified = { is_classified: true, classification_state: 'CLASSIFIED' } as const;
+const asUnclassified = { is_classified: false, classification_state: 'UNCLASSIFIED' } as const;
+
+function toEntry(id: number, vector: Float32Array | undefined): [number, Float32Array][] {
+  return vector === undefined ? [] : [[id, vector]];
+}
+
 const textOf = ({ name, description, examples }: Skill) => `${name}. ${description}. ${examples.join('. ')}`;
-
-function contentHash(tool: SearchableTool): string {
-  return createHash('sha256').update(toEmbeddingText(tool)).digest('base64url').slice(0, 22);
-}
-
-function toBytes(vector: Float32Array): Uint8Array {
-  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-}
-
-/** Copied, because PostgreSQL's driver gives a window into a larger buffer, at any offset. */
-function toFloats(bytes: Uint8Array): Float32Array {
-  return new Float32Array(new Uint8Array(bytes).buffer);
-}

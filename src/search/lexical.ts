@@ -34,9 +34,11 @@ export interface LexicalScores {
 
 const fields = ['name', 'title', 'description', 'parameterNames', 'parameterDescriptions'] as const;
 const fieldCount = fields.length;
-const fieldWeights = [3, 1.5, 1, 0.6, 0.3];
+const fieldWeights = [2, 1.2, 1, 0.6, 0.3];
 const lengthPenalties = [0.3, 0.3, 0.75, 0.75, 0.75];
 const saturation = 1.2;
+/** Words that more tools than this share hold tell tools apart no more; leaving them out also makes requests faster. */
+const commonShare = 0.4;
 
 interface Postings {
   slots: Int32Array;
@@ -81,14 +83,14 @@ export function createLexicalIndex(): LexicalIndex {
     for (const [field, text] of toFieldTexts(tool).entries()) {
       const terms = toTerms(text);
       lengths[slot * fieldCount + field] = Math.min(terms.length, 65_535);
-      totals[field] = at(totals, field) + terms.length;
+      totals[field] = (totals[field] as number) + terms.length;
       for (const term of terms) {
         let row = counts.get(term);
         if (row === undefined) {
           row = new Uint8Array(fieldCount);
           counts.set(term, row);
         }
-        if (at(row, field) < 255) row[field] = at(row, field) + 1;
+        if ((row[field] as number) < 255) row[field] = (row[field] as number) + 1;
       }
     }
     for (const [term, row] of counts) append(term, slot, row);
@@ -122,7 +124,7 @@ export function createLexicalIndex(): LexicalIndex {
     if (terms === undefined) return;
     for (const term of terms) drop(term, slot);
     for (let field = 0; field < fieldCount; field++) {
-      totals[field] = at(totals, field) - at(lengths, slot * fieldCount + field);
+      totals[field] = (totals[field] as number) - (lengths[slot * fieldCount + field] as number);
       lengths[slot * fieldCount + field] = 0;
     }
     termsBySlot.delete(slot);
@@ -136,7 +138,7 @@ export function createLexicalIndex(): LexicalIndex {
     const position = list.slots.subarray(0, list.length).indexOf(slot);
     if (position === -1) return;
     const last = list.length - 1;
-    list.slots[position] = at(list.slots, last);
+    list.slots[position] = list.slots[last] as number;
     list.counts.copyWithin(position * fieldCount, last * fieldCount, list.length * fieldCount);
     list.length = last;
     if (last === 0) postings.delete(term);
@@ -179,7 +181,7 @@ export function createLexicalIndex(): LexicalIndex {
       const field = index % fieldCount;
       const penalty = lengthPenalties[field] ?? 0;
       norms[index] =
-        (fieldWeights[field] ?? 0) / (1 - penalty + (penalty * at(lengths, index)) / (averages[field] ?? 1));
+        (fieldWeights[field] ?? 0) / (1 - penalty + (penalty * (lengths[index] as number)) / (averages[field] ?? 1));
     }
     normsAreStale = false;
   }
@@ -195,7 +197,9 @@ export function createLexicalIndex(): LexicalIndex {
     const tool = new Float32Array(capacity);
     const covered = new Float32Array(capacity);
     const named = new Float32Array(capacity);
-    const weights = [...query.terms].map(([term, occurrences]) => ({ term, occurrences, idf: inverseFrequency(term) }));
+    const weights = [...query.terms]
+      .filter(([term]) => (postings.get(term)?.length ?? 0) <= commonShare * termsBySlot.size + 20)
+      .map(([term, occurrences]) => ({ term, occurrences, idf: inverseFrequency(term) }));
     const whole = weights.reduce((sum, { idf }) => sum + idf, 0);
     const most = weights.reduce((sum, { idf, occurrences }) => sum + idf * occurrences, 0);
     let known = 0;
@@ -205,18 +209,20 @@ export function createLexicalIndex(): LexicalIndex {
       known += idf / whole;
       const factor = (idf * occurrences) / most;
       const share = idf / whole;
+      // Reads stay inside the arrays' bounds, which the checker cannot know. One helper for all of them would be slow: an
+      // access that meets five kinds of arrays is never compiled for any.
       const { slots, counts, length } = list;
       for (let entry = 0; entry < length; entry++) {
-        const slot = at(slots, entry);
+        const slot = slots[entry] as number;
         const from = entry * fieldCount;
         const normFrom = slot * fieldCount;
         let frequency = 0;
         for (let field = 0; field < fieldCount; field++) {
-          frequency += at(counts, from + field) * at(norms, normFrom + field);
+          frequency += (counts[from + field] as number) * (norms[normFrom + field] as number);
         }
-        tool[slot] = at(tool, slot) + (factor * frequency) / (saturation + frequency);
-        covered[slot] = at(covered, slot) + share;
-        if (at(counts, from) > 0) named[slot] = at(named, slot) + at(nameShares, slot);
+        tool[slot] = (tool[slot] as number) + (factor * frequency) / (saturation + frequency);
+        covered[slot] = (covered[slot] as number) + share;
+        if ((counts[from] as number) > 0) named[slot] = (named[slot] as number) + (nameShares[slot] as number);
       }
     }
     return { tool, covered, named, server: scoreServers(query), known };
@@ -290,9 +296,4 @@ const serverNoise = new Set(
 
 function toServerTerms(name: string): string[] {
   return [...new Set(toTerms(name))].filter((term) => !serverNoise.has(term));
-}
-
-/** Typed arrays are read inside their bounds throughout; the checker cannot know it. */
-function at(array: Float32Array | Float64Array | Int32Array | Uint8Array | Uint16Array, index: number): number {
-  return array[index] as number;
 }

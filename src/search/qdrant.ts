@@ -40,6 +40,7 @@ export interface FoundPoint {
 }
 
 export interface Qdrant {
+  ping(signal?: AbortSignal): Promise<void>;
   /** Creates the collection and its payload indexes where they are missing. */
   prepare(dimensions: number, signal?: AbortSignal): Promise<void>;
   upsert(points: ToolPoint[], signal?: AbortSignal): Promise<void>;
@@ -131,6 +132,7 @@ export function createQdrant(options: QdrantOptions): Qdrant {
   }
 
   return {
+    ping: async (signal) => void (await done('GET', '/collections', undefined, signal)),
     prepare,
     upsert,
     setSkills: async (id, skillIds, primarySkillId, signal) => {

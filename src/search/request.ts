@@ -4,6 +4,8 @@
  */
 export interface RequestPlan {
   whole: string;
+  /** The whole without literal values: what its meaning is taken from. */
+  meaning: string;
   parts: string[];
 }
 
@@ -30,7 +32,8 @@ export function planRequest(query: string, isAction: (word: string) => boolean):
     .map((part) => part.replace(/^[\s,.;:-]+|[\s,;:-]+$/g, ''))
     .filter((part) => part.replaceAll(/\P{L}/gu, '').length >= fewestLetters);
   const distinct = [...new Set(parts)].slice(0, mostParts);
-  return { whole, parts: distinct.length > 1 ? distinct : [] };
+  const meaning = plain.replaceAll(/\P{L}/gu, '').length >= fewestLetters ? plain : whole;
+  return { whole, meaning, parts: distinct.length > 1 ? distinct : [] };
 }
 
 /** Literal values (quoted text, JSON, addresses) say what a tool works on, not which tool it is. */

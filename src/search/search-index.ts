@@ -23,12 +23,15 @@ export interface SearchIndex {
   readonly skills: SkillVector[];
   /** Server number by slot, -1 where the slot is empty. */
   readonly serverOfSlot: Int32Array;
+  /** By server number: its name; undefined where the number is free. */
+  readonly serverNames: (string | undefined)[];
   upsert(tool: SearchableTool, vector: Float32Array | null): void;
   remove(id: number): void;
   get(id: number): SearchableTool | undefined;
   vectorOf(id: number): Float32Array | undefined;
   tools(): Iterable<SearchableTool>;
   toolAt(slot: number): SearchableTool | undefined;
+  slotOf(id: number): number | undefined;
   setAvailable(server: string, available: boolean): void;
   isAvailable(server: string): boolean;
   setSkills(skills: SkillVector[]): void;
@@ -47,6 +50,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
   const free: number[] = [];
   const toolBySlot: (SearchableTool | undefined)[] = [];
   const servers = new Map<string, { number: number; vector: Float32Array; tools: number }>();
+  const serverNames: (string | undefined)[] = [];
   const freeServers: number[] = [];
   const unavailable = new Set<string>();
   const actions = new Map<string, number>();
@@ -94,6 +98,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     if (server === undefined) {
       server = { number: freeServers.pop() ?? serverCount++, vector: names.embedText(name), tools: 0 };
       servers.set(name, server);
+      serverNames[server.number] = name;
     }
     server.tools++;
     return server.number;
@@ -105,6 +110,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     server.tools--;
     if (server.tools > 0) return;
     servers.delete(name);
+    serverNames[server.number] = undefined;
     freeServers.push(server.number);
   }
 
@@ -136,6 +142,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
       return serverOfSlot.subarray(0, toolBySlot.length);
     },
     lexical,
+    serverNames,
     upsert,
     remove,
     serverSimilarity,
@@ -145,6 +152,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
       return slot !== undefined && current.vectors.has(slot) ? current.vectors.get(slot) : undefined;
     },
     toolAt: (slot) => toolBySlot[slot],
+    slotOf: (id) => slots.get(id),
     tools: () => toolBySlot.filter((tool) => tool !== undefined),
     setAvailable: (server, available) => {
       if (available) unavailable.delete(server);
@@ -174,12 +182,20 @@ function toAction(tool: SearchableTool): string | undefined {
 const longestEmbedded = 1_200;
 const mostEmbeddedParameters = 16;
 
-/** The text that stands for a tool in the vector space. Change it and every stored vector is of another kind. */
-export function toEmbeddingText(tool: SearchableTool): string {
+/**
+ * The texts that stand for a tool in the vector space: what it is in one sentence, and everything it says of itself.
+ * Long descriptions drown their first sentence, which is the one people paraphrase. Change this and every stored vector
+ * is of another kind.
+ */
+export function toEmbeddingTexts(tool: SearchableTool): { lead: string; full: string } {
+  const description = toDescription(tool).slice(0, longestEmbedded);
+  const [sentence = ''] = description.split(/(?<=[.!?])\s|\n/, 1);
   const parameters = toParameters(tool.inputSchema).slice(0, mostEmbeddedParameters);
-  return `${tool.originalName} ${tool.title ?? ''}. ${toDescription(tool).slice(0, longestEmbedded)} ${parameters
-    .map(({ name }) => name)
-    .join(' ')}`;
+  const name = `${tool.originalName} ${tool.title ?? ''}`;
+  return {
+    lead: `${name}. ${sentence}`,
+    full: `${name}. ${description} ${parameters.map((parameter) => parameter.name).join(' ')}`,
+  };
 }
 
 export async function embedTools(
@@ -187,6 +203,14 @@ export async function embedTools(
   tools: SearchableTool[],
   signal?: AbortSignal,
 ): Promise<Float32Array[]> {
-  const vectors = await embedder.embed(tools.map(toEmbeddingText), signal);
-  return vectors.map(toUnit);
+  const texts = tools.map(toEmbeddingTexts);
+  const leads = await embedder.embed(
+    texts.map(({ lead }) => lead),
+    signal,
+  );
+  const fulls = await embedder.embed(
+    texts.map(({ full }) => full),
+    signal,
+  );
+  return leads.map((lead, position) => toUnit(lead.map((value, d) => value + (fulls[position]?.[d] ?? 0))));
 }

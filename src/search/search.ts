@@ -73,18 +73,63 @@ export interface SearchResult {
 
 const defaults = { limit: 10, skillThreshold: 0.4, toolThreshold: 0 };
 const widestPool = 60;
-const skillLift = 1.5;
+const remotePoints = 500;
+const skillLift = 0.6;
 const twinSimilarity = 0.88;
 
-export async function search(index: SearchIndex, request: SearchRequest, signal?: AbortSignal): Promise<SearchResult> {
+/** Vectors kept elsewhere (Qdrant): the nearest tools of a vector, best first. */
+export type RemoteScan = (
+  vector: Float32Array,
+  limit: number,
+  signal?: AbortSignal,
+) => Promise<{ id: number; score: number }[]>;
+
+export async function search(
+  index: SearchIndex,
+  request: SearchRequest,
+  signal?: AbortSignal,
+  remote?: RemoteScan,
+): Promise<SearchResult> {
   const began = performance.now();
   const plan = planRequest(request.query, index.isAction);
   const embedded = await embedPlan(index, plan, request.strategy ?? 'auto', signal);
-  const found = rank(index, request, plan, embedded.vectors);
+  const scanned = await scanRemotely(index, embedded.vectors, remote, signal);
+  const found = rank(index, request, plan, embedded.vectors, scanned.similarities);
   return {
     ...found,
-    metadata: { ...found.metadata, warnings: embedded.warnings, totalTimeMs: performance.now() - began },
+    metadata: {
+      ...found.metadata,
+      warnings: [...embedded.warnings, ...scanned.warnings],
+      totalTimeMs: performance.now() - began,
+    },
   };
+}
+
+/** The in-process vectors stay the fallback of a vector store that fails. */
+async function scanRemotely(
+  index: SearchIndex,
+  vectors: Float32Array[] | null,
+  remote: RemoteScan | undefined,
+  signal?: AbortSignal,
+): Promise<{ similarities: Float32Array[] | null; warnings: string[] }> {
+  if (vectors === null || remote === undefined) return { similarities: null, warnings: [] };
+  try {
+    const answers = await Promise.all(vectors.map((vector) => remote(vector, remotePoints, signal)));
+    return { similarities: answers.map((points) => toSimilarities(index, points)), warnings: [] };
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    return { similarities: null, warnings: [`vector store unavailable, built-in index used: ${describe(thrown)}`] };
+  }
+}
+
+/** Tools beyond the answer's end are at most as similar as its last one. */
+function toSimilarities(index: SearchIndex, points: { id: number; score: number }[]): Float32Array {
+  const similarities = new Float32Array(index.serverOfSlot.length).fill(points.at(-1)?.score ?? 0);
+  for (const { id, score } of points) {
+    const slot = index.slotOf(id);
+    if (slot !== undefined) similarities[slot] = score;
+  }
+  return similarities;
 }
 
 /** A service that fails costs the similarity, never the answer. */
@@ -96,7 +141,7 @@ async function embedPlan(
 ): Promise<{ vectors: Float32Array[] | null; warnings: string[] }> {
   if (strategy === 'lexical') return { vectors: null, warnings: [] };
   try {
-    return { vectors: await index.embedder.embed([plan.whole, ...plan.parts], signal), warnings: [] };
+    return { vectors: await index.embedder.embed([plan.meaning, ...plan.parts], signal), warnings: [] };
   } catch (thrown) {
     signal?.throwIfAborted();
     return { vectors: null, warnings: [`embeddings unavailable, lexical search only: ${describe(thrown)}`] };
@@ -109,6 +154,7 @@ export function rank(
   request: SearchRequest,
   plan: RequestPlan,
   vectors: Float32Array[] | null,
+  similarities: Float32Array[] | null = null,
 ): SearchResult {
   const strategyUsed = chooseStrategy(request.strategy ?? 'auto', index, vectors);
   const { weights, calibration } = methods[strategyUsed];
@@ -120,39 +166,41 @@ export function rank(
       ? matchSkills(index, wholeVector, request.skillThreshold ?? defaults.skillThreshold)
       : [];
   const serverSimilarity = weights.serverSimilarity === 0 ? null : index.serverSimilarity(plan.whole);
-  const serverNamed = index.lexical.score(toLexicalQuery(plan.whole)).server;
 
-  const texts = [plan.whole, ...plan.parts];
+  const texts = [plan.meaning, ...plan.parts];
   const scores = texts.map((text, position) => {
     const vector = vectors?.[position];
     const evidence = index.lexical.score(toLexicalQuery(text));
-    const values = relevance(
+    return relevance(
       {
-        similarity: vector === undefined || weights.similarity === 0 ? null : index.vectors.scan(vector),
+        similarity:
+          vector === undefined || weights.similarity === 0
+            ? null
+            : (similarities?.[position] ?? index.vectors.scan(vector)),
         lexical: evidence.tool,
         covered: evidence.covered,
         named: evidence.named,
         // The platform is named once and meant in every part.
         serverSimilarity,
-        serverNamed,
+        serverNamed: evidence.server,
       },
       weights,
       index.serverOfSlot,
     );
-    liftSkills(index, values, matchedSkills);
-    return values;
   });
 
   const pool = new Set<number>();
   for (const values of scores)
     for (const slot of best(values, scope.slots, Math.max(limit, widestPool))) pool.add(slot);
-  const candidates = [...pool].map(
-    (slot): Candidate => ({
+  const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
+  const candidates = [...pool].map((slot): Candidate => {
+    const lift = skillLiftOf(index.toolAt(slot), strength);
+    return {
       slot,
-      whole: scores[0]?.[slot] ?? 0,
-      parts: scores.slice(1).map((values) => values[slot] ?? 0),
-    }),
-  );
+      whole: (scores[0]?.[slot] ?? 0) + lift,
+      parts: scores.slice(1).map((values) => (values[slot] ?? 0) + lift),
+    };
+  });
   candidates.sort((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
   const placed = coverParts(candidates, limit, (a, b) => areTwins(index, a, b));
   const tools = placed
@@ -190,23 +238,21 @@ function chooseStrategy(wanted: Strategy | 'vector', index: SearchIndex, vectors
 function selectScope(index: SearchIndex, request: SearchRequest) {
   const filter = request.serverFilter == null ? null : new Set(request.serverFilter);
   const includeExternal = request.includeExternal ?? true;
-  const servers = new Map<string, boolean>();
+  const open = index.serverNames.map(
+    (name) => name !== undefined && index.isAvailable(name) && (filter === null || filter.has(name)),
+  );
+  const { serverOfSlot } = index;
   const slots: number[] = [];
   let external = 0;
-  const count = index.serverOfSlot.length;
-  for (let slot = 0; slot < count; slot++) {
+  for (let slot = 0; slot < serverOfSlot.length; slot++) {
+    const server = serverOfSlot[slot] as number;
+    if (server < 0 || open[server] !== true) continue;
     const tool = index.toolAt(slot);
-    if (tool === undefined) continue;
-    let open = servers.get(tool.server);
-    if (open === undefined) {
-      open = index.isAvailable(tool.server) && (filter === null || filter.has(tool.server));
-      servers.set(tool.server, open);
-    }
-    if (!open || (tool.isExternal && !includeExternal) || request.isVisible?.(tool) === false) continue;
+    if (tool === undefined || (tool.isExternal && !includeExternal) || request.isVisible?.(tool) === false) continue;
     if (tool.isExternal) external++;
     slots.push(slot);
   }
-  return { slots, external, servers: [...servers.values()].filter((open) => open).length };
+  return { slots, external, servers: open.filter((isOpen) => isOpen).length };
 }
 
 /** A skill's similarity lies in a narrower band than a tool's: it is a mean over many. */
@@ -221,14 +267,10 @@ function matchSkills(index: SearchIndex, request: Float32Array, threshold: numbe
 }
 
 /** A prior, not a gate: a tool outside the matched skills loses nothing. */
-function liftSkills(index: SearchIndex, values: Float32Array, matched: MatchedSkill[]): void {
-  if (matched.length === 0) return;
-  const strength = new Map(matched.map(({ id, score }) => [id, score]));
-  for (let slot = 0; slot < values.length; slot++) {
-    let lift = 0;
-    for (const id of index.toolAt(slot)?.skillIds ?? []) lift = Math.max(lift, strength.get(id) ?? 0);
-    if (lift > 0) values[slot] = (values[slot] as number) + skillLift * lift;
-  }
+function skillLiftOf(tool: SearchableTool | undefined, strength: Map<string, number>): number {
+  let lift = 0;
+  for (const id of tool?.skillIds ?? []) lift = Math.max(lift, strength.get(id) ?? 0);
+  return skillLift * lift;
 }
 
 /** The slots of the `count` highest values, best first; a heap of the best so far, its root the weakest. */

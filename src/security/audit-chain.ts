@@ -6,6 +6,7 @@ import {
   chainStart,
   findAuditAfter,
   findAuditEnds,
+  findAuditHash,
   headLostEvent,
   type NewAudit,
 } from '../store/audit.ts';
@@ -37,15 +38,11 @@ export function createAuditSeal({ current, previous }: AuditKeys): AuditSeal {
   };
 }
 
-/** Over everything that is stored of a record but its id, in a form that both engines give back the same. */
+/** Over everything that is stored of a record but its id; both engines give details back with their keys in order. */
 export function hashRecord(previous: ChainPlace, entry: NewAudit): string {
   const { timestamp, event, actor, ip_address, server_id, server_name, details } = entry;
   const record = [previous.seq + 1, timestamp, event, actor, ip_address, server_id, server_name, details];
-  return createHash('sha256')
-    .update(previous.hash)
-    .update('\n')
-    .update(JSON.stringify(record, sortedKeys))
-    .digest('hex');
+  return createHash('sha256').update(previous.hash).update('\n').update(JSON.stringify(record)).digest('hex');
 }
 
 export interface AuditVerdict {
@@ -103,7 +100,8 @@ export async function verifyAudit(db: Database, seal: AuditSeal): Promise<AuditV
   if (head === undefined && stored !== undefined) return fail(forged('head_forged', last));
   if (head === undefined && last.seq > 0) return fail(forged('head_lost', last));
   verdict.head = head ?? null;
-  const problem = head === undefined ? undefined : endProblem(last, head, await isThere(db, head));
+  const problem =
+    head === undefined ? undefined : endProblem(last, head, (await findAuditHash(db, head.seq)) === head.hash);
   return problem === undefined ? { ...verdict, intact: true } : fail(problem);
 }
 
@@ -136,11 +134,6 @@ function endProblem(last: ChainPlace, head: ChainPlace, headIsThere: boolean): A
   return { kind: 'truncated', seq: last.seq + 1, id: null, explanation };
 }
 
-async function isThere({ kysely }: Database, { seq, hash }: ChainPlace): Promise<boolean> {
-  const row = await kysely.selectFrom('audit').select('hash').where('seq', '=', seq).executeTakeFirst();
-  return row?.hash === hash;
-}
-
 function forged(kind: 'head_forged' | 'head_lost' | 'anchor_forged', { seq }: ChainPlace): AuditProblem {
   const explanation = {
     head_forged: 'the signed head of the chain was not signed with our key',
@@ -162,11 +155,6 @@ function isSigned(value: unknown): value is ChainPlace & { signature: string } {
   if (typeof value !== 'object' || value === null) return false;
   const { seq, hash, signature } = value as Record<string, unknown>;
   return typeof seq === 'number' && typeof hash === 'string' && typeof signature === 'string';
-}
-
-function sortedKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function sameJson(a: unknown, b: unknown): boolean {

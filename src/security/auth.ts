@@ -30,9 +30,22 @@ export interface Authenticator {
   createToken(token: NewToken, createdBy: string): Promise<{ token: string; row: Token }>;
   listTokens(): Token[];
   revokeToken(id: string): Promise<boolean>;
+  /** The principal as it is now; undefined where its token was revoked or has expired. */
+  findPrincipal(id: string): Principal | undefined;
   /** Reads the tokens again, after another replica changed them. */
   reload(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What stands at the door of every face: it knows our tokens, and perhaps an identity provider's. */
+export interface Gatekeeper {
+  authenticate(request: {
+    authorization?: string;
+    loopbackListener: boolean;
+    path: string;
+  }): Principal | Promise<Principal>;
+  /** The WWW-Authenticate header of a refusal. */
+  challenge(refusal: { path: string; error: unknown; presented: boolean }): string;
 }
 
 export interface AuthenticatorOptions {
@@ -123,6 +136,13 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       used.delete(id);
       options.onStored?.();
       return existed;
+    },
+
+    findPrincipal(id) {
+      if (id === adminPrincipal.id) return adminPrincipal;
+      if (id === 'anonymous') return anonymous === undefined ? undefined : anonymousPrincipal(anonymous);
+      const entry = entries.get(id);
+      return entry !== undefined && Date.now() < entry.expiresAtMs ? entry.principal : undefined;
     },
 
     async reload() {

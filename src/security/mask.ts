@@ -6,6 +6,7 @@ const shortestSecret = 4;
 interface Secretive {
   headers?: Record<string, string>;
   env?: Record<string, string>;
+  oauth?: { client_secret?: string; private_key?: string };
 }
 
 /** The config as it may be shown: names of headers and variables stay, their values go. */
@@ -13,12 +14,21 @@ export function maskConfig<T extends Secretive>(config: T): T {
   const masked = { ...config };
   if (config.headers !== undefined) masked.headers = maskValues(config.headers);
   if (config.env !== undefined) masked.env = maskValues(config.env);
+  if (config.oauth !== undefined) {
+    const { client_secret: secret, private_key: key } = config.oauth;
+    masked.oauth = {
+      ...config.oauth,
+      ...(secret === undefined ? {} : { client_secret: hidden }),
+      ...(key === undefined ? {} : { private_key: hidden }),
+    };
+  }
   return masked;
 }
 
 /** Every value that must not appear in a text, of a config with its variables filled in. */
-export function collectSecrets({ headers = {}, env = {} }: Secretive): string[] {
-  const values = [...Object.values(headers), ...Object.values(env)];
+export function collectSecrets({ headers = {}, env = {}, oauth = {} }: Secretive): string[] {
+  const keys = [oauth.client_secret, oauth.private_key].filter((key) => key !== undefined);
+  const values = [...Object.values(headers), ...Object.values(env), ...keys];
   // "Bearer abc": a server's error message quotes the token alone.
   const credentials = Object.values(headers).flatMap((value) => value.split(/\s+/).slice(1));
   return [...new Set([...values, ...credentials])].filter((secret) => secret.length >= shortestSecret);

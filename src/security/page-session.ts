@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
-import type { Authenticator, Principal } from './auth.ts';
+import type { Gatekeeper, Principal } from './auth.ts';
 import type { Vault } from './credentials.ts';
 
 export interface PageRequest {
@@ -15,7 +15,7 @@ export interface PageSessions {
   /** Gives a request of our own page the Authorization of its session; any other request stays as it is. */
   admit(request: PageRequest): void;
   /** Checks the token; the session that it begins, as a Set-Cookie header. */
-  begin(token: string, headers: IncomingHttpHeaders): { principal: Principal; cookie: string };
+  begin(token: string, headers: IncomingHttpHeaders): Promise<{ principal: Principal; cookie: string }>;
   end(headers: IncomingHttpHeaders): string;
   /** A code that signs in once, with the same token. */
   createCode(token: string): { code: string; expiresAt: string };
@@ -25,17 +25,20 @@ export interface PageSessions {
 
 const sessionSeconds = 12 * 3_600;
 const codeMs = 5 * 60_000;
+export const sessionPath = '/api/v1/session';
+/** Browsers drop cookies of more than 4,096 bytes without a word, and sealing makes a token a third longer. */
+const longestToken = 2_800;
 const sealContext = 'page session';
 const sessionContent = z.object({ id: z.string(), token: z.string(), until: z.number() });
 type Session = z.infer<typeof sessionContent>;
 
 export function createPageSessions({
   vault,
-  authenticator,
+  gatekeeper,
   now = Date.now,
 }: {
   vault: Vault;
-  authenticator: Authenticator;
+  gatekeeper: Gatekeeper;
   now?: () => number;
 }): PageSessions {
   const codes = new Map<string, { token: string; until: number }>();
@@ -69,8 +72,10 @@ export function createPageSessions({
       if (session !== undefined) headers.authorization = `Bearer ${session.token}`;
     },
 
-    begin(token, headers) {
-      const principal = authenticator.authenticate({ authorization: `Bearer ${token}`, loopbackListener: false });
+    async begin(token, headers) {
+      const authorization = `Bearer ${token}`;
+      const principal = await gatekeeper.authenticate({ authorization, loopbackListener: false, path: sessionPath });
+      if (token.length > longestToken) throw new AppError('VALIDATION_ERROR', 'This token is too long for a cookie');
       const session: Session = {
         id: randomBytes(16).toString('base64url'),
         token,

@@ -58,6 +58,23 @@ export function checkOrigin(
   throw new AppError('ORIGIN_NOT_ALLOWED', `Origin not allowed: ${originHeader}; add it to the allowed origins`);
 }
 
+/**
+ * Both checks for every request of a listener. Clients send the same names each time, so what passed once is remembered;
+ * what did not pass is never.
+ */
+export function createEntryCheck(listener: Listener, allowedOrigins: readonly string[]) {
+  const passed = new Set<string>();
+  return (host: string | undefined, origin: string | undefined): void => {
+    const names = `${host}\n${origin}`;
+    if (passed.has(names)) return;
+    checkHost(host, listener);
+    checkOrigin(origin, host, allowedOrigins);
+    if (passed.size < rememberedEntries) passed.add(names);
+  };
+}
+
+const rememberedEntries = 1_000;
+
 /** SSE and HTTP servers get secrets in their headers, so they are spoken to over TLS, or on this machine. */
 export function isHttpsOrLoopback(url: string): boolean {
   if (!URL.canParse(url)) return false;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import { type Classification, toClassification } from './classify.ts';
@@ -41,13 +42,39 @@ const inputSchema = z.object({
   ),
 });
 
-/** Asks a model through the Anthropic Messages API, several tools at a time, its answer forced into a tool call. */
+const mostRemembered = 20_000;
+
+/**
+ * Asks a model through the Anthropic Messages API, several tools at a time, its answer forced into a tool call. What it
+ * said about a text is remembered, so that a server that comes back, or a skill that is put back, costs nothing.
+ */
 export function createModelClassifier(options: ClassifierModelOptions): ClassifyBatch {
   const send = options.fetch ?? globalThis.fetch;
   const url = new URL('v1/messages', options.baseUrl.endsWith('/') ? options.baseUrl : `${options.baseUrl}/`);
   const timeoutMs = options.timeoutMs ?? 60_000;
+  const remembered = new Map<string, Classification>();
 
   return async (tools, skills, signal) => {
+    const keys = new Map(tools.map((tool) => [tool.id, contentKey(tool, skills)]));
+    const unknown = tools.filter(({ id }) => !remembered.has(keys.get(id) ?? ''));
+    const answers = unknown.length === 0 ? new Map<number, Classification>() : await ask(unknown, skills, signal);
+    for (const [id, classification] of answers) remembered.set(keys.get(id) ?? '', classification);
+    const all = tools.flatMap(({ id }): [number, Classification][] => {
+      const classification = remembered.get(keys.get(id) ?? '');
+      return classification === undefined ? [] : [[id, classification]];
+    });
+    for (const key of remembered.keys()) {
+      if (remembered.size <= mostRemembered) break;
+      remembered.delete(key);
+    }
+    return new Map(all);
+  };
+
+  async function ask(
+    tools: ToolToClassify[],
+    skills: Skill[],
+    signal: AbortSignal,
+  ): Promise<Map<number, Classification>> {
     let response: Response;
     try {
       response = await send(url, {
@@ -66,7 +93,13 @@ export function createModelClassifier(options: ClassifierModelOptions): Classify
       if (thrown instanceof AppError) throw thrown;
       throw failure('the model could not classify', {}, thrown);
     }
-  };
+  }
+}
+
+/** Of everything that the model is told about a tool. */
+function contentKey({ name, description }: ToolToClassify, skills: Skill[]): string {
+  const told = [name, description.slice(0, longestDescription), skills.map(({ id, description }) => [id, description])];
+  return createHash('sha256').update(JSON.stringify(told)).digest('base64url');
 }
 
 function toMessage(model: string, tools: ToolToClassify[], skills: Skill[]): object {

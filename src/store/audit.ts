@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import { batches } from './batches.ts';
+import { bulkInsert } from './bulk-insert.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
 import type { AuditRow, Schema } from './schema.ts';
@@ -45,9 +45,7 @@ export function insertAuditBatch(db: Database, entries: readonly NewAudit[], sea
       place = seal.next(place, entry);
       return { ...entry, ...place };
     });
-    for (const batch of batches(sealed)) {
-      await transaction.insertInto('audit').values(batch.map(toColumns)).execute();
-    }
+    await bulkInsert(db, transaction, 'audit', sealed.map(toColumns));
     await upsertSetting({ ...db, kysely: transaction }, headKey, seal.sign(place));
   });
 }
@@ -122,6 +120,11 @@ export function deleteAuditBefore(db: Database, time: string, seal: AuditSeal): 
 /** A page in the order of writing; with what came before the chain first. */
 export function findAuditAfter({ kysely }: Database, id: number, limit: number): Promise<AuditRow[]> {
   return kysely.selectFrom('audit').selectAll().where('id', '>', id).orderBy('id').limit(limit).execute();
+}
+
+export async function findAuditHash({ kysely }: Database, seq: number): Promise<string | null | undefined> {
+  const row = await kysely.selectFrom('audit').select('hash').where('seq', '=', seq).executeTakeFirst();
+  return row?.hash;
 }
 
 export interface AuditFilter {

@@ -4,6 +4,7 @@ import type { Database, Engine } from './database.ts';
 import { initial } from './migrations/001-initial.ts';
 import { auditChain } from './migrations/010-audit-chain.ts';
 import { toolChanges } from './migrations/011-tool-changes.ts';
+import { oauth } from './migrations/020-oauth.ts';
 import { replicas } from './migrations/030-replicas.ts';
 import { lockedTransaction } from './transaction.ts';
 
@@ -27,7 +28,7 @@ export interface Migration {
 }
 
 /** In order, never changed once released: a change to the tables is a new entry. */
-const migrations: readonly Migration[] = [initial, auditChain, toolChanges, replicas];
+const migrations: readonly Migration[] = [initial, auditChain, toolChanges, oauth, replicas];
 
 const columnTypes: Record<Engine, ColumnTypes> = {
   sqlite: {

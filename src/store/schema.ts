@@ -16,6 +16,9 @@ export interface Schema {
   tool_vectors: ToolVectorsTable;
   settings: SettingsTable;
   tool_changes: ToolChangesTable;
+  oauth_clients: OauthClientsTable;
+  oauth_logins: OauthLoginsTable;
+  oauth_flows: OauthFlowsTable;
 }
 
 export type JsonObject = Record<string, unknown>;
@@ -180,6 +183,46 @@ interface ToolChangesTable {
   decided_by: string | null;
 }
 export type ToolChangeRow = Selectable<ToolChangesTable>;
+
+/** Who we are at the authorization server of a server; the client itself is sealed. */
+interface OauthClientsTable {
+  server_id: string;
+  issuer: string;
+  redirect_uri: string;
+  sealed: string;
+  expires_at: string | null;
+}
+export type OauthClientRow = Selectable<OauthClientsTable>;
+
+export type LoginState = 'active' | 'required' | 'expired';
+
+interface OauthLoginsTable {
+  server_id: string;
+  /** Empty: the login that everybody shares. */
+  principal: string;
+  state: LoginState;
+  issuer: string | null;
+  sealed: string | null;
+  /** What was asked for, so that a step up asks for it again. */
+  scope: string | null;
+  /** What the server said when it last refused us, as JSON. */
+  challenge: string | null;
+  expires_at: string | null;
+  /** Until then one replica refreshes and the others wait. */
+  lease_until: string | null;
+  updated_at: string;
+}
+export type OauthLoginRow = Selectable<OauthLoginsTable>;
+
+/** A login that began in a browser; its state is good for one return. */
+interface OauthFlowsTable {
+  state_hash: string;
+  server_id: string;
+  principal: string;
+  sealed: string;
+  expires_at: string;
+}
+export type OauthFlowRow = Selectable<OauthFlowsTable>;
 
 interface SettingsTable {
   key: string;

@@ -11,7 +11,7 @@ const pragmas = `
 `;
 const cachedStatements = 200;
 /** Multi-row inserts are long, differ in length each time and would push the short, hot statements out. */
-const cachedSqlLength = 4_000;
+const cachedSqlLength = 8_000;
 
 /** Kysely's SQLite dialect on the database that is built into Node. */
 export function createSqliteDialect(file: string): SqliteDialect {

@@ -110,6 +110,18 @@ export async function updateClassificationState(
   }
 }
 
+/** Classified, and no skill fits: what the tools had before is no longer true. */
+export async function clearToolSkills({ kysely }: Database, ids: readonly number[]): Promise<void> {
+  const none = toColumns({ skill_ids: [], primary_skill_id: null, skill_confidences: {} });
+  for (const batch of batches(ids)) {
+    await kysely
+      .updateTable('tools')
+      .set({ ...none, classification_state: 'UNCLASSIFIED', is_classified: false })
+      .where('id', 'in', batch)
+      .execute();
+  }
+}
+
 /** The same for definitions that say the same, in whatever order their keys come. */
 export function definitionHash(definition: JsonObject): string {
   const canonical = JSON.stringify(definition, (_key, value: unknown) =>

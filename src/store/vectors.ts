@@ -30,6 +30,6 @@ export function findVectors({ kysely }: Database, model: string): Promise<ToolVe
 }
 
 /** After a change of model the vectors of the one before are of no use. */
-export async function deleteVectorsOfOtherModels({ kysely }: Database, model: string): Promise<void> {
-  await kysely.deleteFrom('tool_vectors').where('model', '!=', model).execute();
+export async function deleteVectorsOfOtherModels({ kysely }: Database, models: readonly string[]): Promise<void> {
+  await kysely.deleteFrom('tool_vectors').where('model', 'not in', models).execute();
 }

@@ -4,7 +4,15 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
-import { isObject, type JsonObject, legacyVersions, modernVersions, newestLegacy, newestModern } from '../json-rpc.ts';
+import {
+  isObject,
+  type JsonObject,
+  legacyVersions,
+  modernVersions,
+  newestLegacy,
+  newestModern,
+  rpcCodes,
+} from '../json-rpc.ts';
 import { createHttpSession, HttpProblem, requestHeaders } from './http.ts';
 import {
   type Channel,
@@ -123,8 +131,10 @@ export async function shakeHandsOnHttp(
 async function discover(
   wire: Wire,
   options: HandshakeOptions & { maxMessageBytes: number },
+  /** Set when the server refused our first choice and named this one. */
+  version?: string,
 ): Promise<ServerIdentity | undefined> {
-  const modern = { era: 'modern', protocolVersion: newestModern } as const;
+  const modern = { era: 'modern', protocolVersion: version ?? newestModern } as const;
   const answer = await wire.send('POST', {
     headers: requestHeaders(modern, undefined, 'server/discover'),
     body: JSON.stringify({
@@ -141,7 +151,15 @@ async function discover(
   }
   const outcome = await firstResponse(answer, options.maxMessageBytes);
   if (isObject(outcome?.result)) return fromDiscover(outcome.result);
-  return undefined;
+  const offered = supportedIn(outcome?.error);
+  return offered === undefined || version !== undefined ? undefined : await discover(wire, options, offered);
+}
+
+/** Only a server of the new era refuses a version by this error; it says which ones it speaks. */
+function supportedIn(error: unknown): string | undefined {
+  if (!isObject(error) || error.code !== rpcCodes.unsupportedVersion || !isObject(error.data)) return undefined;
+  const { supported } = error.data;
+  return modernVersions.find((candidate) => Array.isArray(supported) && supported.includes(candidate));
 }
 
 async function initialize(

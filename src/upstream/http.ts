@@ -268,9 +268,20 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     if (isRequest(message)) {
       const candidates = [...inFlight];
       void answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
-    } else if (message.method !== 'notifications/progress' || !tellProgress(message.params ?? {})) {
+    } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
+      // told
+    } else if (message.method === 'notifications/message') {
+      tellOnly(message.method, message.params ?? {});
+    } else {
       events.onNotification(message.method, message.params ?? {});
     }
+  }
+
+  /** A log message outside a request's stream does not say which call it is about, unless there is just one. */
+  function tellOnly(method: string, params: JsonObject): void {
+    const [only, ...others] = [...inFlight].filter(({ onNotification }) => onNotification !== undefined);
+    if (only?.onNotification === undefined || others.length > 0) events.onNotification(method, params);
+    else only.onNotification(method, params);
   }
 
   async function reopen(expired: string): Promise<void> {

@@ -10,6 +10,7 @@ import { type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import { behaviour, type Status } from '../registry/lifecycle.ts';
 import type { Registry, Server } from '../registry/registry.ts';
+import type { Connection } from '../registry/server.ts';
 import type { Verdict } from './era.ts';
 import { createGate, type Gate } from './gate.ts';
 import {
@@ -24,6 +25,7 @@ import {
 import { openSession } from './transport.ts';
 import type { Warden } from './warden.ts';
 import { createWatch, type Watch } from './watch.ts';
+import type { Credentials } from './wire.ts';
 
 export interface LinkDependencies {
   config: Config;
@@ -32,6 +34,10 @@ export interface LinkDependencies {
   log: Logger;
   warden: Warden;
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
+  /** Tokens of servers that want some; undefined where this one gets none. Without a principal: the shared session's. */
+  credentials?: (server: Server, connection: Connection, principal: string | undefined) => Credentials | undefined;
+  /** Somebody logged in to the server, perhaps at another replica. */
+  isLoggedIn?: (server: Server) => Promise<boolean>;
   /** A notification of the shared session, or of a client's own where its owner does not take it. */
   onNotification: (server: Server, method: string, params: JsonObject) => void;
 }
@@ -57,7 +63,9 @@ export interface Link {
   /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */
   readonly listed: boolean;
   connect(attempts?: number): void;
-  session(owner: SessionOwner | undefined, signal?: AbortSignal): Promise<Session>;
+  session(owner: SessionOwner | undefined, signal?: AbortSignal, principal?: string): Promise<Session>;
+  /** A login was made: worth connecting again. */
+  loggedIn(): void;
   release(ownerKey: string): Promise<void>;
   /** Passes a client's notification on to the session that only it uses, if there is one. */
   tell(ownerKey: string, method: string, params: JsonObject): void;
@@ -86,6 +94,8 @@ const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
 const maxOwnedSessions = 100;
 const stderrLines = 40;
+/** How often we look whether somebody logged in at another replica. */
+const loginPollMs = 15_000;
 
 export function createLink(server: Server, deps: LinkDependencies): Link {
   const { config, registry, log } = deps;
@@ -108,10 +118,15 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   let mask = (text: string) => text;
   // A server that was updated refuses the handshake of the era that is remembered: ask again after a failure.
   let eraInDoubt = false;
+  /** Why nothing can be done before somebody logs in. */
+  let loginNeed: AppError | undefined;
+  let loginTimer: NodeJS.Timeout | undefined;
   let closed = false;
 
   function connect(attempts = retryDelaysMs.length): void {
     if (closed || !config.enabled || attempt !== undefined || shared !== undefined) return;
+    // Trying in the background would only be refused again; somebody who asks for it may have mended the server.
+    if (loginNeed !== undefined && attempts === 1) return;
     if (registry.apply(server.id, 'connect') === undefined) return;
     const controller = new AbortController();
     attempt = { controller, done: tryToConnect(attempts, controller.signal) };
@@ -123,12 +138,15 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       try {
         if (number > 0) await delay(retryDelaysMs[number - 1] ?? 0, undefined, { signal });
         const session = await open({ info: ourInfo, capabilities: everythingAClientCan }, sharedEvents(), signal);
+        // Given up in the very moment in which it succeeded.
+        if (signal.aborted) return await session.close();
         attempt = undefined;
         return becomeConnected(session);
       } catch (error) {
         if (signal.aborted) return;
         failure = error;
         eraInDoubt = true;
+        noteLoginNeed(error);
         if (error instanceof AppError) break; // nothing that another attempt would mend
         log.debug({ server: server.name, attempt: number + 1, error: explain(error) }, 'connection attempt failed');
       }
@@ -146,12 +164,59 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     lostAt = undefined;
     firstAttempts = false;
     eraInDoubt = false;
+    clearLoginNeed();
     registry.noteIdentity(server.id, session);
     watch.attach(session);
     registry.apply(server.id, 'connect_succeeded', {
       details: { protocol_version: session.protocolVersion, era: session.era },
     });
     wake();
+  }
+
+  function noteLoginNeed(error: unknown): void {
+    if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED' || error.context?.step_up === true) return;
+    loginNeed = error;
+    registry.noteLogin(server.id, error.context?.login === 'expired' ? 'expired' : 'required');
+    clearInterval(loginTimer);
+    loginTimer = setInterval(() => void lookForLogin(), loginPollMs).unref();
+  }
+
+  function clearLoginNeed(): void {
+    loginNeed = undefined;
+    clearInterval(loginTimer);
+    registry.noteLogin(server.id, null);
+  }
+
+  async function lookForLogin(): Promise<void> {
+    // A store that is away for a moment is asked again with the next tick.
+    const known = await deps.isLoggedIn?.(server).catch(() => false);
+    if (known === true && loginNeed !== undefined) loggedIn();
+  }
+
+  function loggedIn(): void {
+    clearLoginNeed();
+    if (server.desired === 'connected') connect();
+  }
+
+  /** The credentials of a session, watched: a refusal ends the shared session, whichever request met it. */
+  function credentialsOf(connection: Connection, principal: string | undefined): Credentials | undefined {
+    const given = deps.credentials?.(server, connection, principal);
+    if (given === undefined) return undefined;
+    const watched = async <T>(asked: Promise<T>): Promise<T> => {
+      try {
+        return await asked;
+      } catch (error) {
+        if (principal === undefined && shared !== undefined) {
+          noteLoginNeed(error);
+          if (error instanceof AppError && loginNeed === error) lose(error);
+        }
+        throw error;
+      }
+    };
+    return {
+      headers: () => watched(given.headers()),
+      refused: (refusal) => watched(given.refused(refusal)),
+    };
   }
 
   function sharedEvents(): SessionEvents {
@@ -192,8 +257,9 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     registry.apply(server.id, 'connection_lost', { error: explain(error), stderr: output });
   }
 
-  async function session(owner: SessionOwner | undefined, signal?: AbortSignal): Promise<Session> {
+  async function session(owner: SessionOwner | undefined, signal?: AbortSignal, principal?: string): Promise<Session> {
     if (draining !== undefined) throw unavailable();
+    if (hasOwnCredentials(server)) return await principalSession(principal ?? '', owner);
     if (owner !== undefined && wantsOwnSession(server)) return await ownSession(owner, signal);
     if (shared !== undefined && behaviour[server.lifecycle.status].executes) return shared;
     return await awaitSession(signal);
@@ -205,6 +271,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   }
 
   async function awaitSession(signal?: AbortSignal): Promise<Session> {
+    if (loginNeed !== undefined) throw loginNeed;
     if (!mayComeBack()) throw unavailable();
     const deadline = AbortSignal.timeout(waitForReconnectionMs);
     const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
@@ -217,7 +284,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       if (shared === undefined && !ended.aborted) await delay(200, undefined, { signal: ended }).catch(() => undefined);
     }
     signal?.throwIfAborted();
-    if (shared === undefined) throw unavailable();
+    if (shared === undefined) throw loginNeed ?? unavailable();
     return shared;
   }
 
@@ -225,15 +292,37 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     const existing = owned.get(owner.key);
     if (existing !== undefined) return await existing.opening;
     if (!behaviour[server.lifecycle.status].executes) await awaitSession(signal);
+    return await openOwned(owner, ownedEvents(owner), undefined);
+  }
+
+  /** Everybody has credentials of their own, so nobody's calls may go over a session that was opened with another's. */
+  async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
+    if (closed || !config.enabled || server.desired !== 'connected') throw unavailable();
+    const wantsOwn = owner !== undefined && wantsOwnSession(server);
+    const key = wantsOwn ? `${owner.key}@${principal}` : `principal:${principal}`;
+    const existing = owned.get(key);
+    if (existing !== undefined) return await existing.opening;
+    const common = { client: { info: ourInfo, capabilities: everythingAClientCan }, onNotification: () => undefined };
+    const holder: SessionOwner = wantsOwn ? { ...owner, key } : { key, ...common };
+    const events = wantsOwn ? ownedEvents(holder) : { ...ownedEvents(holder), onRequest: answerOnShared };
+    return await openOwned(holder, events, principal);
+  }
+
+  async function openOwned(
+    owner: SessionOwner,
+    events: SessionEvents,
+    principal: string | undefined,
+  ): Promise<Session> {
     if (owned.size >= maxOwnedSessions) throw crowded();
     const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
-    const entry: Owned = { opening: open(owner.client, ownedEvents(owner), timeout) };
+    const entry: Owned = { opening: open(owner.client, events, timeout, principal) };
     owned.set(owner.key, entry);
     try {
       entry.session = await entry.opening;
       return entry.session;
     } catch (error) {
       owned.delete(owner.key);
+      if (error instanceof AppError && error.code === 'LOGIN_REQUIRED') throw error;
       throw new AppError('SERVER_CONNECTION_FAILED', `Server connection failed: ${server.name}: ${explain(error)}`, {
         cause: error,
         body: { server: brief(server) },
@@ -279,7 +368,12 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     await session.close();
   }
 
-  async function open(client: ClientIdentity, events: SessionEvents, ended: AbortSignal): Promise<Session> {
+  async function open(
+    client: ClientIdentity,
+    events: SessionEvents,
+    ended: AbortSignal,
+    principal?: string,
+  ): Promise<Session> {
     const { connection, mask: maskOf } = registry.resolveConnection(server.id);
     mask = maskOf;
     const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
@@ -294,10 +388,11 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       childEnvironment: deps.childEnvironment,
       warden: deps.warden,
       onLine: keepLine,
+      credentials: credentialsOf(connection, principal),
     });
     registry.noteVerdict(server.id, opened.verdict);
     if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
-    return opened.session;
+    return hasOwnCredentials(server) && principal === undefined ? withoutResources(opened.session) : opened.session;
   }
 
   function keepLine(line: string): void {
@@ -331,15 +426,18 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   function listed(): boolean {
     if (behaviour[server.lifecycle.status].searchable) return true;
     if (server.desired !== 'connected') return false;
+    if (loginNeed !== undefined) return true;
     return firstAttempts || (lostAt !== undefined && performance.now() - lostAt < config.listGraceMs);
   }
 
   function disconnect({ force }: { force: boolean }): { pending: number; done: Promise<void> } {
+    clearLoginNeed();
     if (draining !== undefined) {
       if (force) draining.force();
       return { pending: force ? 0 : gate.active, done: draining.done };
     }
     registry.apply(server.id, 'disconnect');
+    const givenUp = attempt?.done;
     attempt?.controller.abort();
     attempt = undefined;
     lostAt = undefined;
@@ -347,19 +445,19 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     const pending = force ? 0 : gate.active;
     const forced = new AbortController();
     if (force) forced.abort();
-    const done = drain(forced.signal);
+    const done = drain(forced.signal, givenUp);
     draining = { done, force: () => forced.abort() };
     return { pending, done };
   }
 
-  async function drain(forced: AbortSignal): Promise<void> {
+  async function drain(forced: AbortSignal, givenUp: Promise<void> | undefined): Promise<void> {
     if (gate.active > 0 && !forced.aborted) {
       await Promise.race([
         gate.idle(),
         delay(config.drainTimeoutMs, undefined, { signal: forced, ref: false }).catch(() => undefined), // forced
       ]);
     }
-    await closeSessions();
+    await Promise.all([givenUp, closeSessions()]);
     draining = undefined;
     registry.apply(server.id, 'disconnected');
     wake();
@@ -395,6 +493,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     },
     connect,
     session,
+    loggedIn,
     release,
     tell(ownerKey, method, params) {
       // A session that is closing reports its end to the calls on it.
@@ -415,6 +514,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     disconnect,
     async close() {
       closed = true;
+      clearInterval(loginTimer);
       attempt?.controller.abort();
       await Promise.all([attempt?.done, closeSessions()]);
       wake();
@@ -437,6 +537,20 @@ export function wantsOwnSession(server: Server): boolean {
   const mode = server.options.sessions ?? 'auto';
   // A server of the new era asks within the call's own answer, so it needs no session to ask in.
   return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));
+}
+
+/** Everybody logs in to the server for themselves. */
+function hasOwnCredentials(server: Server): boolean {
+  return server.options.credentials === 'per_principal';
+}
+
+/** What one person's account holds is not listed to the others: the catalog sees tools and prompts only. */
+function withoutResources(session: Session): Session {
+  const capabilities = () => {
+    const { resources: _private, ...rest } = session.capabilities;
+    return rest;
+  };
+  return Object.create(session, { capabilities: { get: capabilities } });
 }
 
 function verdictOf(server: Server): Verdict | undefined {

@@ -93,6 +93,7 @@ export interface ChannelHandlers {
 }
 
 interface Pending {
+  method: string;
   resolve: (result: JsonObject) => void;
   reject: (error: Error) => void;
   exchange: Exchange;
@@ -138,7 +139,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
       ).catch(() => undefined); // the channel reports its own end through onClose
       reject(exchange.signal?.reason);
     };
-    pending.set(id, { resolve, reject, exchange, progressToken });
+    pending.set(id, { method, resolve, reject, exchange, progressToken });
     exchange.signal?.addEventListener('abort', cancel, { once: true });
     const message: RpcRequest = { jsonrpc: '2.0', id, method, params: sent };
     void Promise.resolve(channel.send(message)).catch((error: Error) => {
@@ -168,7 +169,9 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
 
   /** A log message does not say which call it is about: it is certain only while there is just one. */
   function onlyListener(): Exchange | undefined {
-    const [only, ...others] = [...pending.values()].filter(({ exchange }) => exchange.onNotification !== undefined);
+    const [only, ...others] = [...pending.values()].filter(
+      ({ method, exchange }) => exchange.onNotification !== undefined && method !== 'subscriptions/listen',
+    );
     return others.length === 0 ? only?.exchange : undefined;
   }
 

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isMessage } from '../json-rpc.ts';
+import { isMessage, toLine } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
 import type { Warden } from './warden.ts';
 
@@ -122,7 +122,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
       if (child.stdin.writableLength > unreadInputLimitBytes) {
         throw new ConnectionLost('the server does not read its input', 'no');
       }
-      const line = `${JSON.stringify(message)}\n`;
+      const line = toLine(message);
       // What a closed pipe refuses was never read, so it may safely be sent again.
       return new Promise((resolve, reject) => {
         child.stdin.write(line, (error) => {

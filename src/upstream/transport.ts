@@ -5,7 +5,7 @@ import type { Session } from './session.ts';
 import { openSse } from './sse.ts';
 import { type Child, startChild } from './stdio.ts';
 import type { Warden } from './warden.ts';
-import { createWire } from './wire.ts';
+import { type Credentials, createWire } from './wire.ts';
 
 export interface OpenOptions extends HandshakeOptions {
   /** With `${VAR}` already resolved. */
@@ -15,6 +15,7 @@ export interface OpenOptions extends HandshakeOptions {
   maxMessageBytes: number;
   warden: Warden;
   onLine: (line: string) => void;
+  credentials?: Credentials;
 }
 
 export interface OpenedSession {
@@ -124,5 +125,6 @@ function wireTo(url: string, headers: Record<string, string> | undefined, option
     headers: headers ?? {},
     connectTimeoutMs: options.connectTimeoutMs,
     maxMessageBytes: options.maxMessageBytes,
+    credentials: options.credentials,
   });
 }

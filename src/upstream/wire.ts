@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, Pool } from 'undici';
+import { AppError } from '../errors.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
 import { AccessDenied, ConnectionLost } from './session.ts';
 
@@ -10,8 +11,19 @@ export interface WireOptions {
   headers: Record<string, string>;
   connectTimeoutMs: number;
   maxMessageBytes: number;
-  /** Adds credentials that change over time; asked before every request. */
-  authorize?: () => Promise<Record<string, string>> | Record<string, string>;
+  credentials?: Credentials;
+}
+
+/** Credentials that change over time (OAuth): asked for before every request, told of every refusal. */
+export interface Credentials {
+  headers(): Promise<Record<string, string>>;
+  /** True when there are other ones now, so that the request is worth sending again. */
+  refused(refusal: {
+    status: number;
+    challenge: string | undefined;
+    sent: Record<string, string>;
+    attempt: number;
+  }): Promise<boolean>;
 }
 
 export interface WireAnswer {
@@ -40,6 +52,8 @@ export interface SendOptions {
 }
 
 const maxConnections = 256;
+/** A server that refuses every token must not make us ask for tokens for ever. */
+const mostRefusals = 2;
 
 export function createWire(options: WireOptions): Wire {
   const url = new URL(options.url);
@@ -55,23 +69,30 @@ export function createWire(options: WireOptions): Wire {
   });
   const fixed = lowerCase(options.headers);
 
+  async function exchange(request: Dispatcher.DispatchOptions, signal: AbortSignal | undefined): Promise<WireAnswer> {
+    try {
+      return await new Promise<WireAnswer>((resolve, reject) => {
+        pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, resolve, reject));
+      });
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      throw error instanceof ConnectionLost ? error : toConnectionLost(error, url);
+    }
+  }
+
   return {
     url,
     async send(method, { headers, body, signal, path: otherPath }) {
-      const credentials = options.authorize === undefined ? undefined : await options.authorize();
-      const request: Dispatcher.DispatchOptions = {
-        method,
-        path: otherPath ?? path,
-        headers: { ...fixed, ...credentials, ...headers },
-        body,
-      };
-      try {
-        return await new Promise<WireAnswer>((resolve, reject) => {
-          pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, resolve, reject));
-        });
-      } catch (error) {
-        if (signal?.aborted) throw signal.reason;
-        throw error instanceof ConnectionLost ? error : toConnectionLost(error, url);
+      const { credentials } = options;
+      for (let attempt = 0; ; attempt += 1) {
+        const sent = credentials === undefined ? {} : await credentials.headers();
+        const request = { method, path: otherPath ?? path, headers: { ...fixed, ...sent, ...headers }, body };
+        const answer = await exchange(request, signal);
+        const { status } = answer;
+        if (credentials === undefined || attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
+        const challenge = header(answer, 'www-authenticate');
+        if (!(await credentials.refused({ status, challenge, sent, attempt }))) return answer;
+        answer.events?.destroy();
       }
     },
     async close() {
@@ -173,7 +194,8 @@ export function toConnectionLost(error: unknown, url: URL): ConnectionLost {
 
 /** A stream that breaks while it is read tells so with an error of the system's or of undici's. */
 export function orConnectionLost(error: unknown, url: URL): unknown {
-  return codeOf(error) === '' ? error : toConnectionLost(error, url);
+  // Our own errors (a login is needed) have codes as well.
+  return error instanceof AppError || codeOf(error) === '' ? error : toConnectionLost(error, url);
 }
 
 function codeOf(error: unknown): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
-import { untilGone } from '../support/processes.ts';
+import { isAlive, untilGone } from '../support/processes.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 
 const servers = '/api/v1/aggregator/servers';
@@ -13,6 +13,15 @@ suite('disconnecting', () => {
     app = await startApp({ MCP_AGGREGATOR_DRAIN_TIMEOUT: '2' });
   });
   after(() => app.close());
+
+  /** It ignores the end of its input, so it has to be ended. */
+  const saysItsPidAndHangs = 'console.error("pid", process.pid); setInterval(() => {}, 1e6)';
+  async function pidSaid(server: string): Promise<number> {
+    for (;;) {
+      const said = /pid (\d+)/.exec((await app.server(server)).stderr_tail ?? '')?.[1];
+      if (said !== undefined) return Number(said);
+    }
+  }
 
   test('BR-007: a disconnected server keeps its tools, and calls get 503 with the server', async () => {
     const id = await app.add('idle', stdioFeatureServer('legacy'));
@@ -91,9 +100,11 @@ suite('disconnecting', () => {
   }
 
   test('BR-007: a server that is trying to connect can be disconnected, and stays so', async () => {
-    await app.register('trying', { command: 'sleep', args: ['1000'] });
+    await app.register('trying', { command: process.execPath, args: ['-e', saysItsPidAndHangs] });
+    const pid = await pidSaid('trying');
     const answer = await app.api('POST', `${servers}/trying/disconnect`);
     assert.equal(answer.body.status, 'DISCONNECTED');
+    assert.ok(!isAlive(pid), 'its process is gone when the answer says so');
     assert.equal((await app.server('trying')).status, 'DISCONNECTED');
   });
 

@@ -193,10 +193,7 @@ suite('discovery', () => {
   test('the same list twice is the same, servers by name', async () => {
     const first = (await app.api('GET', `${servers}?include_tools=true&limit=1000`)).body;
     const second = (await app.api('GET', `${servers}?include_tools=true&limit=1000`)).body;
-    assert.deepEqual(
-      first.servers.map((server: { name: string; tools: unknown }) => [server.name, server.tools]),
-      second.servers.map((server: { name: string; tools: unknown }) => [server.name, server.tools]),
-    );
+    assert.deepEqual(toolNames(first.servers), toolNames(second.servers));
     const names = first.servers.map((server: { name: string }) => server.name);
     assert.deepEqual(names, [...names].sort());
   });
@@ -217,9 +214,15 @@ test('BR-003: tools survive a restart and answer before their server is back', a
     await database.close();
   });
   const after = (await second.api('GET', `${servers}/kept/tools`)).body;
-  assert.deepEqual(after, before);
+  assert.deepEqual(toolNames([after]), toolNames([before]));
+  assert.ok(after.total > 10);
   assert.notEqual((await second.server('kept')).status, 'CONNECTED');
 });
+
+/** What never changes by itself: skills are found out in the background. */
+function toolNames(lists: { tools: { id: string; name: string; input_schema: object }[] }[]) {
+  return lists.map(({ tools }) => tools.map(({ id, name, input_schema }) => ({ id, name, input_schema })));
+}
 
 function definition(name: string, description = `Does ${name}`) {
   return { name, description, inputSchema: { type: 'object', properties: {} } };

@@ -59,7 +59,10 @@ test('review: the old definition stays listed and calls are held until an admin 
   const before = await echo();
   await change(poison);
   const during = await echo();
-  assert.deepEqual({ ...during, held_change: undefined }, { ...before, held_change: undefined });
+  assert.deepEqual(
+    [during.id, during.description, during.input_schema],
+    [before.id, before.description, before.input_schema],
+  );
   assert.deepEqual({ ...during.held_change, id: 0 }, { id: 0, state: 'pending', risk: 'instructions' });
   const held = await call();
   assert.deepEqual([held.status, held.json.error_code], [409, 'TOOL_CHANGE_PENDING']);

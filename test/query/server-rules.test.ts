@@ -7,7 +7,7 @@ const rules = serverRulesSchema.parse([
   { pattern: 'code|function|class|method', servers: ['serena'] },
   { pattern: '.*', servers: ['context7', 'serena', 'memory'] },
 ]);
-const choice = { known: ['context7', 'memory', 'serena'], fitting: ['memory'], maxServers: 10 };
+const choice = { known: () => ['context7', 'memory', 'serena'], fitting: ['memory'], maxServers: 10 };
 
 test('002 §5: the first rule that matches chooses, whatever the case', () => {
   assert.deepEqual(chooseServers({ ...choice, rules, query: 'React DOCS and code' }).servers, ['context7']);

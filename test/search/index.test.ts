@@ -21,7 +21,9 @@ test('embed: loads quickly, embeds many texts a second, names its model by conte
 
 test('embed: paraphrases are nearer than other subjects, empty text is similar to nothing', () => {
   const mail = embedder.embedText('send an email');
-  assert.ok(cosine(mail, embedder.embedText('write a mail to my boss')) > cosine(mail, embedder.embedText('rotate an image')));
+  assert.ok(
+    cosine(mail, embedder.embedText('write a mail to my boss')) > cosine(mail, embedder.embedText('rotate an image')),
+  );
   assert.equal(cosine(embedder.embedText(''), mail), 0);
 });
 

@@ -7,7 +7,10 @@ import { type Answer, type Received, startLoopback } from './loopback.ts';
 const root = `/collections/${collectionName}`;
 const condition = z.strictObject({
   key: z.string(),
-  match: z.union([z.strictObject({ any: z.array(z.string()) }), z.strictObject({ value: z.union([z.string(), z.boolean()]) })]),
+  match: z.union([
+    z.strictObject({ any: z.array(z.string()) }),
+    z.strictObject({ value: z.union([z.string(), z.boolean()]) }),
+  ]),
 });
 const filter = z.strictObject({ must: z.array(condition) });
 
@@ -15,14 +18,23 @@ const filter = z.strictObject({ must: z.array(condition) });
 const shapes: Record<string, z.ZodType> = {
   [`GET ${root}`]: z.undefined(),
   [`PUT ${root}`]: z.strictObject({
-    vectors: z.strictObject({ size: z.number().int().positive(), distance: z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']) }),
+    vectors: z.strictObject({
+      size: z.number().int().positive(),
+      distance: z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']),
+    }),
   }),
   [`PUT ${root}/index?wait=true`]: z.strictObject({
     field_name: z.string(),
     field_schema: z.enum(['keyword', 'integer', 'float', 'bool', 'geo', 'datetime', 'text', 'uuid']),
   }),
   [`PUT ${root}/points?wait=true`]: z.strictObject({
-    points: z.array(z.strictObject({ id: z.number().int().min(0), vector: z.array(z.number()), payload: z.record(z.string(), z.unknown()) })),
+    points: z.array(
+      z.strictObject({
+        id: z.number().int().min(0),
+        vector: z.array(z.number()),
+        payload: z.record(z.string(), z.unknown()),
+      }),
+    ),
   }),
   [`POST ${root}/points/payload?wait=true`]: z.strictObject({
     payload: z.record(z.string(), z.unknown()),
@@ -64,7 +76,17 @@ function point(id: number, server: string, vector: number[]): ToolPoint {
 test('qdrant: every request has a documented shape, wrong answers are errors', async (context) => {
   const answer = ({ method, path }: Received): Answer => {
     if (method === 'GET') return { status: 404 };
-    if (path.endsWith('/query')) return { body: { result: { points: [{ id: 2, score: 0.5, version: 1 }, { id: 1, score: 0.5, version: 1 }] } } };
+    if (path.endsWith('/query'))
+      return {
+        body: {
+          result: {
+            points: [
+              { id: 2, score: 0.5, version: 1 },
+              { id: 1, score: 0.5, version: 1 },
+            ],
+          },
+        },
+      };
     return { body: { result: true } };
   };
   const { url, received } = await startLoopback(context, answer);
@@ -81,7 +103,10 @@ test('qdrant: every request has a documented shape, wrong answers are errors', a
     isExternal: true,
     embeddingModel: 'm',
   });
-  assert.deepEqual(found.map(({ id }) => id), [1, 2]);
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    [1, 2],
+  );
   for (const { method, path, body, headers } of received) {
     const shape = shapes[`${method} ${path}`];
     assert.ok(shape, `${method} ${path}`);
@@ -105,9 +130,18 @@ test('qdrant: a real server keeps, filters and deletes', { skip: process.env.QDR
   await qdrant.prepare(4);
   await qdrant.upsert([point(1, 'a', [1, 0, 0, 0]), point(2, 'b', [0.9, 0.1, 0, 0])]);
   const request = Float32Array.from([1, 0, 0, 0]);
-  assert.deepEqual((await qdrant.search(request, 5)).map(({ id }) => id), [1, 2]);
-  assert.deepEqual((await qdrant.search(request, 5, { serverNames: ['b'] })).map(({ id }) => id), [2]);
+  assert.deepEqual(
+    (await qdrant.search(request, 5)).map(({ id }) => id),
+    [1, 2],
+  );
+  assert.deepEqual(
+    (await qdrant.search(request, 5, { serverNames: ['b'] })).map(({ id }) => id),
+    [2],
+  );
   await qdrant.deleteServer('id-a');
-  assert.deepEqual((await qdrant.search(request, 5)).map(({ id }) => id), [2]);
+  assert.deepEqual(
+    (await qdrant.search(request, 5)).map(({ id }) => id),
+    [2],
+  );
   await qdrant.delete([2]);
 });

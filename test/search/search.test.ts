@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Embedder } from '../../src/search/embedder.ts';
 import { inspectQuality } from '../../src/search/quality.ts';
 import { search } from '../../src/search/search.ts';
-import type { Embedder } from '../../src/search/embedder.ts';
 import { embedder, sampleIndex, sampleTool, sampleTools } from './sample-tools.ts';
 
 const names = (result: Awaited<ReturnType<typeof search>>) => result.tools.map(({ tool }) => tool.name);
@@ -38,7 +38,10 @@ test('search: a request with several steps gets a tool for each', async () => {
     limit: 3,
   });
   assert.equal(result.metadata.parts.length, 3);
-  assert.deepEqual(new Set(names(result)), new Set(['weather.get_forecast', 'slack.post_message', 'calendar.create_event']));
+  assert.deepEqual(
+    new Set(names(result)),
+    new Set(['weather.get_forecast', 'slack.post_message', 'calendar.create_event']),
+  );
 });
 
 test('search: tools that do the same share a place when the request needs several', async () => {
@@ -47,13 +50,18 @@ test('search: tools that do the same share a place when the request needs severa
   const result = await search(index, { query: 'Get the weather forecast for a city, then send an email to Anna' });
   const places = result.tools.filter(({ tool }) => tool.originalName === 'get_forecast');
   assert.equal(places.length, 1);
-  assert.deepEqual(places[0]?.alternatives?.map(({ originalName }) => originalName), ['get_forecast']);
+  assert.deepEqual(
+    places[0]?.alternatives?.map(({ originalName }) => originalName),
+    ['get_forecast'],
+  );
 });
 
 test('a server that leaves takes its tools out of search at once and brings them back without embedding', async () => {
   const index = await sampleIndex();
   index.setAvailable('github', false);
-  assert.ok(names(await search(index, { query: 'create a github issue' })).every((name) => !name.startsWith('github.')));
+  assert.ok(
+    names(await search(index, { query: 'create a github issue' })).every((name) => !name.startsWith('github.')),
+  );
   index.setAvailable('github', true);
   const back = await search(index, { query: 'create a github issue', includeReasons: true });
   assert.equal(names(back)[0], 'github.create_issue');
@@ -73,7 +81,8 @@ test('search: the same index and request give the same answer', async () => {
   const index = await sampleIndex();
   const again = await sampleIndex([...sampleTools].reverse());
   const request = { query: 'create something new for the team', limit: 10 };
-  const pick = (result: Awaited<ReturnType<typeof search>>) => result.tools.map(({ tool, score }) => [tool.name, score]);
+  const pick = (result: Awaited<ReturnType<typeof search>>) =>
+    result.tools.map(({ tool, score }) => [tool.name, score]);
   assert.deepEqual(pick(await search(index, request)), pick(await search(index, request)));
   assert.deepEqual(pick(await search(again, request)), pick(await search(index, request)));
 });
@@ -88,11 +97,29 @@ test('search: an embedder that fails costs the similarity, not the answer', asyn
   assert.equal(names(result)[0], 'mail.send_email');
 });
 
+test('search: vectors kept elsewhere decide, and the built-in ones when they are away', async () => {
+  const index = await sampleIndex();
+  const request = { query: 'compose a letter to Anna' };
+  const local = await search(index, request);
+  const remote = await search(index, request, undefined, async (vector) => {
+    const scores = index.vectors.scan(vector);
+    return sampleTools
+      .map(({ id }) => ({ id, score: scores[index.slotOf(id) ?? -1] ?? 0 }))
+      .sort((a, b) => b.score - a.score);
+  });
+  assert.deepEqual(names(remote), names(local));
+  const away = await search(index, request, undefined, () => Promise.reject(new Error('refused')));
+  assert.deepEqual(names(away), names(local));
+  assert.match(away.metadata.warnings[0] ?? '', /refused/);
+});
+
 test('search: a skill lifts its tools and hides no other', async () => {
   const index = await sampleIndex(
     sampleTools.map((tool) => (tool.id === 9 ? { ...tool, skillIds: ['calendar'], primarySkillId: 'calendar' } : tool)),
   );
-  index.setSkills([{ id: 'calendar', name: 'Calendar', vector: embedder.embedText('calendar events meetings appointments') }]);
+  index.setSkills([
+    { id: 'calendar', name: 'Calendar', vector: embedder.embedText('calendar events meetings appointments') },
+  ]);
   const request = { query: 'set up a meeting appointment', skillThreshold: 0.1 };
   const lifted = await search(index, { ...request, strategy: 'hierarchical' });
   const direct = await search(index, { ...request, strategy: 'direct' });
@@ -119,8 +146,14 @@ test('quality: says which tools cannot be told apart, lack a description or are 
     sampleTool(13, 'b', 'do_it', ''),
   ]);
   const report = inspectQuality(index, embedder.embedText);
-  assert.deepEqual(report.withoutDescription.map(({ id }) => id), [13]);
-  assert.deepEqual(report.indistinct.map(({ a, b }) => [a.id, b.id]), [[11, 12]]);
+  assert.deepEqual(
+    report.withoutDescription.map(({ id }) => id),
+    [13],
+  );
+  assert.deepEqual(
+    report.indistinct.map(({ a, b }) => [a.id, b.id]),
+    [[11, 12]],
+  );
   const github = report.servers.find(({ server }) => server === 'github');
   assert.equal(github?.tools, 2);
   assert.ok((github?.hitAt5 ?? 0) > 0.9);

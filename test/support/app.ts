@@ -48,7 +48,7 @@ export interface TestApp {
 }
 
 export type Connection = { command: string; args?: string[]; env?: Record<string, string> } | { url: string } | Http;
-type Http = { base_url: string; headers?: Record<string, string> };
+type Http = { base_url: string; headers?: Record<string, string>; oauth?: Record<string, unknown> };
 
 /** Short times, so that nothing in a test waits for what a person would wait for. */
 const environment = {

@@ -24,6 +24,7 @@ export function findUndescribed(
   answer: { method: string; path: string; status: number; body: unknown },
 ): string | undefined {
   const operation = findOperation(document, answer.method, answer.path);
+  if (answer.path === '/openapi.json') return undefined; // the document does not describe itself
   if (operation === undefined)
     return ['403', '404', '405', '422'].includes(String(answer.status)) ? undefined : 'no such path';
   const described = operation.responses[answer.status];
@@ -39,9 +40,11 @@ export function findUndescribed(
 
 export function findOperation(document: Document, method: string, path: string): Operation | undefined {
   const [plain = ''] = path.split('?');
-  const found = Object.entries(document.paths).find(([pattern]) => {
+  const exact = document.paths[plain]?.[method.toLowerCase()];
+  if (exact !== undefined) return exact;
+  const found = Object.entries(document.paths).find(([pattern, operations]) => {
     const expression = pattern.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+');
-    return new RegExp(`^${expression}/?$`).test(plain);
+    return method.toLowerCase() in operations && new RegExp(`^${expression}/?$`).test(plain);
   });
   return found?.[1][method.toLowerCase()];
 }

@@ -12,6 +12,7 @@ import { type AddCommand, createContext, globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 import { findDiscoveryError } from '../settled.ts';
 import { dataDirOf } from '../target.ts';
+import { addDoctorSearch } from './doctor-search.ts';
 
 export interface Finding {
   what: string;
@@ -23,8 +24,9 @@ export interface Finding {
 }
 
 export const addDoctor: AddCommand = (program, environment) => {
-  program
-    .command('doctor')
+  const doctor = program.command('doctor');
+  addDoctorSearch(doctor, environment);
+  doctor
     .description('check the installation, the aggregator and every server, and say what to do')
     .action(async (_options, self: Command) => {
       const { client, terminal } = createContext(self, environment);

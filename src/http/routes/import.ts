@@ -1,12 +1,19 @@
 /** `POST /api/v1/aggregator/servers/import`: the server list of an MCP client, registered one by one. */
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { z } from 'zod';
-import { AppError } from '../../errors.ts';
-import { fromClientConfig } from '../../registry/import.ts';
+import { AppError, describe, ValidationError } from '../../errors.ts';
+import {
+  type ClientConfigFile,
+  findClientConfigs,
+  fromClientConfig,
+  parseClientConfig,
+} from '../../registry/import.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type Registration, transportTypes } from '../../registry/server.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Fleet } from '../../upstream/fleet.ts';
-import { type AnyRoute, route } from '../route.ts';
+import { type AnyRoute, type RouteContext, route } from '../route.ts';
 
 const outcomes = ['registered', 'would_register', 'already_exists', 'skipped', 'invalid'] as const;
 
@@ -27,62 +34,116 @@ export const importView = z.object({
   already_exists: z.int(),
   invalid: z.int(),
 });
+const path = '/api/v1/aggregator/servers/import';
+const foundView = importView
+  .pick({ results: true })
+  .extend({ client: z.string(), path: z.string(), problem: z.string().nullable() });
 type Result = z.infer<typeof importView>['results'][number];
 
 interface ImportRouteDependencies {
   registry: Registry;
   fleet: Fleet;
   audit: Audit;
+  /** Of this process: where clients keep their files depends on it. */
+  environment: Readonly<NodeJS.ProcessEnv>;
 }
 
-export function importRoutes({ registry, fleet, audit }: ImportRouteDependencies): AnyRoute[] {
+type Importer = Pick<RouteContext<never, never, never>, 'principal' | 'address' | 'request'>;
+
+export function importRoutes({ registry, fleet, audit, environment }: ImportRouteDependencies): AnyRoute[] {
   return [
     route({
       method: 'POST',
-      path: '/api/v1/aggregator/servers/import',
+      path,
       tag: 'servers',
       summary: 'Register the servers of an MCP client: the JSON of Claude, Cursor, VS Code or Windsurf',
       role: 'admin',
       query: z.strictObject({ dry_run: z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] }).default(false) }),
       body: z.record(z.string(), z.unknown(), { error: 'must be the JSON object of a client, with "mcpServers"' }),
       answers: { 200: { description: 'What became of each server', schema: importView } },
-      async handle({ body, query, principal, address, request }) {
-        const { servers, problems } = fromClientConfig(body, { self: `http://${request.headers.host}` });
-        const results: Result[] = problems.map(({ key, reason, skipped }) => {
-          return { ...nothing, key, outcome: skipped ? 'skipped' : 'invalid', reason };
-        });
-        for (const { key, registration, warnings } of servers) {
-          const entry = {
-            ...nothing,
-            key,
-            name: registration.name,
-            transport_type: registration.transport_type,
-            warnings,
-          };
-          const outcome = await take(registration, query.dry_run);
-          results.push({ ...entry, ...outcome });
-          if (outcome.outcome !== 'registered') continue;
-          await audit.recordNow({
-            event: 'server.registered',
-            actor: principal.name,
-            ip_address: address,
-            server_id: outcome.server_id,
-            server_name: registration.name,
-            details: { transport_type: registration.transport_type, origin: 'import' },
-          });
+      handle: (context) => importServers(context.body, context.query.dry_run, context),
+    }),
+
+    route({
+      method: 'GET',
+      path: `${path}/found`,
+      tag: 'servers',
+      summary: 'The servers of the MCP clients on the machine of the aggregator, and what each would become',
+      role: 'admin',
+      answers: {
+        200: {
+          description: 'One entry per file of a client',
+          schema: z.object({ files: z.array(foundView) }),
+        },
+      },
+      async handle(context) {
+        const files = [];
+        for (const { client, path: file } of knownFiles().filter((known) => existsSync(known.path))) {
+          const { json, problem } = readClientConfig(file);
+          const { results } = problem === null ? await importServers(json, true, context) : { results: [] };
+          // An editor's settings are searched for servers, and need not have any.
+          const servers = results.filter(({ key }) => key !== '');
+          files.push({ client, path: file, problem, results: servers });
         }
-        const count = (...wanted: Result['outcome'][]) =>
-          results.filter(({ outcome }) => wanted.includes(outcome)).length;
-        return {
-          dry_run: query.dry_run,
-          results,
-          registered: count('registered'),
-          already_exists: count('already_exists'),
-          invalid: count('invalid'),
-        };
+        return { files };
+      },
+    }),
+
+    route({
+      method: 'POST',
+      path: `${path}/found`,
+      tag: 'servers',
+      summary: 'Register the servers of one of the files that were found',
+      role: 'admin',
+      body: z.strictObject({ path: z.string().min(1) }),
+      answers: {
+        200: { description: 'What became of each server', schema: importView },
+        404: { description: 'No known client keeps its servers there' },
+      },
+      async handle(context) {
+        // Only the known places: this must not become a way to read files.
+        const wanted = knownFiles().find((known) => known.path === context.body.path && existsSync(known.path));
+        if (wanted === undefined) throw new AppError('NOT_FOUND', 'No known client keeps its servers there');
+        const { json, problem } = readClientConfig(wanted.path);
+        if (problem !== null) throw new ValidationError([{ loc: ['body', 'path'], msg: problem, type: 'value_error' }]);
+        return await importServers(json, false, context);
       },
     }),
   ];
+
+  function knownFiles(): ClientConfigFile[] {
+    const home = environment.HOME ?? homedir();
+    return findClientConfigs(home, process.platform, process.cwd(), environment);
+  }
+
+  async function importServers(json: unknown, dryRun: boolean, { principal, address, request }: Importer) {
+    const { servers, problems } = fromClientConfig(json, { self: `http://${request.headers.host}` });
+    const results: Result[] = problems.map(({ key, reason, skipped }) => {
+      return { ...nothing, key, outcome: skipped ? 'skipped' : 'invalid', reason };
+    });
+    for (const { key, registration, warnings } of servers) {
+      const { name, transport_type } = registration;
+      const outcome = await take(registration, dryRun);
+      results.push({ ...nothing, key, name, transport_type, warnings, ...outcome });
+      if (outcome.outcome !== 'registered') continue;
+      await audit.recordNow({
+        event: 'server.registered',
+        actor: principal.name,
+        ip_address: address,
+        server_id: outcome.server_id,
+        server_name: name,
+        details: { transport_type, origin: 'import' },
+      });
+    }
+    const count = (wanted: Result['outcome']) => results.filter(({ outcome }) => outcome === wanted).length;
+    return {
+      dry_run: dryRun,
+      results,
+      registered: count('registered'),
+      already_exists: count('already_exists'),
+      invalid: count('invalid'),
+    };
+  }
 
   async function take(
     registration: Registration,
@@ -104,3 +165,12 @@ export function importRoutes({ registry, fleet, audit }: ImportRouteDependencies
 }
 
 const nothing = { name: null, transport_type: null, reason: null, warnings: [], server_id: null };
+
+/** A file that cannot be read is a line for whoever looks, not a failure of the others. */
+function readClientConfig(file: string): { json: unknown; problem: string | null } {
+  try {
+    return { json: parseClientConfig(readFileSync(file, 'utf8')), problem: null };
+  } catch (error) {
+    return { json: undefined, problem: `cannot be read: ${describe(error)}` };
+  }
+}

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Config } from '../../config.ts';
 import type { Events } from '../../events.ts';
-import type { Metrics, ServerMeasure } from '../../metrics.ts';
-import { contentType } from '../../prometheus.ts';
+import { metricsContentType as contentType, type Metrics, type ServerMeasure } from '../../metrics.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Pool } from '../../upstream/pool.ts';
@@ -57,6 +56,7 @@ function observe({ metrics, registry, catalog, pool, events, audit }: MetricsRou
       name: server.name,
       status: server.lifecycle.status,
       consecutiveFailures: server.lifecycle.failures,
+      login: server.login,
       active: link?.gate.active ?? 0,
       queued: link?.gate.queued ?? 0,
       sharedSessions: link?.shared === undefined ? 0 : 1,

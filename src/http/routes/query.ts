@@ -44,8 +44,7 @@ export function queryRoutes({ asker, audit }: { asker: Asker; audit: Audit }): A
       body: z.unknown(),
       answers: {
         200: { description: 'The results', schema: queryOutputSchema },
-        422: { description: 'A parameter is not valid; context names the field and the reason' },
-        503: { description: 'No server answered' },
+        503: { description: 'No server answered; context names those that were tried and their errors' },
       },
       handle: ({ body, principal, address, signal }) =>
         asker.ask(body, {

@@ -155,8 +155,8 @@ export function searchRoutes({ catalog, finder, skillBook, audit }: SearchRouteD
       summary: 'Tools that search cannot tell apart or find by their own description',
       role: 'viewer',
       answers: { 200: { description: 'The findings', schema: z.looseObject({}) } },
-      handle() {
-        const { withoutDescription, indistinct, notFound, servers } = finder.quality();
+      async handle() {
+        const { withoutDescription, indistinct, notFound, servers } = await finder.quality();
         return {
           without_description: withoutDescription.map(({ name }) => name),
           indistinct: indistinct.map(({ a, b, similarity }) => ({

@@ -83,9 +83,11 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       },
       async handle(context) {
         const server = await fleet.register(context.body);
+        // As it was registered: the connection may be there before the record of it is written.
+        const registered = toServerView(server);
         await note('server.registered', server, context, { transport_type: server.transport_type });
         context.reply.status(201);
-        return toServerView(server);
+        return registered;
       },
     }),
 

@@ -1,8 +1,8 @@
 /** `/api/v1/session`: signing in to the dashboard, and the one-time link of `mcp-aggregator open`. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
-import type { Principal } from '../../security/auth.ts';
-import { isOwnPage, type PageSessions } from '../../security/page-session.ts';
+import type { Gatekeeper, Principal } from '../../security/auth.ts';
+import { isOwnPage, type PageSessions, sessionPath as path } from '../../security/page-session.ts';
 import { version } from '../../version.ts';
 import { type AnyRoute, route } from '../route.ts';
 
@@ -14,19 +14,41 @@ const principalView = z.object({
   version: z.string(),
 });
 
-const path = '/api/v1/session';
 const tag = 'access';
 
-export function sessionRoutes({ sessions }: { sessions: PageSessions }): AnyRoute[] {
+export interface SessionRouteDependencies {
+  sessions: PageSessions;
+  gatekeeper: Gatekeeper;
+  loopbackListener: boolean;
+}
+
+export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: SessionRouteDependencies): AnyRoute[] {
+  async function whoIs(authorization: string | undefined): Promise<Principal | undefined> {
+    try {
+      return await gatekeeper.authenticate({ authorization, loopbackListener, path });
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
+      throw error;
+    }
+  }
+
   return [
     route({
       method: 'GET',
       path,
       tag,
       summary: 'Who am I?',
-      role: 'viewer',
-      answers: { 200: { description: 'The principal of this request', schema: principalView } },
-      handle: ({ principal }) => toView(principal),
+      // Not an error for a page that asks whether it has to show the sign-in.
+      role: 'public',
+      answers: {
+        200: { description: 'The principal of this request', schema: principalView },
+        204: { description: 'Nobody is signed in' },
+      },
+      async handle({ request, reply }) {
+        const principal = await whoIs(request.headers.authorization);
+        if (principal !== undefined) return toView(principal);
+        reply.status(204);
+      },
     }),
 
     route({
@@ -42,13 +64,13 @@ export function sessionRoutes({ sessions }: { sessions: PageSessions }): AnyRout
         200: { description: 'Signed in; the session is in a cookie', schema: principalView },
         401: { description: 'The token or the link is not valid' },
       },
-      handle({ body, request, reply }) {
+      async handle({ body, request, reply }) {
         // Another page must not sign people in as somebody of its choice.
         if (request.headers.origin !== undefined && !isOwnPage(request)) {
           throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the dashboard itself can sign in');
         }
         const token = 'token' in body ? body.token.trim() : sessions.redeem(body.code);
-        const { principal, cookie } = sessions.begin(token, request.headers);
+        const { principal, cookie } = await sessions.begin(token, request.headers);
         reply.header('set-cookie', cookie);
         return toView(principal);
       },

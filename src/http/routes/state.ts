@@ -17,6 +17,8 @@ export interface StateRouteDependencies {
   catalog: Catalog;
   events: Events;
   startedAt: number;
+  /** Tools on their way into search and into skills. */
+  backlog: () => { embedding: number; classification: number };
   /** Undefined where Qdrant is not configured. */
   pingVectors?: () => Promise<void>;
 }
@@ -43,6 +45,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const count = countStatuses(visible.map((server) => overallStatus(server).status));
         const tools = visible.flatMap((server) => catalog.snapshot.toolsByServer.get(server.id) ?? []);
         const classified = tools.filter(({ row }) => row.is_classified).length;
+        const backlog = deps.backlog();
         return {
           total_servers: visible.length,
           connected_servers: count.CONNECTED + count.DEGRADED,
@@ -53,6 +56,8 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
           total_tools: tools.length,
           classified_tools: classified,
           unclassified_tools: tools.length - classified,
+          indexing_tools: backlog.embedding,
+          classifying_tools: backlog.classification,
           last_sync: catalog.lastSync,
           health_check_interval_seconds: config.healthIntervalMs / 1_000,
           uptime_seconds: Math.floor((Date.now() - deps.startedAt) / 1_000),
@@ -78,12 +83,14 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const wanted = registry.list().filter((server) => server.desired === 'connected');
         const count = countStatuses(wanted.map((server) => server.lifecycle.status));
         const connected = count.CONNECTED + count.DEGRADED;
+        const waiting = wanted.filter((server) => server.login !== null).length;
         const settled = wanted.length - count.CONNECTING;
         const sessions = connected < connectedShareWanted * settled ? 'degraded' : 'ok';
         const issues = [
           ...(database === 'ok' ? [] : ['the database does not answer']),
           ...(qdrant === 'failed' ? ['Qdrant does not answer; the index in this process is used'] : []),
           ...(count.ERROR === 0 ? [] : [`${count.ERROR} ${count.ERROR === 1 ? 'server' : 'servers'} in error state`]),
+          ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'server waits' : 'servers wait'} for a login`]),
         ];
         const degraded = sessions === 'degraded' || qdrant === 'failed';
         const status = database === 'failed' ? 'unhealthy' : degraded ? 'degraded' : 'healthy';
@@ -162,6 +169,8 @@ const stateView = z.object({
   total_tools: z.int(),
   classified_tools: z.int(),
   unclassified_tools: z.int(),
+  indexing_tools: z.int().describe('tools that are not yet in search, or wait for another model to embed them'),
+  classifying_tools: z.int().describe('tools that wait for their skills'),
   last_sync: z.string().nullable(),
   health_check_interval_seconds: z.number(),
   uptime_seconds: z.int(),

@@ -233,7 +233,7 @@ suite('many calls at once', () => {
     const options = { max_concurrent_calls: 2, max_queued_calls: 3 };
     await app.add('busy', stdioFeatureServer('legacy'), { options });
     await app.add('free', stdioFeatureServer('legacy'));
-    const calls = Array.from({ length: 10 }, () => app.call('busy.slow', { ms: 300 }));
+    const calls = Array.from({ length: 10 }, () => app.call('busy.slow', { ms: 1_500 }));
     assert.equal((await app.call('free.whoami')).status, 200);
     const answers = await Promise.all(calls);
     assert.deepEqual(answers.map((answer) => answer.status).sort(), [...Array(5).fill(200), ...Array(5).fill(503)]);

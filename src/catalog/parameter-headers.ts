@@ -2,15 +2,25 @@
 import { encodeHeader, isObject, type JsonObject } from '../json-rpc.ts';
 
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const primitive = new Set(['string', 'number', 'integer', 'boolean']);
+/** Not `number`: two programs rarely write the same fraction alike. */
+const markable = new Set(['string', 'integer', 'boolean']);
 
 export interface MarkedParameter {
   header: string;
   path: string[];
 }
 
+/** Schemas belong to immutable snapshots, and every call of a tool asks about the same one. */
+const alreadyFound = new WeakMap<JsonObject, { marked: MarkedParameter[] | undefined }>();
+
 /** The marked parameters, or undefined when a mark is invalid: such a tool must not be offered at all. */
 export function markedParameters(schema: JsonObject): MarkedParameter[] | undefined {
+  const known = alreadyFound.get(schema) ?? { marked: findMarked(schema) };
+  alreadyFound.set(schema, known);
+  return known.marked;
+}
+
+function findMarked(schema: JsonObject): MarkedParameter[] | undefined {
   const found: MarkedParameter[] = [];
   const valid = visit(schema, [], found);
   const names = new Set(found.map(({ header }) => header.toLowerCase()));
@@ -23,7 +33,7 @@ function visit(schema: JsonObject, path: string[], found: MarkedParameter[]): bo
     if (!isObject(property)) return true;
     const mark = property['x-mcp-header'];
     if (mark !== undefined) {
-      if (typeof mark !== 'string' || !tokenPattern.test(mark) || !primitive.has(String(property.type))) return false;
+      if (typeof mark !== 'string' || !tokenPattern.test(mark) || !markable.has(String(property.type))) return false;
       found.push({ header: mark, path: [...path, name] });
     }
     return visit(property, [...path, name], found);

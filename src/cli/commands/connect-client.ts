@@ -1,0 +1,259 @@
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { dirname } from 'node:path';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { importView } from '../../http/routes/import.ts';
+import { api } from '../client.ts';
+import type { Entry, McpClient, Way } from '../client-configs/clients.ts';
+import { lineDifference } from '../client-configs/line-difference.ts';
+import { type AddCommand, type CommandContext, createContext, globalFlags } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+import { dataDirOf, resolveTarget } from '../target.ts';
+
+interface Options {
+  profile?: string;
+  name: string;
+  dryRun?: boolean;
+  undo?: boolean;
+  move?: boolean;
+  yes?: boolean;
+}
+
+type ImportAnswer = z.infer<typeof importView>;
+
+/** Clients write `mcp__<name>__` before our tools' names of up to 50 characters, and stop at 64. */
+const longestName = 7;
+const backupSuffix = '.before-mcp-aggregator';
+
+export const addConnectClient: AddCommand = (program, environment) => {
+  program
+    .command('connect-client')
+    .description('write our endpoint into the configuration of an MCP client, with a token of its own')
+    .argument('<client>', 'claude-desktop, claude-code, cursor, vscode, codex, windsurf or zed')
+    .option('--profile <name>', 'show the client this profile only')
+    .option('--name <name>', 'what the client calls us', 'gateway')
+    .option('--move', "move the client's other servers into the aggregator")
+    .option('--no-move', 'leave its other servers where they are, without asking')
+    .option('--dry-run', 'only show what would change')
+    .option('--undo', 'take us out again, put moved servers back, revoke the token')
+    .option('-y, --yes', 'do not ask')
+    .action(async (id: string, options: Options, self: Command) => {
+      const { clients } = await import('../client-configs/clients.ts');
+      const client = clients.find((known) => known.id === id);
+      if (client === undefined) {
+        const known = clients.map((each) => each.id).join(', ');
+        throw new CommandFailure('usage', `"${id}" is no client that we know; the clients are: ${known}`);
+      }
+      const context = createContext(self, environment);
+      const file = client.file({ home: environment.HOME ?? homedir(), platform: process.platform, environment });
+      const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+      const job: Job = { client, file, text, options, context };
+      if (options.undo) return await undo(job);
+      await connect(job, (token) => wayOf(self, environment, context, options, token));
+    });
+};
+
+interface Job {
+  client: McpClient;
+  file: string;
+  text: string;
+  options: Options;
+  context: CommandContext;
+}
+
+const placeholder = 'mcpa_<a new token>';
+
+async function connect(job: Job, wayWith: (token: string) => Way): Promise<void> {
+  const { client, file, text, options, context } = job;
+  const { terminal } = context;
+  const present = client.read(text)[options.name];
+  const kept = present === undefined ? undefined : tokenIn(present);
+  // Another run with the same wishes changes nothing, not even the token.
+  const isCurrent = kept !== undefined && same(present, client.entry(wayWith(kept)));
+  const moving = await chooseMoving(job);
+  if (isCurrent && moving.length === 0) {
+    if (terminal.json) return terminal.printJson({ client: client.id, file, changed: false, moved: [] });
+    return terminal.print(`${client.title} is connected already (${file}).`);
+  }
+
+  const build = (token: string, moved: readonly string[]) => {
+    const without = moved.reduce((rest, key) => client.remove(rest, key), text);
+    return client.set(without, options.name, client.entry(wayWith(token)));
+  };
+  show(job, text, build(kept ?? placeholder, moving));
+  if (options.name.length > longestName) {
+    terminal.note(
+      `The name "${options.name}" is long: some tools get names of more than 64 characters in this client.`,
+    );
+  }
+  if (options.dryRun) {
+    if (terminal.json) terminal.printJson({ client: client.id, file, changed: false, dry_run: true, moved: moving });
+    else terminal.note('Nothing was written.');
+    return;
+  }
+  await confirm(job, 'Write this?');
+
+  const moved = await move(job, moving);
+  const token = isCurrent && kept !== undefined ? kept : await createToken(job);
+  write(job, build(token, moved));
+  if (terminal.json) return terminal.printJson({ client: client.id, file, changed: true, moved });
+  if (moved.length > 0) terminal.print(`Moved into the aggregator: ${moved.join(', ')}.`);
+  terminal.print(
+    `${client.title} is connected; restart it to see the tools. To undo: connect-client ${client.id} --undo`,
+  );
+}
+
+async function undo(job: Job): Promise<void> {
+  const { client, file, text, options, context } = job;
+  const { terminal } = context;
+  const present = client.read(text)[options.name];
+  const backup = existsSync(file + backupSuffix) ? readFileSync(file + backupSuffix, 'utf8') : undefined;
+  if (present === undefined && backup === undefined) {
+    if (terminal.json) return terminal.printJson({ client: client.id, file, changed: false });
+    return terminal.print(`${client.title} is not connected (${file}).`);
+  }
+  const next = restored(job, backup);
+  show(job, text, next ?? '');
+  if (options.dryRun) return terminal.note('Nothing was written.');
+  await confirm(job, 'Undo?');
+  if (next === undefined) rmSync(file);
+  else writeFileSync(file, next);
+  rmSync(file + backupSuffix, { force: true });
+  const id = /^mcpa_([0-9a-f]+)_/.exec((present && tokenIn(present)) ?? '')?.[1];
+  if (id !== undefined) await revoke(job, id);
+  if (terminal.json) terminal.printJson({ client: client.id, file, changed: true });
+  else terminal.print(`${client.title} is as it was before.`);
+}
+
+/** The file without us; byte by byte as before where nobody changed it since; undefined where there was none. */
+function restored({ client, text, options }: Job, backup: string | undefined): string | undefined {
+  const { [options.name]: ours, ...others } = client.read(text);
+  const without = client.remove(text, options.name);
+  if (backup === undefined) return Object.keys(others).length === 0 && isBare(without) ? undefined : without;
+  const moved = Object.entries(client.read(backup)).filter(([key]) => !(key in others) && key !== options.name);
+  const bare = moved.reduce((rest, [key]) => client.remove(rest, key), backup);
+  if (ours !== undefined && client.set(bare, options.name, ours) === text) return backup;
+  return moved.reduce((rest, [key, entry]) => client.set(rest, key, entry), without);
+}
+
+/** Nothing but the list that we began ourselves. */
+const isBare = (text: string) => /^\s*(\{\s*"\w+":\s*\{\s*\}\s*\})?\s*$/.test(text);
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, part]) => [key, sorted(part)]),
+  );
+}
+
+function tokenIn(entry: Entry): string | undefined {
+  return /mcpa_[0-9a-f]+_[\w-]+/.exec(JSON.stringify(entry))?.[0];
+}
+
+function wayOf(
+  command: Command,
+  environment: NodeJS.ProcessEnv,
+  { client }: CommandContext,
+  { profile }: Options,
+  token: string,
+): Way {
+  const flags = globalFlags(command);
+  const named = flags.url ?? environment.MCP_AGGREGATOR_URL;
+  // Without a fixed address the program finds the aggregator by its data directory, or starts it.
+  const place = named === undefined ? ['--data-dir', dataDirOf(flags, environment)] : ['--url', client.url];
+  const script = realpathSync(process.argv[1] ?? '');
+  return {
+    token,
+    url: `${resolveTarget(flags, environment).url}${profile === undefined ? '/mcp' : `/mcp/profiles/${encodeURIComponent(profile)}`}`,
+    program: {
+      command: process.execPath,
+      args: [script, 'stdio', ...place, ...(profile === undefined ? [] : ['--profile', profile])],
+    },
+  };
+}
+
+/** The keys of the client's servers that can move, after asking. */
+async function chooseMoving(job: Job): Promise<string[]> {
+  const { client, text, options, context } = job;
+  const { [options.name]: _ours, ...others } = client.read(text);
+  if (Object.keys(others).length === 0 || options.move === false) return [];
+  const { results } = await sendImport(job, others, true);
+  const movable = results.filter(({ outcome }) => outcome === 'would_register').map(({ key }) => key);
+  for (const { key, outcome, reason } of results) {
+    if (outcome === 'already_exists')
+      context.terminal.note(`${key} stays in the client: the aggregator has a server of that name.`);
+    if (outcome === 'invalid') context.terminal.note(`${key} stays in the client: ${reason}`);
+  }
+  if (movable.length === 0 || options.move === true) return movable;
+  if (options.yes || !context.terminal.canAsk) return [];
+  const names = movable.join(', ');
+  return (await context.terminal.confirm(`Move its other servers (${names}) into the aggregator?`)) ? movable : [];
+}
+
+async function move(job: Job, keys: readonly string[]): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const entries = Object.entries(job.client.read(job.text)).filter(([key]) => keys.includes(key));
+  const { results } = await sendImport(job, Object.fromEntries(entries), false);
+  return results.filter(({ outcome }) => outcome === 'registered').map(({ key }) => key);
+}
+
+/** Codex calls headers `http_headers`; everything else is spelled as somebody else spells it too. */
+function sendImport({ context }: Job, entries: Record<string, Entry>, dryRun: boolean): Promise<ImportAnswer> {
+  const mcpServers = Object.fromEntries(
+    Object.entries(entries).map(([key, { http_headers: headers, ...entry }]) => [
+      key,
+      headers === undefined ? entry : { ...entry, headers },
+    ]),
+  );
+  return context.client.post<ImportAnswer>(`${api}/servers/import?dry_run=${dryRun}`, { mcpServers });
+}
+
+async function createToken({ client, options, context }: Job): Promise<string> {
+  const { token } = await context.client.post<{ token: string }>('/api/v1/tokens', {
+    name: `${client.title} on ${hostname()}`,
+    role: 'caller',
+    profile: options.profile,
+  });
+  return token;
+}
+
+async function revoke({ context }: Job, id: string): Promise<void> {
+  try {
+    await context.client.delete(`/api/v1/tokens/${id}`);
+  } catch (error) {
+    // Revoked by hand already, or by an aggregator that is gone: either way it opens nothing.
+    if (!(error instanceof CommandFailure)) throw error;
+    context.terminal.note(`Its token could not be revoked: ${error.message}`);
+  }
+}
+
+/** The first backup is the file before us; later changes of ours must not replace it. */
+function write({ file, text }: Job, next: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  if (existsSync(file) && !existsSync(file + backupSuffix)) writeFileSync(file + backupSuffix, text, { mode: 0o600 });
+  writeFileSync(file, next, { mode: 0o600 });
+}
+
+async function confirm({ options, context: { terminal } }: Job, question: string): Promise<void> {
+  if (options.yes) return;
+  if (!terminal.canAsk)
+    throw new CommandFailure('usage', 'Nothing was written yet: confirm with --yes, or look with --dry-run.');
+  if (!(await terminal.confirm(question))) throw new CommandFailure('failed', 'Nothing was written.');
+}
+
+function show({ file, context: { terminal } }: Job, before: string, after: string): void {
+  if (terminal.json) return;
+  terminal.print(terminal.style('bold', file));
+  const styles = { '+': 'green', '-': 'red', ' ': 'dim', '…': 'dim' } as const;
+  for (const { sign, text } of lineDifference(before, after)) {
+    terminal.print(terminal.style(styles[sign], `${sign} ${text.replace(/(mcpa_[0-9a-f]+_)[\w-]+/g, '$1…')}`));
+  }
+}

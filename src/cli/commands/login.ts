@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { type Client, serverPath } from '../client.ts';
+import { type AddCommand, createContext } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+import { awaitSettled } from '../settled.ts';
+import { reportSettled } from './connect.ts';
+
+interface Login {
+  state: 'active' | 'required' | 'expired' | null;
+  changed_at: string | null;
+  login_url: string;
+}
+
+const pollMs = 500;
+
+export const addLogin: AddCommand = (program, environment) => {
+  program
+    .command('login')
+    .description('log in to a server that demands it (OAuth), in the browser')
+    .argument('<server>', 'name or id')
+    .option('--no-browser', 'only print the link')
+    .option('--no-wait', 'do not wait for the login')
+    .option('--timeout <seconds>', 'how long to wait', '600')
+    .action(async (name: string, options: { browser: boolean; wait: boolean; timeout: string }, self: Command) => {
+      const context = createContext(self, environment);
+      const { client, terminal } = context;
+      const login = await client.post<Login>(`${serverPath(name)}/login`);
+      if (options.browser && hasBrowser(environment)) openBrowser(login.login_url);
+      terminal.note('Open this page to log in:');
+      if (terminal.json && !options.wait) return terminal.printJson(login);
+      if (terminal.json) process.stderr.write(`${login.login_url}\n`);
+      else terminal.print(login.login_url);
+      if (!options.wait) return;
+      const deadline = Date.now() + Number(options.timeout) * 1_000;
+      await terminal.progress(`${name}: waiting for the login`, () => awaitLogin(client, name, login, deadline));
+      reportSettled(await awaitSettled(client, name, () => undefined), context);
+    });
+
+  program
+    .command('logout')
+    .description('log out of a server: its tokens are revoked and forgotten')
+    .argument('<server>', 'name or id')
+    .action(async (name: string, _options, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      await client.delete(`${serverPath(name)}/login`);
+      if (terminal.json) terminal.printJson({ logged_out: name });
+      else terminal.print(`Logged out of ${name}.`);
+    });
+};
+
+async function awaitLogin(client: Client, name: string, before: Login, deadline: number): Promise<void> {
+  for (;;) {
+    const now = await client.get<Login>(`${serverPath(name)}/login`);
+    if (now.state === 'active' && now.changed_at !== before.changed_at) return;
+    if (Date.now() > deadline) throw new CommandFailure('failed', `Nobody logged in to ${name} in time.`);
+    await delay(pollMs);
+  }
+}
+
+/** Over SSH and in containers there is no screen to open anything on. */
+function hasBrowser(environment: NodeJS.ProcessEnv): boolean {
+  if (process.stdout.isTTY !== true || environment.SSH_CONNECTION !== undefined) return false;
+  if (process.platform === 'darwin' || process.platform === 'win32') return true;
+  return environment.DISPLAY !== undefined || environment.WAYLAND_DISPLAY !== undefined;
+}
+
+function openBrowser(url: string): void {
+  const [command, ...args] =
+    process.platform === 'darwin'
+      ? ['open', url]
+      : process.platform === 'win32'
+        ? ['rundll32', 'url.dll,FileProtocolHandler', url]
+        : ['xdg-open', url];
+  if (command === undefined) return;
+  // The link is printed as well, so a browser that does not start is no failure.
+  spawn(command, args, { stdio: 'ignore', detached: true })
+    .on('error', () => undefined)
+    .unref();
+}

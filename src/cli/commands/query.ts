@@ -1,0 +1,125 @@
+import type { Command } from 'commander';
+import { type AddCommand, createContext } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+import { toNumber } from '../numbers.ts';
+import type { Terminal } from '../terminal.ts';
+
+interface Result {
+  rank: number;
+  content: string;
+  server: string;
+  relevanceScore: number;
+  title?: string;
+  link?: string;
+  sources?: { server: string }[];
+}
+
+interface Plan {
+  server: string;
+  calls: { tool: string; arguments: unknown; reason: string; followUp?: { tool: string; arguments: unknown } }[];
+  leftOut: { tool: string; reason: string }[];
+}
+
+interface QueryAnswer {
+  results: Result[];
+  metadata: {
+    serversQueried: number;
+    serversSucceeded: number;
+    totalResultsRaw: number;
+    totalResultsDedup: number;
+    processingTimeMs: number;
+    warnings?: string[];
+    servers?: { server: string; error?: string }[];
+    skipped?: { server: string; reason: string }[];
+  };
+  plan?: Plan[];
+}
+
+interface QueryOptions {
+  servers?: string;
+  maxResults?: string;
+  maxTokens?: string;
+  rerank?: string;
+  explain?: boolean;
+  full?: boolean;
+}
+
+export const addQuery: AddCommand = (program, environment) => {
+  program
+    .command('query')
+    .description('ask many servers one question; one ranked list without duplicates')
+    .argument('<words...>', 'the question')
+    .option('--servers <names>', 'ask exactly these, separated by commas')
+    .option('--max-results <number>', '10 to 100')
+    .option('--max-tokens <number>', 'budget for the content of all results')
+    .option('--rerank <by>', 'local, or model where a model key is configured')
+    .option('--explain', 'show what would be called, and call nothing')
+    .option('--full', 'print results in full')
+    .action(async (words: string[], options: QueryOptions, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const body = {
+        query: words.join(' '),
+        servers: options.servers?.split(',').map((name) => name.trim()),
+        maxResults: toNumber(options.maxResults, '--max-results'),
+        max_tokens: toNumber(options.maxTokens, '--max-tokens'),
+        rerank: options.rerank,
+        explain: options.explain,
+      };
+      const answer = await terminal.progress('asking', () =>
+        client.post<QueryAnswer>('/api/v1/query', body).catch((error: unknown) => {
+          throw withReasons(error);
+        }),
+      );
+      if (terminal.json) return terminal.printJson(answer);
+      for (const warning of answer.metadata.warnings ?? []) terminal.note(`warning: ${warning}`);
+      if (answer.plan === undefined) printResults(answer, terminal, options.full === true);
+      else printPlan(answer.plan, terminal);
+      for (const { server, reason } of answer.metadata.skipped ?? []) terminal.note(`${server}: ${reason}`);
+    });
+};
+
+/** When every server failed, what each of them said is the message. */
+function withReasons(error: unknown): unknown {
+  if (!(error instanceof CommandFailure)) return error;
+  const { context } = (error.answer ?? {}) as { context?: { errors?: string[] } };
+  if (context?.errors === undefined) return error;
+  return new CommandFailure(error.exit, [error.message, ...context.errors].join('\n'), {
+    answer: error.answer,
+    cause: error,
+  });
+}
+
+function printResults({ results, metadata }: QueryAnswer, terminal: Terminal, full: boolean): void {
+  for (const { rank, title, content, server, sources, relevanceScore, link } of results) {
+    const servers = [...new Set(sources?.map((source) => source.server) ?? [server])].join(', ');
+    const heading = title ?? content.split('\n', 1)[0]?.slice(0, 80) ?? '';
+    terminal.print(`${terminal.style('bold', `${rank}. ${heading}`)}  [${servers}]  ${relevanceScore.toFixed(2)}`);
+    if (link !== undefined) terminal.print(`   ${link}`);
+    const body = content.startsWith(`${heading}\n`) ? content.slice(heading.length + 1) : content;
+    terminal.print(`${(full ? body : beginning(body)).replace(/^/gm, '   ')}\n`);
+  }
+  const { serversQueried, serversSucceeded, totalResultsRaw, totalResultsDedup, processingTimeMs } = metadata;
+  terminal.note(
+    `${serversSucceeded} of ${serversQueried} servers answered with ${totalResultsRaw} results, ${totalResultsDedup} of them distinct, in ${processingTimeMs} ms`,
+  );
+  for (const { server, error } of metadata.servers ?? []) if (error !== undefined) terminal.note(`${server}: ${error}`);
+}
+
+const shownLines = 6;
+const shownChars = 500;
+
+function beginning(content: string): string {
+  const short = content.split('\n').slice(0, shownLines).join('\n').slice(0, shownChars);
+  return short.length < content.length ? `${short.trimEnd()}…` : short;
+}
+
+function printPlan(plans: readonly Plan[], terminal: Terminal): void {
+  for (const { server, calls, leftOut } of plans) {
+    terminal.print(terminal.style('bold', server));
+    for (const { tool, arguments: args, reason, followUp } of calls) {
+      const then = followUp === undefined ? '' : `, then ${followUp.tool} ${JSON.stringify(followUp.arguments)}`;
+      terminal.print(`  ${tool} ${JSON.stringify(args)}${then}  (${reason})`);
+    }
+    for (const { tool, reason } of leftOut) terminal.print(`  not asked: ${tool} (${reason})`);
+  }
+}

@@ -1,0 +1,80 @@
+import type { Command } from 'commander';
+import { collect } from '../assignments.ts';
+import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+
+interface Skill {
+  id: string;
+  name: string;
+  description: string;
+  examples: string[];
+  tool_count: number;
+}
+
+interface SetOptions {
+  name?: string;
+  description?: string;
+  example?: string[];
+}
+
+const path = '/api/v1/skills';
+const skillPath = (id: string) => `${path}/${encodeURIComponent(id)}`;
+
+export const addSkills: AddCommand = (program, environment) => {
+  const group = program.command('skills').description('the categories that tools are sorted into');
+
+  withGlobalFlags(group.command('list', { isDefault: true }))
+    .description('list the skills and how many tools each has')
+    .action(async (_options, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const answer = await client.get<{ skills: Skill[] }>(path);
+      if (terminal.json) return terminal.printJson(answer);
+      terminal.table(
+        ['ID', 'TOOLS', 'NAME', 'DESCRIPTION'],
+        answer.skills.map((skill) => [skill.id, String(skill.tool_count), skill.name, skill.description]),
+      );
+    });
+
+  withGlobalFlags(group.command('show'))
+    .description('show one skill')
+    .argument('<id>', 'its id')
+    .action(async (id: string, _options, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const skill = await client.get<Skill>(skillPath(id));
+      if (terminal.json) return terminal.printJson(skill);
+      terminal.print(`${terminal.style('bold', skill.id)}  ${skill.name}  (${skill.tool_count} tools)`);
+      terminal.print(skill.description);
+      for (const example of skill.examples) terminal.print(`- ${example}`);
+    });
+
+  withGlobalFlags(group.command('set'))
+    .description('add a skill, or change what is given of one; tools are classified anew')
+    .argument('<id>', 'lowercase letters, digits and "_"')
+    .option('--name <name>', 'its name')
+    .option('--description <text>', 'what its tools do')
+    .option('--example <text>', 'what somebody would ask for; repeatable, replaces the examples', collect)
+    .action(async (id: string, options: SetOptions, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      const { skills } = await client.get<{ skills: Skill[] }>(path);
+      const before = skills.find((skill) => skill.id === id);
+      const name = options.name ?? before?.name;
+      const description = options.description ?? before?.description;
+      if (name === undefined || description === undefined)
+        throw new CommandFailure('usage', `There is no skill "${id}" yet: give --name and --description.`);
+      const examples = options.example ?? before?.examples ?? [];
+      const skill = await client.put<Skill>(skillPath(id), { name, description, examples });
+      if (terminal.json) terminal.printJson(skill);
+      else terminal.print(`Skill "${id}" is ${before === undefined ? 'added' : 'changed'}; tools are classified anew.`);
+    });
+
+  withGlobalFlags(group.command('remove'))
+    .alias('rm')
+    .description('remove a skill; its tools are classified anew')
+    .argument('<id>', 'its id')
+    .action(async (id: string, _options, self: Command) => {
+      const { client, terminal } = createContext(self, environment);
+      await client.delete(skillPath(id));
+      if (terminal.json) terminal.printJson({ removed: id });
+      else terminal.print(`Skill "${id}" is removed.`);
+    });
+};

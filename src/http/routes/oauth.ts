@@ -1,0 +1,360 @@
+/** Logging in to servers: the REST calls, and the pages that a browser goes through. */
+import { z } from 'zod';
+import { isLoopback } from '../../config.ts';
+import { AppError } from '../../errors.ts';
+import type { BrowserSessions } from '../../oauth/browser-session.ts';
+import { clientDocument } from '../../oauth/client-registration.ts';
+import type { LoginFlow } from '../../oauth/flow.ts';
+import type { ResourceGatekeeper } from '../../oauth/gatekeeper.ts';
+import { isPerPrincipal, type Logins } from '../../oauth/logins.ts';
+import { consentPage, donePage, pageHeaders, problemPage, signInPage } from '../../oauth/pages.ts';
+import type { SignIn } from '../../oauth/sign-in.ts';
+import type { Registry, Server } from '../../registry/registry.ts';
+import type { Audit } from '../../security/audit.ts';
+import type { Authenticator, Principal } from '../../security/auth.ts';
+import { maySee } from '../../security/policy.ts';
+import { type AnyRoute, type RouteContext, route } from '../route.ts';
+
+export interface OauthRouteDependencies {
+  registry: Registry;
+  logins: Logins;
+  flow: LoginFlow;
+  sessions: BrowserSessions;
+  authenticator: Authenticator;
+  audit: Audit;
+  ours: () => { metadataUrl: string | undefined; redirectUri: string };
+  loginLink: (server: Server, principal: Principal) => string;
+  onLogout: (server: Server) => Promise<void>;
+  gatekeeper: ResourceGatekeeper;
+  signIn: SignIn | undefined;
+}
+
+type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 'reply' | 'address'>;
+
+const base = '/api/v1/aggregator/servers';
+const byId = z.object({ id: z.string().min(1).describe("the server's id or name") });
+const byName = z.object({ server: z.string().min(1) });
+const html = { description: 'A page', schema: z.string(), contentType: 'text/html' };
+const loginView = z.object({
+  server_id: z.string(),
+  server: z.string(),
+  state: z.enum(['active', 'required', 'expired']).nullable().describe('null: no login is known to be needed'),
+  changed_at: z.string().nullable(),
+  login_url: z.string().describe('the page where to log in'),
+});
+
+export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
+  const { registry, logins, flow, sessions, authenticator, audit } = deps;
+
+  function lookUp(idOrName: string, principal: Principal): Server {
+    const server = registry.find(idOrName) ?? registry.findByName(idOrName);
+    if (server === undefined || !maySee(principal, server.name)) {
+      throw new AppError('SERVER_NOT_FOUND', `Server not found: ${idOrName}`);
+    }
+    return server;
+  }
+
+  /** A login that everybody uses is an admin's to make; one's own is one's own. */
+  function mayLogIn(server: Server, principal: Principal): void {
+    if (principal.role === 'admin' || (isPerPrincipal(server) && principal.role === 'caller')) return;
+    throw new AppError(
+      'FORBIDDEN',
+      isPerPrincipal(server)
+        ? `Logging in needs the role caller; ${principal.name} is ${principal.role}`
+        : `The login to ${server.name} is shared by everybody, so an admin has to make it; ${principal.name} is ${principal.role}`,
+    );
+  }
+
+  async function view(server: Server, principal: Principal): Promise<z.infer<typeof loginView>> {
+    const found = await logins.state(server, principal.id);
+    return {
+      server_id: server.id,
+      server: server.name,
+      state: found?.state ?? null,
+      changed_at: found?.updated_at ?? null,
+      login_url: deps.loginLink(server, principal),
+    };
+  }
+
+  function show({ reply }: PageContext, page: string, status = 200): unknown {
+    return reply.status(status).headers(pageHeaders).type('text/html; charset=utf-8').send(page);
+  }
+
+  function askWho(next: string, problem?: string): string {
+    const issuer = deps.signIn?.issuer;
+    const href = `/oauth/sign-in?next=${encodeURIComponent(next)}`;
+    return signInPage(next, problem, issuer === undefined ? undefined : { issuer, href });
+  }
+
+  /** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
+  function visitor({ request, reply }: PageContext): Principal | undefined {
+    const known = sessions.find(request.headers.cookie);
+    const { authorization } = request.headers;
+    if (known !== undefined || authorization === undefined) return known;
+    const principal = authenticator.authenticate({ authorization, loopbackListener: false });
+    reply.header('set-cookie', sessions.cookieFor(principal));
+    return principal;
+  }
+
+  /** Pages are for people: what goes wrong is shown to them, not to a program. */
+  async function asPage(context: PageContext, make: () => Promise<unknown>): Promise<unknown> {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return show(context, problemPage(error.message), error.status);
+    }
+  }
+
+  const note = (event: string, server: Server, principal: Principal, address: string) =>
+    audit.recordNow({
+      event,
+      actor: principal.name,
+      ip_address: address,
+      server_id: server.id,
+      server_name: server.name,
+      details: { credentials: isPerPrincipal(server) ? 'per_principal' : 'shared' },
+    });
+
+  return [
+    ...resourcePaths.map((path) => resourceRoute(path, deps.gatekeeper)),
+
+    route({
+      method: 'POST',
+      path: `${base}/{id}/login`,
+      tag: 'servers',
+      summary: 'A link to the page where to log in to a server (OAuth)',
+      role: 'caller',
+      params: byId,
+      answers: { 200: { description: 'The link', schema: loginView }, 404: { description: 'There is no such server' } },
+      async handle({ params, principal }) {
+        const server = lookUp(params.id, principal);
+        mayLogIn(server, principal);
+        logins.target(server, principal.id);
+        return await view(server, principal);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: `${base}/{id}/login`,
+      tag: 'servers',
+      summary: 'How the login to a server stands',
+      role: 'viewer',
+      params: byId,
+      answers: {
+        200: { description: 'Its state', schema: loginView },
+        404: { description: 'There is no such server' },
+      },
+      handle: async ({ params, principal }) => await view(lookUp(params.id, principal), principal),
+    }),
+
+    route({
+      method: 'DELETE',
+      path: `${base}/{id}/login`,
+      tag: 'servers',
+      summary: 'Log out of a server: its tokens are revoked and forgotten',
+      role: 'caller',
+      params: byId,
+      answers: { 204: { description: 'Logged out' }, 404: { description: 'There is no such server, or no login' } },
+      async handle({ params, principal, address, reply }) {
+        const server = lookUp(params.id, principal);
+        mayLogIn(server, principal);
+        if (!(await logins.logout(server, principal.id))) {
+          throw new AppError('NOT_FOUND', `There is no login to ${server.name}`);
+        }
+        if (!isPerPrincipal(server)) await deps.onLogout(server);
+        await note('server.logout', server, principal, address);
+        reply.status(204);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/client.json',
+      tag: 'login pages',
+      summary: 'Who we are, for authorization servers (client id metadata document)',
+      role: 'public',
+      answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
+      handle({ reply }) {
+        const { metadataUrl, redirectUri } = deps.ours();
+        reply.header('cache-control', 'public, max-age=3600');
+        return clientDocument(metadataUrl ?? new URL('/oauth/client.json', redirectUri).href, redirectUri);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/connect/{server}',
+      tag: 'login pages',
+      summary: 'What a login to a server means, before it begins',
+      role: 'public',
+      params: byName,
+      query: z.object({ ticket: z.string().optional() }),
+      answers: { 200: html },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { params, query, reply } = context;
+          const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
+          if (query.ticket !== undefined) {
+            const guest = isFromHere(context) ? sessions.redeemTicket(query.ticket) : undefined;
+            if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
+            // The ticket is used up, and gone from the address that the browser keeps.
+            return reply.redirect(here, 303);
+          }
+          const principal = visitor(context);
+          if (principal === undefined) return show(context, askWho(params.server));
+          const server = lookUp(params.server, principal);
+          mayLogIn(server, principal);
+          const { url } = logins.target(server, principal.id);
+          const preview = await flow.preview(server, principal.id);
+          const formKey = sessions.createFormKey(principal, `connect ${server.id}`);
+          const shared = !isPerPrincipal(server);
+          return show(
+            context,
+            consentPage({
+              ...preview,
+              server: server.name,
+              serverUrl: url,
+              principal: principal.name,
+              shared,
+              formKey,
+            }),
+          );
+        }),
+    }),
+
+    route({
+      method: 'POST',
+      path: '/oauth/connect/{server}',
+      tag: 'login pages',
+      summary: 'The person agreed: on to the authorization server',
+      role: 'public',
+      params: byName,
+      answers: { 303: { description: 'To the authorization server' } },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { params, request, reply } = context;
+          const principal = sessions.find(request.headers.cookie);
+          if (principal === undefined) return show(context, askWho(params.server), 401);
+          const server = lookUp(params.server, principal);
+          mayLogIn(server, principal);
+          const form = new URLSearchParams(String(request.body));
+          if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id}`)) {
+            throw new AppError('FORBIDDEN', 'This page is too old or was not made for you; open the link again');
+          }
+          return reply.redirect(await flow.begin(server, principal.id), 303);
+        }),
+    }),
+
+    route({
+      method: 'POST',
+      path: '/oauth/sign-in',
+      tag: 'login pages',
+      summary: 'Sign in to the login pages with a token',
+      role: 'public',
+      answers: { 303: { description: 'To the page that was asked for' } },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { request, reply } = context;
+          const form = new URLSearchParams(String(request.body));
+          const next = form.get('next') ?? '';
+          try {
+            const authorization = `Bearer ${form.get('token') ?? ''}`;
+            const principal = authenticator.authenticate({ authorization, loopbackListener: false });
+            reply.header('set-cookie', sessions.cookieFor(principal));
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+            return show(context, askWho(next, error.message), 401);
+          }
+          return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+        }),
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/sign-in',
+      tag: 'login pages',
+      summary: 'Sign in to the login pages with the identity provider',
+      role: 'public',
+      query: z.object({ next: z.string().default('') }),
+      answers: { 303: { description: 'To the identity provider' } },
+      handle: (context) =>
+        asPage(context, async () => {
+          if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+          const { page, cookie } = await deps.signIn.begin(context.query.next);
+          return context.reply.header('set-cookie', cookie).redirect(page, 303);
+        }),
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/sign-in/callback',
+      tag: 'login pages',
+      summary: 'Where the identity provider sends people back to',
+      role: 'public',
+      answers: { 303: { description: 'To the page that was asked for' } },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { request, reply } = context;
+          if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+          const { searchParams } = new URL(request.url, 'http://localhost');
+          const { principal, next } = await deps.signIn.finish(searchParams, request.headers.cookie);
+          reply.header('set-cookie', sessions.cookieFor(principal));
+          return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+        }),
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/callback',
+      tag: 'login pages',
+      summary: 'Where authorization servers send people back to',
+      role: 'public',
+      answers: { 200: html },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { request, address } = context;
+          const principal = sessions.find(request.headers.cookie);
+          if (principal === undefined) {
+            throw new AppError('FORBIDDEN', 'This browser did not begin the login; open the link again in one browser');
+          }
+          const { searchParams } = new URL(request.url, 'http://localhost');
+          const server = await flow.finish(searchParams, principal.id);
+          await note('server.login', server, principal, address);
+          return show(context, donePage(server.name));
+        }),
+    }),
+  ];
+}
+
+/** A ticket vouches for whoever is at this machine; a proxy in front of us would let anybody be. */
+function isFromHere({ request, address }: PageContext): boolean {
+  const { host = '', forwarded, 'x-forwarded-for': forwardedFor } = request.headers;
+  const name = host.replace(/:\d+$/, '');
+  return isLoopback(name) && isLoopback(address) && forwarded === undefined && forwardedFor === undefined;
+}
+
+/** Every endpoint is a resource of its own; the empty path is the REST API. */
+const resourcePaths = ['', '/mcp', '/mcp/servers/{name}', '/mcp/profiles/{name}', '/sse', '/messages'];
+
+function resourceRoute(path: string, gatekeeper: ResourceGatekeeper): AnyRoute {
+  const prefix = '/.well-known/oauth-protected-resource';
+  return route({
+    method: 'GET',
+    path: `${prefix}${path}`,
+    tag: 'access',
+    summary: `Where to get a token for ${path === '' ? 'the REST API' : path} (RFC 9728)`,
+    role: 'public',
+    ...(path.includes('{name}') ? { params: z.object({ name: z.string().min(1) }) } : {}),
+    answers: {
+      200: { description: 'The metadata', schema: z.record(z.string(), z.unknown()) },
+      404: { description: 'No identity provider is configured' },
+    },
+    handle({ request }) {
+      const metadata = gatekeeper.metadata((request.url.split('?')[0] ?? '').slice(prefix.length));
+      if (metadata === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+      return metadata;
+    },
+  });
+}

@@ -1,0 +1,76 @@
+/** Which client we are at an authorization server: the one an admin registered, our metadata document, or a new one. */
+import { z } from 'zod';
+import { isLoopback } from '../config.ts';
+import { AppError } from '../errors.ts';
+import type { IssuerMetadata } from './discovery.ts';
+import type { GuardedFetch, Trust } from './guarded-fetch.ts';
+import type { OauthClient } from './token-endpoint.ts';
+
+export interface OurClient {
+  /** Where the client metadata document is; undefined where we have no public https address. */
+  metadataUrl: string | undefined;
+  redirectUri: string;
+}
+
+const registered = z.looseObject({
+  client_id: z.string().min(1),
+  client_secret: z.string().min(1).optional(),
+  client_secret_expires_at: z.number().optional(),
+  token_endpoint_auth_method: z.string().optional(),
+});
+
+/** The document that authorization servers read when our client id is its address (CIMD). */
+export function clientDocument(clientId: string, redirectUri: string): Record<string, unknown> {
+  return { client_id: clientId, ...clientMetadata(redirectUri), token_endpoint_auth_method: 'none' };
+}
+
+function clientMetadata(redirectUri: string): Record<string, unknown> {
+  const { origin, hostname } = new URL(redirectUri);
+  return {
+    client_name: 'MCP Aggregator',
+    client_uri: origin,
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    application_type: isLoopback(hostname) ? 'native' : 'web',
+  };
+}
+
+/** True where the issuer takes the address of our metadata document as our client id. */
+export function takesDocument(issuer: IssuerMetadata, ours: OurClient): boolean {
+  return issuer.client_id_metadata_document_supported === true && ours.metadataUrl !== undefined;
+}
+
+/** Dynamic registration (RFC 7591), for issuers that know neither us nor our document. */
+export async function registerClient(
+  fetch: GuardedFetch,
+  issuer: IssuerMetadata,
+  { redirectUri }: OurClient,
+  trust: Trust,
+): Promise<OauthClient & { expiresAt: number | undefined }> {
+  if (issuer.registration_endpoint === undefined) {
+    throw new AppError(
+      'SERVER_CONNECTION_FAILED',
+      `${issuer.issuer} lets no client register itself: register one there with the redirect address ${redirectUri} ` +
+        "and give its id as oauth.client_id in the server's connection_config",
+    );
+  }
+  const supported = issuer.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  const method = ['client_secret_basic', 'client_secret_post', 'none'].find((one) => supported.includes(one));
+  const answer = await fetch(issuer.registration_endpoint, trust, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify({ ...clientMetadata(redirectUri), token_endpoint_auth_method: method ?? 'none' }),
+  });
+  const parsed = registered.safeParse(answer.json);
+  if (answer.status >= 300 || !parsed.success) {
+    throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} did not register us (HTTP ${answer.status})`);
+  }
+  const { client_id, client_secret, client_secret_expires_at: expires, token_endpoint_auth_method } = parsed.data;
+  return {
+    client_id,
+    client_secret,
+    token_endpoint_auth_method,
+    expiresAt: expires === undefined || expires === 0 ? undefined : expires * 1_000,
+  };
+}

@@ -1,0 +1,194 @@
+/** A person's login to a server: out to the authorization server with a state that is good once, and back. */
+import { createHash, randomBytes } from 'node:crypto';
+import { AppError } from '../errors.ts';
+import type { Registry, Server } from '../registry/registry.ts';
+import type { Vault } from '../security/credentials.ts';
+import type { Database } from '../store/database.ts';
+import {
+  deleteOauthClient,
+  findOauthClient,
+  insertOauthFlow,
+  takeOauthFlow,
+  upsertOauthClient,
+} from '../store/oauth.ts';
+import { type OurClient, registerClient, takesDocument } from './client-registration.ts';
+import type { IssuerMetadata } from './discovery.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
+import { type LoginPlan, type Logins, type Target, trustOf } from './logins.ts';
+import { type OauthClient, requestToken, TokenRefused } from './token-endpoint.ts';
+
+export interface LoginFlow {
+  /** What the person is asked to agree to. */
+  preview(server: Server, principal: string): Promise<{ issuer: string; scopes: string[]; redirectUri: string }>;
+  /** The authorization server's page. */
+  begin(server: Server, principal: string): Promise<string>;
+  /** The person is back with a code, or with a refusal. */
+  finish(parameters: URLSearchParams, principal: string): Promise<Server>;
+}
+
+export interface FlowDependencies {
+  db: Database;
+  vault: Vault;
+  registry: Registry;
+  logins: Logins;
+  fetch: GuardedFetch;
+  ours: () => OurClient;
+  onLogin: (server: Server) => void;
+}
+
+interface Begun {
+  verifier: string;
+  redirectUri: string;
+  client: OauthClient;
+  plan: Pick<LoginPlan, 'resource' | 'scope' | 'scopesSupported'> & { issuer: IssuerMetadata };
+  url: string;
+}
+
+const flowLifetimeMs = 600_000;
+
+export function createLoginFlow(deps: FlowDependencies): LoginFlow {
+  const { db, vault, registry, logins, fetch } = deps;
+
+  async function clientAt(target: Target, { issuer, trust }: LoginPlan): Promise<OauthClient> {
+    const { client_id, client_secret, private_key, signing_algorithm } = target.oauth;
+    if (client_id !== undefined) return { client_id, client_secret, private_key, signing_algorithm };
+    const ours = deps.ours();
+    if (takesDocument(issuer, ours) && ours.metadataUrl !== undefined) return { client_id: ours.metadataUrl };
+
+    const row = await findOauthClient(db, target.server.id, issuer.issuer);
+    const context = `oauth-client:${target.server.id}:${issuer.issuer}`;
+    const isGood =
+      row?.redirect_uri === ours.redirectUri && (row.expires_at === null || Date.parse(row.expires_at) > Date.now());
+    if (row !== undefined && isGood) return vault.open(row.sealed, context) as OauthClient;
+
+    const { expiresAt, ...client } = await registerClient(fetch, issuer, ours, trust);
+    await upsertOauthClient(db, {
+      server_id: target.server.id,
+      issuer: issuer.issuer,
+      redirect_uri: ours.redirectUri,
+      sealed: vault.seal(client, context),
+      expires_at: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+    });
+    return client;
+  }
+
+  async function begin(server: Server, principal: string): Promise<string> {
+    const target = logins.target(server, principal);
+    const plan = await logins.plan(target);
+    const { issuer } = plan;
+    if (issuer.authorization_endpoint === undefined) {
+      throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} has no page to log in on`);
+    }
+    if (issuer.code_challenge_methods_supported?.includes('S256') !== true) {
+      throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} does not support PKCE with S256`);
+    }
+    const client = await clientAt(target, plan);
+    const verifier = randomBytes(32).toString('base64url');
+    const state = randomBytes(32).toString('base64url');
+    const { redirectUri } = deps.ours();
+    const { resource, scope, scopesSupported } = plan;
+    const begun: Begun = {
+      verifier,
+      redirectUri,
+      client,
+      plan: { resource, scope, scopesSupported, issuer },
+      url: target.url,
+    };
+    await insertOauthFlow(db, {
+      state_hash: hash(state),
+      server_id: server.id,
+      principal,
+      sealed: vault.seal(begun, `oauth-flow:${hash(state)}`),
+      expires_at: new Date(Date.now() + flowLifetimeMs).toISOString(),
+    });
+
+    const page = new URL(issuer.authorization_endpoint);
+    const parameters = {
+      response_type: 'code',
+      client_id: client.client_id,
+      redirect_uri: redirectUri,
+      state,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      resource,
+      scope,
+      // OpenID providers give a refresh token only where the person was asked.
+      prompt: scope?.split(' ').includes('offline_access') === true ? 'consent' : undefined,
+    };
+    for (const [name, value] of Object.entries(parameters)) if (value !== undefined) page.searchParams.set(name, value);
+    return page.href;
+  }
+
+  async function finish(parameters: URLSearchParams, principal: string): Promise<Server> {
+    const state = parameters.get('state') ?? '';
+    const row = await takeOauthFlow(db, hash(state));
+    if (row === undefined || Date.parse(row.expires_at) < Date.now()) {
+      throw new AppError('NOT_FOUND', 'This login is unknown, was used already or took too long; begin again');
+    }
+    if (row.principal !== principal) {
+      throw new AppError('FORBIDDEN', 'This login was begun by somebody else; begin your own');
+    }
+    const server = registry.get(row.server_id);
+    const { verifier, redirectUri, client, plan, url } = vault.open(
+      row.sealed,
+      `oauth-flow:${row.state_hash}`,
+    ) as Begun;
+    const target = logins.target(server, principal);
+    if (target.url !== url) {
+      throw new AppError('SERVER_STATE_CONFLICT', 'The server was moved meanwhile; begin again');
+    }
+    // Before anything else is believed: another server's answer must not be taken for this one's (RFC 9207).
+    checkIssuer(parameters.get('iss'), plan.issuer);
+    const refusal = parameters.get('error');
+    if (refusal !== null) {
+      throw new AppError('FORBIDDEN', `${plan.issuer.issuer} refused the login: ${shortCode(refusal)}`);
+    }
+    const code = parameters.get('code');
+    if (code === null) throw new AppError('FORBIDDEN', `${plan.issuer.issuer} sent no code`);
+
+    const trust = trustOf(target);
+    const answer = await requestToken(
+      fetch,
+      { issuer: plan.issuer, client, trust },
+      {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+        resource: plan.resource,
+      },
+    ).catch(async (error: unknown) => {
+      if (!(error instanceof TokenRefused)) throw error;
+      // A registration that the server forgot is made anew with the next login.
+      if (error.error === 'invalid_client') await deleteOauthClient(db, server.id, plan.issuer.issuer);
+      throw new AppError('FORBIDDEN', error.message, { cause: error });
+    });
+    await logins.save(target, { ...plan, trust }, client, answer);
+    deps.onLogin(server);
+    return server;
+  }
+
+  return {
+    async preview(server, principal) {
+      const { issuer, scope } = await logins.plan(logins.target(server, principal));
+      return { issuer: issuer.issuer, scopes: scope?.split(' ') ?? [], redirectUri: deps.ours().redirectUri };
+    },
+    begin,
+    finish,
+  };
+}
+
+/** Compared as text: an issuer that is equal only after tidying is another issuer. */
+export function checkIssuer(iss: string | null, issuer: IssuerMetadata): void {
+  if (iss === issuer.issuer) return;
+  if (iss === null && issuer.authorization_response_iss_parameter_supported !== true) return;
+  throw new AppError('FORBIDDEN', 'The answer does not come from the authorization server that was asked');
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function shortCode(error: string): string {
+  return /^[\w-]{1,64}$/.test(error) ? error : 'unknown error';
+}

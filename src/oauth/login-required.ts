@@ -1,0 +1,15 @@
+import { AppError } from '../errors.ts';
+
+export interface LoginNeed {
+  login: 'required' | 'expired';
+  /** The credentials that are there still work for other requests; this one needs more permissions. */
+  stepUp?: boolean;
+}
+
+/** The one error that says «somebody has to log in»; where a caller is known, a link is added on the way out. */
+export function loginRequired(server: string, { login, stepUp = false }: LoginNeed): AppError {
+  const what = stepUp ? 'login required for more permissions' : `login ${login}`;
+  return new AppError('LOGIN_REQUIRED', `${what}: log in with: mcp-aggregator login ${server}`, {
+    context: { login, step_up: stepUp },
+  });
+}

@@ -1,0 +1,574 @@
+/**
+ * The tokens that servers get from us: one login per server, or one per server and principal. Kept sealed, refreshed
+ * before they expire by one replica at a time, and never given to a server at another address than they were made for.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../errors.ts';
+import type { Events } from '../events.ts';
+import type { Logger } from '../log.ts';
+import type { Registry, Server } from '../registry/registry.ts';
+import type { Connection, OauthConfig } from '../registry/server.ts';
+import type { Vault } from '../security/credentials.ts';
+import type { Secrets } from '../security/secrets.ts';
+import type { Database } from '../store/database.ts';
+import {
+  deleteOauthLogin,
+  deleteOauthServer,
+  findOauthLogin,
+  findOauthLogins,
+  leaseOauthLogin,
+  updateOauthLoginSealed,
+  upsertOauthLogin,
+} from '../store/oauth.ts';
+import type { OauthLoginRow } from '../store/schema.ts';
+import { type Challenge, parseChallenge, scopesOf, union } from './challenge.ts';
+import { type Discovered, discover, type IssuerMetadata } from './discovery.ts';
+import { type GuardedFetch, type Trust, trustIn } from './guarded-fetch.ts';
+import { loginRequired } from './login-required.ts';
+import { type OauthClient, requestToken, revokeTokens, type TokenAnswer, TokenRefused } from './token-endpoint.ts';
+
+/** A server, where it is, how it wants its tokens, and for whom. */
+export interface Target {
+  server: Server;
+  url: string;
+  oauth: OauthConfig;
+  /** Empty: shared by everybody. */
+  principal: string;
+}
+
+export interface Refusal {
+  status: number;
+  challenge: string | undefined;
+  /** The headers that were refused. */
+  sent: Record<string, string>;
+  /** How often this very request was refused before. */
+  attempt: number;
+}
+
+/** What one session's requests are asked for before they go, and told of when they are refused. */
+export interface SessionCredentials {
+  headers(): Promise<Record<string, string>>;
+  /** True: there are other credentials now, send it again. False: not a matter of OAuth. */
+  refused(refusal: Refusal): Promise<boolean>;
+}
+
+export interface Logins {
+  /** Undefined where the server gets no tokens from us. Without a principal: the session that fills the catalog. */
+  credentials(server: Server, connection: Connection, principal: string | undefined): SessionCredentials | undefined;
+  target(server: Server, principal: string): Target;
+  /** What a login would ask for, of whom. */
+  plan(target: Target): Promise<LoginPlan>;
+  save(target: Target, plan: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void>;
+  state(server: Server, principal: string): Promise<Pick<OauthLoginRow, 'state' | 'updated_at'> | undefined>;
+  /** Somebody is logged in, so that connecting is worth a try. */
+  isKnown(server: Server): Promise<boolean>;
+  /** Revokes and forgets. */
+  logout(server: Server, principal: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface LoginPlan extends Discovered {
+  scope: string | undefined;
+  trust: Trust;
+}
+
+export interface LoginDependencies {
+  db: Database;
+  vault: Vault;
+  secrets: Secrets;
+  registry: Registry;
+  events: Events;
+  log: Logger;
+  fetch: GuardedFetch;
+}
+
+/** What is sealed. */
+interface Tokens {
+  access_token: string;
+  refresh_token?: string;
+  /** The tokens are for the server at this address and for no other. */
+  server_url: string;
+  resource: string;
+  issuer: Pick<
+    IssuerMetadata,
+    'issuer' | 'token_endpoint' | 'revocation_endpoint' | 'token_endpoint_auth_methods_supported'
+  >;
+  client: OauthClient;
+}
+
+interface Login {
+  row: OauthLoginRow;
+  tokens: Tokens | undefined;
+}
+
+/** What a server said when it refused, kept for the login that follows. */
+interface StoredChallenge extends Challenge {
+  /** Times in a row that scopes were demanded which the token had been asked for already. */
+  refusals?: number;
+  at?: number;
+}
+
+const leaseMs = 30_000;
+const leasePollMs = 100;
+/** Refreshed so long before the end, or in the last fifth of a shorter life. */
+const refreshBeforeMs = 60_000;
+const discoveryLifetimeMs = 300_000;
+const mostRefusals = 2;
+const refusalMemoryMs = 600_000;
+
+export async function createLogins(deps: LoginDependencies): Promise<Logins> {
+  const { db, vault, secrets, registry, events, log, fetch } = deps;
+  const known = new Map<string, Login>();
+  /** Looked for and not there: most servers want no login, and no call may wait for the database to say so again. */
+  const absent = new Set<string>();
+  const machines = new Map<string, { token: string; expiresAt: number; plan: LoginPlan }>();
+  const refreshing = new Map<string, Promise<Login>>();
+  const discoveries = new Map<string, { found: Discovered | undefined; at: number }>();
+  const pending = new Set<Promise<unknown>>();
+
+  await tidy();
+  const offRemoved = events.on('server.removed', ({ server_id }) => track(forget(server_id)));
+  const offUpdated = events.on('server.updated', ({ server_id }) => discoveries.delete(server_id));
+
+  /** At the start: what the previous key sealed is sealed anew, what belongs to removed servers goes. */
+  async function tidy(): Promise<void> {
+    for (const row of await findOauthLogins(db)) {
+      if (registry.find(row.server_id) === undefined) track(forget(row.server_id));
+      else if (row.sealed !== null && vault.needsReseal(row.sealed)) {
+        const tokens = vault.open(row.sealed, contextOf(row));
+        await updateOauthLoginSealed(db, row, vault.seal(tokens, contextOf(row)));
+      }
+    }
+  }
+
+  function track(task: Promise<unknown>): void {
+    const kept = task
+      .catch((error: unknown) => log.warn({ err: error }, 'tokens could not be revoked'))
+      .finally(() => pending.delete(kept));
+    pending.add(kept);
+  }
+
+  async function load({ server, principal }: Pick<Target, 'server' | 'principal'>): Promise<Login | undefined> {
+    const row = await findOauthLogin(db, server.id, principal);
+    const key = keyOf(server.id, principal);
+    if (row === undefined) {
+      known.delete(key);
+      absent.add(key);
+      return undefined;
+    }
+    absent.delete(key);
+    const tokens = row.sealed === null ? undefined : (vault.open(row.sealed, contextOf(row)) as Tokens);
+    const login = { row, tokens };
+    known.set(key, login);
+    secrets.learn(`oauth:${key}`, tokens === undefined ? [] : secretsOf(tokens));
+    return login;
+  }
+
+  async function store(row: OauthLoginRow, tokens: Tokens | undefined): Promise<Login> {
+    const changed = {
+      ...row,
+      sealed: tokens === undefined ? null : vault.seal(tokens, contextOf(row)),
+      lease_until: null,
+      updated_at: laterThan(row.updated_at),
+    };
+    await upsertOauthLogin(db, changed);
+    const key = keyOf(row.server_id, row.principal);
+    const login = { row: changed, tokens };
+    absent.delete(key);
+    known.set(key, login);
+    secrets.learn(`oauth:${key}`, tokens === undefined ? [] : secretsOf(tokens));
+    return login;
+  }
+
+  async function headers(target: Target): Promise<Record<string, string>> {
+    if (target.oauth.grant === 'client_credentials') return await machineHeaders(target);
+    const key = keyOf(target.server.id, target.principal);
+    const login = known.get(key) ?? (absent.has(key) ? undefined : await load(target));
+    const tokens = usable(login, target);
+    if (login === undefined || tokens === undefined) return {};
+    if (!isDue(login.row)) return bearer(tokens.access_token);
+    const fresh = await refresh(target, login);
+    return bearer(fresh.tokens?.access_token ?? tokens.access_token);
+  }
+
+  /** A token for another address than the server's present one would be told to a stranger. */
+  function usable(login: Login | undefined, { url }: Target): Tokens | undefined {
+    return login?.row.state === 'active' && login.tokens?.server_url === url ? login.tokens : undefined;
+  }
+
+  function refresh(target: Target, login: Login): Promise<Login> {
+    const key = keyOf(target.server.id, target.principal);
+    const running = refreshing.get(key);
+    if (running !== undefined) return running;
+    const task = refreshOnce(target, login).finally(() => refreshing.delete(key));
+    refreshing.set(key, task);
+    return task;
+  }
+
+  async function refreshOnce(target: Target, stale: Login): Promise<Login> {
+    if (stale.tokens?.refresh_token === undefined) return isOver(stale.row) ? await expire(target, stale) : stale;
+    const now = Date.now();
+    const lease = { now: new Date(now).toISOString(), until: new Date(now + leaseMs).toISOString() };
+    if (!(await leaseOauthLogin(db, stale.row, lease))) return await awaitRefreshed(target, stale);
+    const { issuer, client, resource, refresh_token } = stale.tokens;
+    try {
+      const answer = await requestToken(
+        fetch,
+        { issuer, client, trust: trustOf(target) },
+        { grant_type: 'refresh_token', refresh_token, resource },
+      );
+      // Not every server gives a new refresh token with each answer.
+      const tokens = { ...stale.tokens, access_token: answer.access_token };
+      if (answer.refresh_token !== undefined) tokens.refresh_token = answer.refresh_token;
+      return await store({ ...stale.row, expires_at: expiryOf(answer) }, tokens);
+    } catch (error) {
+      if (error instanceof TokenRefused) return await expire(target, stale);
+      // The authorization server is away: what still works is used on, and the next request tries again.
+      await store(stale.row, stale.tokens);
+      if (isOver(stale.row)) throw error;
+      log.warn({ err: error, server: target.server.name }, 'a token could not be refreshed yet');
+      return stale;
+    }
+  }
+
+  /** Another replica refreshes: its result is ours, or the lease runs out and we may try. */
+  async function awaitRefreshed(target: Target, stale: Login): Promise<Login> {
+    const giveUpAt = Date.now() + leaseMs;
+    while (Date.now() < giveUpAt) {
+      const current = await load(target);
+      if (current === undefined || current.row.state !== 'active') return await expire(target, current ?? stale);
+      if (current.row.updated_at !== stale.row.updated_at) return current;
+      if (!isOver(stale.row)) return stale;
+      await delay(leasePollMs);
+    }
+    return stale;
+  }
+
+  async function expire(target: Target, { row }: Login): Promise<never> {
+    await store({ ...row, state: 'expired' }, undefined);
+    throw loginRequired(target.server.name, { login: 'expired' });
+  }
+
+  async function refused(target: Target, refusal: Refusal): Promise<boolean> {
+    const challenge = parseChallenge(refusal.challenge);
+    const stepUp = refusal.status === 403;
+    if (stepUp && challenge.error !== 'insufficient_scope') return false;
+    if (target.oauth.grant === 'client_credentials') return await renewMachine(target, challenge, refusal);
+
+    const login = await load(target);
+    const tokens = usable(login, target);
+    const sent = refusal.sent.authorization;
+    if (tokens !== undefined && sent !== `Bearer ${tokens.access_token}`) return refusal.attempt === 0;
+
+    const found = await discovered(target, challenge, tokens?.issuer.issuer);
+    if (found === undefined) return false;
+    const sameIssuer = tokens?.issuer.issuer === found.issuer.issuer;
+    if (!stepUp && login !== undefined && tokens?.refresh_token !== undefined && sameIssuer && refusal.attempt === 0) {
+      await refresh(target, login);
+      return true;
+    }
+    throw await noteNeed(target, login, challenge, stepUp && tokens !== undefined);
+  }
+
+  async function noteNeed(
+    { server, principal }: Target,
+    login: Login | undefined,
+    challenge: Challenge,
+    stepUp: boolean,
+  ): Promise<AppError> {
+    const row = login?.row ?? emptyRow(server.id, principal);
+    const before = storedChallenge(row);
+    const asked = scopesOf(row.scope ?? undefined);
+    const granted = stepUp && scopesOf(challenge.scope).every((scope) => asked.includes(scope));
+    const recent = Date.now() - (before.at ?? 0) < refusalMemoryMs;
+    const refusals = granted ? (recent ? (before.refusals ?? 0) : 0) + 1 : 0;
+    const stored: StoredChallenge = { ...challenge, refusals, at: Date.now() };
+    const wasActive = row.state === 'active' && row.sealed !== null;
+    const state = stepUp ? row.state : wasActive || row.state === 'expired' ? 'expired' : 'required';
+    await store({ ...row, state, challenge: JSON.stringify(stored) }, stepUp ? login?.tokens : undefined);
+    if (refusals >= mostRefusals) {
+      return new AppError(
+        'SERVER_CONNECTION_FAILED',
+        `the server demands the scope "${challenge.scope}" again although the login asked for it; logging in once more would not help`,
+      );
+    }
+    return loginRequired(server.name, { login: state === 'expired' ? 'expired' : 'required', stepUp });
+  }
+
+  async function discovered(
+    { server, url, oauth }: Target,
+    challenge: Challenge,
+    currentIssuer?: string,
+  ): Promise<Discovered | undefined> {
+    const found = await discover(fetch, {
+      serverUrl: url,
+      challenge,
+      preferredIssuer: oauth.issuer ?? currentIssuer,
+      trust: trustOf({ url, oauth }),
+    });
+    if (oauth.issuer !== undefined && found !== undefined && found.issuer.issuer !== oauth.issuer) {
+      throw new AppError('SERVER_CONNECTION_FAILED', `the server does not name the configured issuer ${oauth.issuer}`);
+    }
+    discoveries.set(server.id, { found, at: Date.now() });
+    return found;
+  }
+
+  async function plan(target: Target): Promise<LoginPlan> {
+    const { server, oauth } = target;
+    const login = (await load(target)) ?? (await load({ server, principal: '' }));
+    const challenge = login === undefined ? {} : storedChallenge(login.row);
+    const recent = discoveries.get(server.id);
+    const found =
+      recent !== undefined && Date.now() - recent.at < discoveryLifetimeMs
+        ? recent.found
+        : await discovered(target, challenge, login?.tokens?.issuer.issuer);
+    if (found === undefined) {
+      throw new AppError('SERVER_STATE_CONFLICT', `${server.name} does not say where to log in to it`);
+    }
+    const before = login?.row.issuer === found.issuer.issuer ? scopesOf(login.row.scope ?? undefined) : [];
+    const scope = chooseScopes({ oauth, challenge, before, found });
+    return { ...found, scope: scope.length === 0 ? undefined : scope.join(' '), trust: trustOf(target) };
+  }
+
+  async function save(target: Target, made: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void> {
+    const { server, principal, url } = target;
+    const { issuer, token_endpoint, revocation_endpoint, token_endpoint_auth_methods_supported } = made.issuer;
+    const before = await load(target);
+    const tokens: Tokens = {
+      access_token: answer.access_token,
+      refresh_token: answer.refresh_token,
+      server_url: url,
+      resource: made.resource,
+      issuer: { issuer, token_endpoint, revocation_endpoint, token_endpoint_auth_methods_supported },
+      client,
+    };
+    await store(
+      {
+        ...(before?.row ?? emptyRow(server.id, principal)),
+        state: 'active',
+        issuer,
+        scope: made.scope ?? answer.scope ?? null,
+        expires_at: expiryOf(answer),
+      },
+      tokens,
+    );
+  }
+
+  /** Machines need nobody: their token is asked for when it is needed, by every replica for itself. */
+  async function machineHeaders(target: Target): Promise<Record<string, string>> {
+    const machine = machines.get(target.server.id);
+    if (machine === undefined) return {};
+    if (Date.now() < machine.expiresAt - 10_000) return bearer(machine.token);
+    return bearer(await machineToken(target, machine.plan));
+  }
+
+  async function renewMachine(target: Target, challenge: Challenge, { attempt }: Refusal): Promise<boolean> {
+    if (attempt > 0) return false;
+    const found = await discovered(target, challenge);
+    if (found === undefined) return false;
+    const before = scopesOf(machines.get(target.server.id)?.plan.scope);
+    const scope = chooseScopes({ oauth: target.oauth, challenge, before, found }).filter(
+      (one) => one !== 'offline_access',
+    );
+    await machineToken(target, { ...found, scope: scope.join(' ') || undefined, trust: trustOf(target) });
+    return true;
+  }
+
+  async function machineToken(target: Target, made: LoginPlan): Promise<string> {
+    const { client_id, client_secret, private_key, signing_algorithm } = target.oauth;
+    if (client_id === undefined || (client_secret === undefined && private_key === undefined)) {
+      throw new AppError(
+        'SERVER_CONNECTION_FAILED',
+        'client_credentials need oauth.client_id and oauth.client_secret or oauth.private_key in connection_config',
+      );
+    }
+    const client = { client_id, client_secret, private_key, signing_algorithm };
+    const answer = await requestToken(
+      fetch,
+      { issuer: made.issuer, client, trust: made.trust },
+      { grant_type: 'client_credentials', scope: made.scope, resource: made.resource },
+    ).catch((error: unknown) => {
+      if (!(error instanceof TokenRefused)) throw error;
+      throw new AppError('SERVER_CONNECTION_FAILED', error.message, { cause: error });
+    });
+    const expires = expiryOf(answer);
+    const expiresAt = expires === null ? Number.POSITIVE_INFINITY : Date.parse(expires);
+    machines.set(target.server.id, { token: answer.access_token, expiresAt, plan: made });
+    secrets.learn(`oauth:machine:${target.server.id}`, [answer.access_token]);
+    return answer.access_token;
+  }
+
+  async function revoke({ row, tokens }: Login, trust: Trust): Promise<void> {
+    if (tokens === undefined) return;
+    await revokeTokens(fetch, { issuer: tokens.issuer, client: tokens.client, trust }, tokens);
+    log.info({ server_id: row.server_id }, 'tokens revoked');
+  }
+
+  /** The server is gone; its address is in what was sealed. */
+  async function forget(serverId: string): Promise<void> {
+    const rows = (await findOauthLogins(db)).filter((row) => row.server_id === serverId);
+    await deleteOauthServer(db, serverId);
+    machines.delete(serverId);
+    discoveries.delete(serverId);
+    for (const row of rows) {
+      known.delete(keyOf(row.server_id, row.principal));
+      secrets.forget(`oauth:${keyOf(row.server_id, row.principal)}`);
+      if (row.sealed === null) continue;
+      const tokens = vault.open(row.sealed, contextOf(row)) as Tokens;
+      await revoke({ row, tokens }, trustIn([tokens.server_url]));
+    }
+  }
+
+  function target(server: Server, principal: string): Target {
+    const { connection } = registry.resolveConnection(server.id);
+    const made = toTarget(server, connection, isPerPrincipal(server) ? principal : '');
+    if (made === undefined)
+      throw new AppError('SERVER_STATE_CONFLICT', `${server.name} has no login: it gets no tokens`);
+    return made;
+  }
+
+  /** Which of the people who logged in lends its eyes to the catalog: the one whose login is the oldest. */
+  async function catalogPrincipal(server: Server): Promise<string> {
+    if (!isPerPrincipal(server)) return '';
+    const rows = await findOauthLogins(db);
+    return rows.find((row) => row.server_id === server.id && row.state === 'active')?.principal ?? '';
+  }
+
+  return {
+    credentials(server, connection, principal) {
+      const made = toTarget(server, connection, principal ?? '');
+      if (made === undefined) return undefined;
+      if (!isPerPrincipal(server)) {
+        const shared = { ...made, principal: '' };
+        return { headers: () => headers(shared), refused: (refusal) => refused(shared, refusal) };
+      }
+      if (principal !== undefined)
+        return { headers: () => headers(made), refused: (refusal) => refused(made, refusal) };
+      let chosen: Promise<string> | undefined;
+      const catalogTarget = async () => {
+        chosen ??= catalogPrincipal(server);
+        return { ...made, principal: await chosen };
+      };
+      return {
+        headers: async () => await headers(await catalogTarget()),
+        refused: async (refusal) => await refused(await catalogTarget(), refusal),
+      };
+    },
+    target,
+    plan,
+    save,
+    async state(server, principal) {
+      return await findOauthLogin(db, server.id, isPerPrincipal(server) ? principal : '');
+    },
+    async isKnown(server) {
+      const principal = await catalogPrincipal(server);
+      return (await findOauthLogin(db, server.id, principal))?.state === 'active';
+    },
+    async logout(server, principal) {
+      const wanted = target(server, principal);
+      const login = await load(wanted);
+      if (login === undefined) return false;
+      await deleteOauthLogin(db, server.id, wanted.principal);
+      known.delete(keyOf(server.id, wanted.principal));
+      await revoke(login, trustOf(wanted));
+      return true;
+    },
+    async close() {
+      offRemoved();
+      offUpdated();
+      await Promise.all(pending);
+      await fetch.close();
+    },
+  };
+}
+
+export function isPerPrincipal(server: Server): boolean {
+  return server.options.credentials === 'per_principal';
+}
+
+/** A key that an admin put into the headers is the server's credential; OAuth would only get in its way. */
+function toTarget(server: Server, connection: Connection, principal: string): Target | undefined {
+  if (connection.transport_type === 'STDIO') return undefined;
+  const { headers = {}, oauth } = connection.connection_config;
+  const hasKey = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+  if (hasKey && oauth === undefined) return undefined;
+  const url =
+    'url' in connection.connection_config ? connection.connection_config.url : connection.connection_config.base_url;
+  return { server, url, oauth: oauth ?? {}, principal };
+}
+
+export function trustOf({ url, oauth }: Pick<Target, 'url' | 'oauth'>): Trust {
+  return trustIn(oauth.issuer === undefined ? [url] : [url, oauth.issuer]);
+}
+
+/** The specification's order: what the server demanded, what its metadata list, nothing. */
+export function chooseScopes({
+  oauth,
+  challenge,
+  before,
+  found,
+}: {
+  oauth: OauthConfig;
+  challenge: Challenge;
+  before: string[];
+  found: Discovered;
+}): string[] {
+  const demanded = scopesOf(challenge.scope);
+  const wanted = oauth.scopes ?? (demanded.length > 0 ? demanded : (found.scopesSupported ?? []));
+  // Where a refresh token must be asked for, it is: nobody wants to log in every hour.
+  const offline = found.issuer.scopes_supported?.includes('offline_access') === true ? ['offline_access'] : [];
+  return union(before, wanted, offline);
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const keyOf = (serverId: string, principal: string) => `${serverId} ${principal}`;
+const secretsOf = ({ access_token, refresh_token, client }: Tokens) =>
+  [access_token, refresh_token, client.client_secret].filter((value) => value !== undefined);
+
+/** A sealed login opens only in its own row: server, issuer and principal are part of the seal. */
+function contextOf({ server_id, issuer, principal }: OauthLoginRow): string {
+  return `oauth:${createHash('sha256')
+    .update(JSON.stringify([server_id, issuer, principal]))
+    .digest('hex')}`;
+}
+
+function emptyRow(server_id: string, principal: string): OauthLoginRow {
+  return {
+    server_id,
+    principal,
+    state: 'required',
+    issuer: null,
+    sealed: null,
+    scope: null,
+    challenge: null,
+    expires_at: null,
+    lease_until: null,
+    updated_at: '',
+  };
+}
+
+function storedChallenge({ challenge }: OauthLoginRow): StoredChallenge {
+  return challenge === null ? {} : (JSON.parse(challenge) as StoredChallenge);
+}
+
+/** Also the row's version: two changes never carry the same time. */
+function laterThan(before: string): string {
+  const now = Date.now();
+  return new Date(before === '' ? now : Math.max(now, Date.parse(before) + 1)).toISOString();
+}
+
+function expiryOf({ expires_in: seconds }: TokenAnswer): string | null {
+  return seconds === undefined ? null : new Date(Date.now() + seconds * 1_000).toISOString();
+}
+
+function isOver({ expires_at }: OauthLoginRow): boolean {
+  return expires_at !== null && Date.parse(expires_at) <= Date.now();
+}
+
+function isDue({ expires_at, updated_at }: OauthLoginRow): boolean {
+  if (expires_at === null) return false;
+  const end = Date.parse(expires_at);
+  const life = end - Date.parse(updated_at);
+  return Date.now() >= end - Math.min(refreshBeforeMs, life / 5);
+}

@@ -1,0 +1,78 @@
+/** The OAuth room from its parts. */
+import type { Config } from '../config.ts';
+import { isLoopback } from '../config.ts';
+import type { Events } from '../events.ts';
+import type { Logger } from '../log.ts';
+import type { Registry, Server } from '../registry/registry.ts';
+import type { Authenticator, Principal } from '../security/auth.ts';
+import type { Vault } from '../security/credentials.ts';
+import type { Secrets } from '../security/secrets.ts';
+import type { Database } from '../store/database.ts';
+import { type BrowserSessions, createBrowserSessions } from './browser-session.ts';
+import type { OurClient } from './client-registration.ts';
+import { createLoginFlow, type LoginFlow } from './flow.ts';
+import { createGatekeeper, type ResourceGatekeeper } from './gatekeeper.ts';
+import { createGuardedFetch } from './guarded-fetch.ts';
+import { createLogins, type Logins } from './logins.ts';
+import { createSignIn, type SignIn } from './sign-in.ts';
+
+export interface OauthDependencies {
+  config: Config;
+  db: Database;
+  vault: Vault;
+  secrets: Secrets;
+  registry: Registry;
+  events: Events;
+  log: Logger;
+  authenticator: Authenticator;
+  /** Our address; known once we listen. */
+  baseUrl: () => string;
+  onLogin: (server: Server) => void;
+}
+
+export interface Oauth {
+  logins: Logins;
+  flow: LoginFlow;
+  sessions: BrowserSessions;
+  ours: () => OurClient;
+  loginLink: (server: Server, principal: Principal) => string;
+  gatekeeper: ResourceGatekeeper;
+  signIn: SignIn | undefined;
+  close(): Promise<void>;
+}
+
+export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
+  const { config, authenticator, vault, baseUrl } = deps;
+  const fetch = createGuardedFetch();
+  const logins = await createLogins({ ...deps, fetch });
+  const sessions = createBrowserSessions({
+    vault,
+    findPrincipal: (id) => authenticator.findPrincipal(id),
+    isSecure: () => baseUrl().startsWith('https:'),
+  });
+
+  function ours(): OurClient {
+    const base = baseUrl();
+    const own = base.startsWith('https:') && !isLoopback(new URL(base).hostname);
+    return {
+      metadataUrl: config.clientMetadataUrl ?? (own ? `${base}/oauth/client.json` : undefined),
+      redirectUri: `${base}/oauth/callback`,
+    };
+  }
+
+  return {
+    logins,
+    sessions,
+    ours,
+    gatekeeper: createGatekeeper({ config, authenticator, fetch, baseUrl }),
+    signIn: createSignIn({ config, fetch, vault, baseUrl }),
+    flow: createLoginFlow({ ...deps, logins, fetch, ours }),
+    loginLink(server, principal) {
+      const page = `${baseUrl()}/oauth/connect/${encodeURIComponent(server.name)}`;
+      // Reached from this machine only, so the link may vouch for whoever asked for it.
+      const vouches = isLoopback(config.host) && config.publicUrl === undefined;
+      return vouches ? `${page}?ticket=${encodeURIComponent(sessions.createTicket(principal))}` : page;
+    },
+    close: () => logins.close(),
+  };
+}

@@ -1,0 +1,75 @@
+/** The few pages of a login. They carry no script and nothing that a page of somebody else could frame or reuse. */
+export const pageHeaders = {
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+  'x-frame-options': 'DENY',
+  // Not no-referrer: a form would then be sent with the origin "null", which is nobody's.
+  'referrer-policy': 'same-origin',
+};
+
+export interface Consent {
+  server: string;
+  serverUrl: string;
+  principal: string;
+  shared: boolean;
+  issuer: string;
+  scopes: readonly string[];
+  redirectUri: string;
+  formKey: string;
+}
+
+export function consentPage(consent: Consent): string {
+  const { server, serverUrl, principal, shared, issuer, scopes, redirectUri, formKey } = consent;
+  const facts = [
+    ['Server', `${server} (${serverUrl})`],
+    ['You log in at', issuer],
+    ['Permissions', scopes.length === 0 ? 'what the server gives by default' : scopes.join(', ')],
+    ['You come back to', redirectUri],
+    ['You are', principal],
+    ['Who uses the login', shared ? 'everybody who may call this server' : 'only you'],
+  ];
+  return page(
+    `Log in to ${server}`,
+    `<p>MCP Aggregator wants to use <b>${escapeHtml(server)}</b> with your account there.</p>
+<dl>${facts.map(([term, value]) => `<dt>${escapeHtml(term ?? '')}</dt><dd>${escapeHtml(value ?? '')}</dd>`).join('')}</dl>
+<form method="post"><input type="hidden" name="form_key" value="${escapeHtml(formKey)}"><button>Continue</button></form>`,
+  );
+}
+
+export function signInPage(next: string, problem?: string, single?: { issuer: string; href: string }): string {
+  const note = problem === undefined ? '' : `<p class="problem">${escapeHtml(problem)}</p>`;
+  const other =
+    single === undefined
+      ? ''
+      : `<p><a href="${escapeHtml(single.href)}">Sign in with ${escapeHtml(single.issuer)}</a></p>`;
+  return page(
+    'Sign in',
+    `${note}<p>Who are you? Sign in with your token for this aggregator.</p>
+<form method="post" action="/oauth/sign-in"><input type="hidden" name="next" value="${escapeHtml(next)}">
+<label>Token <input type="password" name="token" autocomplete="off" required autofocus></label><button>Sign in</button></form>${other}`,
+  );
+}
+
+export function donePage(server: string): string {
+  return page('Logged in', `<p>The login to <b>${escapeHtml(server)}</b> is made. You can close this page.</p>`);
+}
+
+export function problemPage(problem: string): string {
+  return page('That did not work', `<p class="problem">${escapeHtml(problem)}</p>`);
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${escapeHtml(title)} · MCP Aggregator</title><style>${style}</style></head>
+<body><main><h1>${escapeHtml(title)}</h1>${body}</main></body></html>`;
+}
+
+const style = `body{font:16px/1.5 system-ui,sans-serif;background:#f5f6f8;color:#1b1f24;margin:0}
+main{max-width:34rem;margin:10vh auto;background:#fff;padding:2rem;border-radius:.75rem;box-shadow:0 1px 6px #0002}
+h1{font-size:1.35rem;margin:0 0 1rem}dl{display:grid;grid-template-columns:max-content 1fr;gap:.3rem 1rem}
+dt{color:#59636e}dd{margin:0;overflow-wrap:anywhere}button{font:inherit;padding:.5rem 1.2rem;border:0;border-radius:.4rem;
+background:#1f6feb;color:#fff;cursor:pointer;margin-top:1rem}input{font:inherit;padding:.4rem;width:100%;box-sizing:border-box}
+.problem{color:#b3261e}@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}main{background:#161b22}dt{color:#9198a1}}`;
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,105 @@
+import type { Database } from './database.ts';
+import type { OauthClientRow, OauthFlowRow, OauthLoginRow } from './schema.ts';
+
+export function findOauthClient({ kysely }: Database, server_id: string, issuer: string) {
+  return kysely
+    .selectFrom('oauth_clients')
+    .selectAll()
+    .where('server_id', '=', server_id)
+    .where('issuer', '=', issuer)
+    .executeTakeFirst();
+}
+
+export function findOauthClients({ kysely }: Database): Promise<OauthClientRow[]> {
+  return kysely.selectFrom('oauth_clients').selectAll().execute();
+}
+
+export async function upsertOauthClient({ kysely }: Database, row: OauthClientRow): Promise<void> {
+  const { server_id: _server, issuer: _issuer, ...changed } = row;
+  await kysely
+    .insertInto('oauth_clients')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['server_id', 'issuer']).doUpdateSet(changed))
+    .execute();
+}
+
+export async function deleteOauthClient({ kysely }: Database, server_id: string, issuer: string): Promise<void> {
+  await kysely.deleteFrom('oauth_clients').where('server_id', '=', server_id).where('issuer', '=', issuer).execute();
+}
+
+export function findOauthLogin({ kysely }: Database, server_id: string, principal: string) {
+  return kysely
+    .selectFrom('oauth_logins')
+    .selectAll()
+    .where('server_id', '=', server_id)
+    .where('principal', '=', principal)
+    .executeTakeFirst();
+}
+
+export function findOauthLogins({ kysely }: Database): Promise<OauthLoginRow[]> {
+  return kysely.selectFrom('oauth_logins').selectAll().orderBy('updated_at').execute();
+}
+
+export async function upsertOauthLogin({ kysely }: Database, row: OauthLoginRow): Promise<void> {
+  const { server_id: _server, principal: _principal, ...changed } = row;
+  await kysely
+    .insertInto('oauth_logins')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['server_id', 'principal']).doUpdateSet(changed))
+    .execute();
+}
+
+export async function updateOauthLoginSealed(
+  { kysely }: Database,
+  { server_id, principal }: Pick<OauthLoginRow, 'server_id' | 'principal'>,
+  sealed: string,
+): Promise<void> {
+  await kysely
+    .updateTable('oauth_logins')
+    .set({ sealed })
+    .where('server_id', '=', server_id)
+    .where('principal', '=', principal)
+    .execute();
+}
+
+/** True for the one replica that may refresh now. */
+export async function leaseOauthLogin(
+  { kysely }: Database,
+  { server_id, principal, updated_at }: Pick<OauthLoginRow, 'server_id' | 'principal' | 'updated_at'>,
+  { now, until }: { now: string; until: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await kysely
+    .updateTable('oauth_logins')
+    .set({ lease_until: until })
+    .where('server_id', '=', server_id)
+    .where('principal', '=', principal)
+    // What was read is what is refreshed: another replica may have done it meanwhile.
+    .where('updated_at', '=', updated_at)
+    .where((is) => is.or([is('lease_until', 'is', null), is('lease_until', '<', now)]))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+export async function deleteOauthLogin({ kysely }: Database, server_id: string, principal: string): Promise<void> {
+  await kysely
+    .deleteFrom('oauth_logins')
+    .where('server_id', '=', server_id)
+    .where('principal', '=', principal)
+    .execute();
+}
+
+export async function deleteOauthServer({ kysely }: Database, server_id: string): Promise<void> {
+  for (const table of ['oauth_logins', 'oauth_clients', 'oauth_flows'] as const) {
+    await kysely.deleteFrom(table).where('server_id', '=', server_id).execute();
+  }
+}
+
+export async function insertOauthFlow({ kysely }: Database, row: OauthFlowRow): Promise<void> {
+  await kysely.deleteFrom('oauth_flows').where('expires_at', '<', new Date().toISOString()).execute();
+  await kysely.insertInto('oauth_flows').values(row).execute();
+}
+
+/** Whoever gets it has taken it: a state returns once. */
+export function takeOauthFlow({ kysely }: Database, state_hash: string): Promise<OauthFlowRow | undefined> {
+  return kysely.deleteFrom('oauth_flows').where('state_hash', '=', state_hash).returningAll().executeTakeFirst();
+}

@@ -1,0 +1,89 @@
+/** A real browser against the real aggregator; whatever it complains about or asks of another host fails the test. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const places = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+export const chromiumPath = places.find((place) => place !== undefined && place !== '' && existsSync(place));
+
+/** Elsewhere a missing browser is said and skipped; in CI it is a failure. */
+export const skipReason =
+  chromiumPath === undefined && process.env.CI !== 'true'
+    ? 'no Chromium was found; install one (Debian: chromium-headless-shell) or set CHROMIUM_PATH'
+    : undefined;
+
+export async function launchBrowser(): Promise<Browser> {
+  assert.ok(chromiumPath !== undefined, 'no Chromium was found; install chromium-headless-shell or set CHROMIUM_PATH');
+  return await chromium.launch({
+    executablePath: chromiumPath,
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    ],
+  });
+}
+
+export interface Visitor {
+  page: Page;
+  /** What the page complained about or asked of somebody else, since the start. */
+  complaints: string[];
+  close(): Promise<void>;
+}
+
+/** A browser of its own: cookies, storage and all. */
+export async function createVisitor(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<Visitor> {
+  const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 900 }, ...options });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    const { protocol, origin: asked } = new URL(request.url());
+    if (asked !== origin && protocol !== 'data:' && protocol !== 'blob:') complaints.push(`asked ${request.url()}`);
+  });
+  return { page, complaints, close: () => context.close() };
+}
+
+export async function signIn(page: Page, token: string): Promise<void> {
+  await page.goto('/');
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Sections' }).waitFor();
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface AxeResult {
+  violations: { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
+}
+
+/** What axe-core finds on the page as it is, as lines that say where. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  // Evaluated, not added as a script: the page's own policy would refuse that.
+  await page.evaluate(axeSource);
+  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResult;
+  return violations.map(
+    ({ id, impact, help, nodes }) =>
+      `${impact} ${id}: ${help}\n${nodes
+        .slice(0, 3)
+        .map(({ html, failureSummary }) => `    ${html}\n    ${failureSummary}`)
+        .join('\n')}`,
+  );
+}

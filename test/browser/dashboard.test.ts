@@ -1,0 +1,288 @@
+/** The dashboard as people use it: a real browser, the real aggregator, real servers. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, suite, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { commandsOf, everything } from '../cli/command-line.ts';
+import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
+import { accessibilityProblems, createVisitor, launchBrowser, signIn, skipReason, type Visitor } from './browser.ts';
+
+const travelServer = new URL('./travel-server.ts', import.meta.url).pathname;
+const travel = (name: string, tools: number) => ({
+  name,
+  transport_type: 'STDIO',
+  connection_config: { command: process.execPath, args: [travelServer, String(tools)] },
+});
+const featureServer = new URL('../support/servers/stdio-legacy.ts', import.meta.url).pathname;
+
+suite('the dashboard', { skip: skipReason }, () => {
+  let aggregator: AggregatorProcess;
+  let browser: Browser;
+  let home: string;
+  const visitors: Visitor[] = [];
+
+  before(async () => {
+    home = mkdtempSync(join(tmpdir(), 'dashboard-'));
+    mkdirSync(join(home, '.cursor'));
+    const [command, script] = everything;
+    writeFileSync(
+      join(home, '.cursor', 'mcp.json'),
+      JSON.stringify({ mcpServers: { everything: { command, args: [script] } } }),
+    );
+    aggregator = await startAggregator({ env: { HOME: home, MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '10000' } });
+    browser = await launchBrowser();
+  });
+
+  afterEach(async () => {
+    for (const visitor of visitors.splice(0)) {
+      await visitor.close();
+      assert.deepEqual(visitor.complaints, []);
+    }
+  });
+
+  after(async () => {
+    await browser?.close();
+    await aggregator?.stop();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  async function visit(): Promise<Page> {
+    const visitor = await createVisitor(browser, aggregator.url);
+    visitors.push(visitor);
+    return visitor.page;
+  }
+
+  async function visitSignedIn(hash = ''): Promise<Page> {
+    const page = await visit();
+    await signIn(page, aggregator.token);
+    if (hash !== '') await page.goto(`/${hash}`);
+    return page;
+  }
+
+  async function send(method: string, path: string, body?: unknown) {
+    const response = await fetch(`${aggregator.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${aggregator.token}`, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    assert.ok(response.ok, `${method} ${path}: ${response.status} ${await response.clone().text()}`);
+    return response;
+  }
+
+  test('a new user signs in, imports what a client has, finds a tool and calls it', async () => {
+    const page = await visit();
+    await page.goto('/');
+    await page.getByLabel('Token').fill('not-a-token');
+    const refused = page.waitForResponse((response) => response.status() === 401);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await refused;
+    await page.getByRole('alert').getByText('not valid').waitFor();
+    // The browser itself notes the refused request.
+    visitors[0]?.complaints.splice(0);
+
+    await page.getByLabel('Token').fill(aggregator.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'No server yet' }).waitFor();
+    const stored = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])');
+    assert.ok(!String(stored).includes(aggregator.token), 'the token is not where scripts can read it');
+
+    await page.getByRole('link', { name: 'Add servers' }).first().click();
+    await page.getByRole('heading', { name: 'Cursor' }).waitFor();
+    await page.getByRole('button', { name: 'Add the new ones' }).click();
+    await page.getByText('1 server added').waitFor();
+    await page.getByRole('link', { name: 'See how they connect' }).click();
+    await page.locator('[data-status=CONNECTED]').waitFor();
+
+    await page.getByRole('link', { name: 'Tools', exact: true }).click();
+    await page.getByLabel('What do you want to do?').fill('echo back a message');
+    await page.getByRole('link', { name: 'echo', exact: true }).click();
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByText('message is required').first().waitFor();
+    await page.getByLabel(/^message/).fill('hello from the page');
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByText('Echo: hello from the page').first().waitFor();
+
+    await page.getByRole('button', { name: 'command' }).click();
+    await page.getByText('Copied').waitFor();
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    assert.equal(copied, `mcp-aggregator call everything.echo '{"message":"hello from the page"}'`);
+    await page.getByRole('link', { name: 'Traffic' }).click();
+    await page.getByRole('row', { name: /echo ok .* everything admin/ }).waitFor();
+  });
+
+  test('the link of "mcp-aggregator open" signs in once', async () => {
+    const { url } = await commandsOf(aggregator).json<{ url: string }>('open', '--no-browser');
+    const page = await visit();
+    await page.goto(url);
+    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    const second = await visit();
+    await second.goto(url);
+    await second.getByText('was used already').waitFor();
+    visitors.at(-1)?.complaints.splice(0);
+  });
+
+  test('signing out ends the session, also for somebody who kept the cookie', async () => {
+    const page = await visitSignedIn();
+    const [cookie] = await page.context().cookies();
+    assert.ok(cookie?.httpOnly && cookie.sameSite === 'Strict');
+    const ask = () =>
+      fetch(`${aggregator.url}/api/v1/session`, { headers: { cookie: `${cookie.name}=${cookie.value}` } });
+    assert.equal((await ask()).status, 200);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    assert.equal((await ask()).status, 204);
+  });
+
+  test('a page on another port of this host cannot use the session', async () => {
+    const page = await visitSignedIn();
+    const [cookie] = await page.context().cookies();
+    const foreign = { origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-site' };
+    const response = await fetch(`${aggregator.url}/api/v1/tokens`, {
+      method: 'POST',
+      headers: { cookie: `${cookie?.name}=${cookie?.value}`, 'content-type': 'application/json', ...foreign },
+      body: JSON.stringify({ name: 'stolen', role: 'admin' }),
+    });
+    assert.equal(response.status, 401);
+  });
+
+  test('a call with nested arguments, checked before it is sent', async () => {
+    await send('POST', '/api/v1/aggregator/servers', travel('travel', 0));
+    const page = await visitSignedIn('#/tools/travel.book_trip');
+    await page.getByLabel(/^destination/).fill('Lisbon');
+    await page.getByRole('button', { name: 'Add to travellers' }).click();
+    await page.getByLabel(/^name/).fill('Ada');
+    await page.getByLabel(/^age/).fill('36');
+    await page.getByLabel(/^email/).fill('nobody');
+    await page.getByLabel(/^travel_class/).selectOption('business');
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByText('must be an e-mail address').first().waitFor();
+    await page.getByLabel(/^email/).fill('ada@example.com');
+    await page.getByRole('button', { name: 'Write JSON' }).click();
+    const sent = {
+      destination: 'Lisbon',
+      travel_class: 'business',
+      travellers: [{ name: 'Ada', age: 36 }],
+      contact: { email: 'ada@example.com', newsletter: false },
+    };
+    assert.deepEqual(JSON.parse(await page.getByLabel('Arguments as JSON').inputValue()), sent);
+    await page.getByRole('button', { name: 'Use the form' }).click();
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByText('Raw answer').click();
+    const answer = JSON.parse((await page.locator('.result pre').last().textContent()) ?? '');
+    assert.deepEqual(JSON.parse(answer.content[0].text), sent);
+  });
+
+  test('an elicitation is answered in the page', async () => {
+    const page = await visitSignedIn('#/tools/everything.trigger-elicitation-request');
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    const question = page.getByRole('form', { name: 'The server asks' });
+    await question.getByLabel(/^String required/).fill('Ada Lovelace');
+    await question.getByRole('button', { name: 'Answer' }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('Ada Lovelace').first().waitFor();
+  });
+
+  test('10,000 tools are listed and searched smoothly', async () => {
+    await send('POST', '/api/v1/aggregator/servers', travel('large', 9_900));
+    const page = await visitSignedIn('#/tools');
+    await page.getByText(/^9,9\d\d tools/).waitFor({ timeout: 60_000 });
+    const list = page.getByRole('region', { name: 'Tools' });
+    assert.ok((await list.getByRole('listitem').count()) < 60, 'only what can be seen is drawn');
+    await list.evaluate((element) => {
+      element.scrollTop = element.scrollHeight / 2;
+    });
+    await list
+      .getByText(/^[a-z]+_[a-z]+_\d+$/)
+      .first()
+      .waitFor();
+    const started = performance.now();
+    await page.getByLabel('What do you want to do?').pressSequentially('translate a recipe', { delay: 30 });
+    await list
+      .getByRole('link', { name: /translate_recipe/ })
+      .first()
+      .waitFor();
+    const ms = performance.now() - started;
+    assert.ok(ms < 5_000, `typing and finding took ${Math.round(ms)} ms`);
+    await send('DELETE', '/api/v1/aggregator/servers/large');
+  });
+
+  test('a server whose process is killed is seen to fail and to recover, in two browsers', async () => {
+    await send('POST', '/api/v1/aggregator/servers', {
+      name: 'mortal',
+      transport_type: 'STDIO',
+      connection_config: { command: process.execPath, args: [featureServer] },
+    });
+    const [one, two] = [await visitSignedIn('#/servers/mortal'), await visitSignedIn('#/servers')];
+    await one.locator('[data-status=CONNECTED]').waitFor();
+    const card = two.getByRole('listitem').filter({ has: two.getByRole('link', { name: 'mortal' }) });
+    await card.locator('[data-status=CONNECTED]').waitFor();
+    const before = await one.getByRole('list').filter({ hasText: 'Connected' }).getByText('Not reachable').count();
+    assert.equal(before, 0);
+    const pids = children();
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    await one.getByText('Not reachable').first().waitFor();
+    await one.locator('[data-status=CONNECTED]').waitFor();
+    await two.locator('[data-status=ERROR]').waitFor({ state: 'detached' });
+    await card.locator('[data-status=CONNECTED]').waitFor();
+
+    await card.getByRole('button', { name: 'Remove' }).click();
+    await two.getByRole('dialog').getByRole('button', { name: 'Remove mortal' }).click();
+    await card.waitFor({ state: 'detached' });
+    await one.getByRole('heading', { name: 'There is no server mortal' }).waitFor();
+    visitors[0]?.complaints.splice(0); // that page asked for what is gone
+  });
+
+  function children(): number[] {
+    const table = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' });
+    const pids = table
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, parent, ...args]) => Number(parent) === aggregator.pid && args.join(' ').includes('stdio-legacy'))
+      .map(([pid]) => Number(pid));
+    assert.ok(pids.length > 0, 'the server has a process');
+    return pids;
+  }
+
+  test('a token is created once and shown once, and revoked after asking', async () => {
+    const page = await visitSignedIn('#/access');
+    await page.getByLabel('Who or what is it for?').fill('A test');
+    await page.getByRole('button', { name: 'Create' }).click();
+    const token = await page.locator('.secret').textContent();
+    assert.match(token ?? '', /^mcpa_/);
+    await page.reload();
+    await page.getByRole('rowheader', { name: 'A test' }).waitFor();
+    assert.ok(!(await page.content()).includes(token ?? ''));
+    await page.getByRole('button', { name: 'Revoke A test' }).click();
+    await page.getByRole('button', { name: 'Revoke it' }).click();
+    await page.getByRole('rowheader', { name: 'A test' }).waitFor({ state: 'detached' });
+  });
+
+  for (const [name, hash, ready] of [
+    ['servers', '#/servers', 'Servers'],
+    ['add servers', '#/servers/+', 'Cursor'],
+    ['one server', '#/servers/everything', 'History'],
+    ['tools', '#/tools', 'Tools'],
+    ['one tool', '#/tools/everything.get-sum', 'Arguments'],
+    ['query', '#/query', 'Query'],
+    ['traffic', '#/traffic', 'Traffic'],
+    ['health', '#/health', 'The last hours'],
+    ['access', '#/access', 'Audit'],
+    ['connect', '#/connect', 'In one command'],
+    ['a page that is not there', '#/nowhere', 'There is no such page'],
+  ] as const) {
+    test(`axe-core finds nothing on ${name}, light and dark`, async () => {
+      const page = await visitSignedIn(hash);
+      await page.getByRole('heading', { name: ready }).first().waitFor();
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        assert.deepEqual(await accessibilityProblems(page), [], `${name} in ${colorScheme}`);
+      }
+      await page.setViewportSize({ width: 390, height: 844 });
+      assert.deepEqual(await accessibilityProblems(page), [], `${name} on a phone`);
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+      assert.ok(Number(overflow) <= 0, `${name} is ${overflow} pixels wider than a phone`);
+    });
+  }
+});

@@ -1,0 +1,213 @@
+/** `connect-client` against the configuration formats of real clients, in a home of its own. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { clients, type Entry } from '../../src/cli/client-configs/clients.ts';
+import { removeMember, setMember } from '../../src/cli/client-configs/json-edit.ts';
+import { readServerTables, removeServerTable, setServerTable } from '../../src/cli/client-configs/toml-edit.ts';
+import { type AggregatorProcess, cleanEnvironment, startAggregator } from '../support/aggregator-process.ts';
+import { commandsOf, everything, runCommand } from './command-line.ts';
+
+const [command = '', script = ''] = everything;
+const program = { command, args: [script] };
+
+/** As people have them: with comments, other settings, tabs, trailing commas. */
+const recorded: Record<string, { path: string; text: string; key?: string }> = {
+  'claude-desktop': {
+    path: '.config/Claude/claude_desktop_config.json',
+    text: JSON.stringify({ mcpServers: { 'from-desktop': program }, globalShortcut: 'Ctrl+Space' }, null, 2),
+  },
+  'claude-code': {
+    path: '.claude.json',
+    text: JSON.stringify(
+      { numStartups: 7, mcpServers: { 'from-code': { type: 'stdio', ...program, env: {} } }, projects: {} },
+      null,
+      2,
+    ),
+  },
+  cursor: { path: '.cursor/mcp.json', text: JSON.stringify({ mcpServers: { 'from-cursor': program } }, null, '\t') },
+  vscode: {
+    path: '.config/Code/User/mcp.json',
+    text: `{
+    // What I use every day
+    "inputs": [],
+    "servers": {
+        "from-code-editor": { "type": "stdio", "command": ${JSON.stringify(command)}, "args": [${JSON.stringify(script)}] }, // mine
+    },
+}
+`,
+  },
+  codex: {
+    path: '.codex/config.toml',
+    text: `model = "gpt-5.2-codex" # the good one
+
+[mcp_servers.from-codex]
+command = ${JSON.stringify(command)}
+args = [
+  ${JSON.stringify(script)},
+]
+
+[mcp_servers.from-codex.env]
+COLOUR = 'blue'
+
+# How it looks
+[tui]
+notifications = true
+`,
+  },
+  windsurf: { path: '.codeium/windsurf/mcp_config.json', text: '{"mcpServers":{}}' },
+  zed: {
+    path: '.config/zed/settings.json',
+    text: `// Zed settings
+{
+  "theme": "One Dark",
+  "context_servers": {
+    "from-zed": { "source": "custom", "command": ${JSON.stringify(command)}, "args": [${JSON.stringify(script)}], "env": {} }
+  }
+}
+`,
+  },
+};
+
+suite('connect-client', () => {
+  let aggregator: AggregatorProcess;
+  let home: string;
+  before(async () => {
+    home = mkdtempSync(join(tmpdir(), 'clients-'));
+    aggregator = await startAggregator({ env: { MCP_AGGREGATOR_LIST_LIMIT: '1000' } });
+    const added = await commandsOf(aggregator).run(['add', 'everything', '--stdio', '--', ...everything]);
+    assert.equal(added.code, 0, added.stderr);
+  });
+  after(async () => {
+    await aggregator?.stop();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  const run = (...words: string[]) =>
+    runCommand(['connect-client', ...words], { env: { HOME: home, MCP_AGGREGATOR_DATA_DIR: aggregator.dataDir } });
+  const tokens = async () => (await commandsOf(aggregator).json<{ tokens: unknown[] }>('token', 'list')).tokens.length;
+
+  for (const client of clients) {
+    const sample = recorded[client.id];
+    test(`${client.id}: written, idempotent, used by an MCP client, servers moved, undone`, async () => {
+      assert.ok(sample !== undefined);
+      const file = join(home, sample.path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, sample.text);
+      const others = Object.keys(client.read(sample.text));
+
+      const shown = await run(client.id, '--dry-run', '--move');
+      assert.equal(shown.code, 0, shown.stderr);
+      assert.match(shown.stdout, /^\+ .*gateway/m);
+      assert.equal(readFileSync(file, 'utf8'), sample.text, 'a dry run writes nothing');
+
+      const before = await tokens();
+      const done = await run(client.id, '--yes', '--move');
+      assert.equal(done.code, 0, done.stderr);
+      assert.doesNotMatch(done.stdout, /mcpa_[0-9a-f]+_\w/, 'the token is not shown');
+      const written = readFileSync(file, 'utf8');
+      assert.deepEqual(Object.keys(client.read(written)), ['gateway'], 'the others are moved');
+      for (const other of others) {
+        const { stdout } = await commandsOf(aggregator).run(['list']);
+        assert.match(stdout, new RegExp(`^${other} `, 'm'));
+      }
+      assert.equal(await tokens(), before + 1, 'one token of its own');
+
+      const again = await run(client.id, '--yes', '--move');
+      assert.equal(again.code, 0, again.stderr);
+      assert.equal(readFileSync(file, 'utf8'), written, 'another run changes nothing');
+      assert.equal(await tokens(), before + 1);
+
+      const names = await listTools(client.read(written).gateway ?? {}, home);
+      assert.ok(names.includes('everything__echo'), `an MCP client sees ${names.slice(0, 5)}`);
+
+      const undone = await run(client.id, '--undo', '--yes');
+      assert.equal(undone.code, 0, undone.stderr);
+      assert.equal(readFileSync(file, 'utf8'), sample.text, 'as it was, byte by byte');
+      assert.equal(await tokens(), before, 'the token is revoked');
+      assert.ok(!existsSync(`${file}.before-mcp-aggregator`));
+    });
+  }
+
+  test('a file that was not there is created, and gone after undoing', async () => {
+    const file = join(home, '.cursor/mcp.json');
+    rmSync(file, { force: true });
+    assert.equal((await run('cursor', '--yes')).code, 0);
+    assert.ok(existsSync(file));
+    assert.equal((await run('cursor', '--undo', '--yes')).code, 0);
+    assert.ok(!existsSync(file));
+  });
+
+  test('what was changed in between survives the undoing', async () => {
+    const file = join(home, '.cursor/mcp.json');
+    writeFileSync(file, '{ "mcpServers": { "moved-later": { "command": "true" } } }');
+    assert.equal((await run('cursor', '--yes', '--move')).code, 0);
+    writeFileSync(file, setMember(readFileSync(file, 'utf8'), ['mcpServers', 'new'], { command: 'false' }));
+    assert.equal((await run('cursor', '--undo', '--yes')).code, 0);
+    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
+      mcpServers: { new: { command: 'false' }, 'moved-later': { command: 'true' } },
+    });
+  });
+
+  test('without --yes and without a terminal nothing is written; an unknown client is named', async () => {
+    const refused = await run('windsurf');
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /--yes/);
+    const unknown = await run('notepad');
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /claude-desktop, claude-code, cursor/);
+  });
+});
+
+async function listTools(entry: Entry, home: string): Promise<string[]> {
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transportOf(entry, home));
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools.map(({ name }) => name);
+}
+
+function transportOf(entry: Entry, home: string) {
+  if (typeof entry.command === 'string') {
+    const { command: file, args, env } = entry as { command: string; args: string[]; env: Record<string, string> };
+    return new StdioClientTransport({ command: file, args, env: { ...cleanEnvironment(home), ...env } });
+  }
+  const headers = (entry.headers ?? entry.http_headers) as Record<string, string>;
+  const url = new URL(String(entry.url ?? entry.serverUrl));
+  return new StreamableHTTPClientTransport(url, { requestInit: { headers } });
+}
+
+suite('editing files of other people', () => {
+  for (const text of [
+    '{}',
+    '{ "a": 1 }',
+    '{\n  "a": { "b": [1, 2, {"c": "}"}] }, // last\n}\n',
+    '/* first */ {\n\t"a": "x\\"y", /* , */\n\t"servers": {}\n}',
+  ]) {
+    test(`JSON: set and removed in ${JSON.stringify(text)}`, async () => {
+      const { parseClientConfig } = await import('../../src/registry/import.ts');
+      const once = setMember(text, ['servers', 'ours'], { url: 'x' });
+      const before = parseClientConfig(text) as Record<string, unknown>;
+      assert.deepEqual(parseClientConfig(once), { ...before, servers: { ours: { url: 'x' } } });
+      assert.equal(setMember(once, ['servers', 'ours'], { url: 'x' }), once);
+      for (const comment of text.match(/\/\*.*?\*\/|\/\/.*/g) ?? []) assert.ok(once.includes(comment));
+      assert.deepEqual(parseClientConfig(removeMember(once, ['servers', 'ours'])), { ...before, servers: {} });
+    });
+  }
+
+  test('TOML: other tables, comments and arrays over several lines stay', () => {
+    const text = recorded.codex?.text ?? '';
+    const added = setServerTable(text, 'gateway', { url: 'http://127.0.0.1:1/mcp', http_headers: { A: 'b "c"' } });
+    assert.ok(added.startsWith(text.trimEnd()));
+    assert.deepEqual(readServerTables(added).gateway, { url: 'http://127.0.0.1:1/mcp', http_headers: { A: 'b "c"' } });
+    assert.deepEqual(readServerTables(added)['from-codex'], { command, args: [script], env: { COLOUR: 'blue' } });
+    assert.equal(removeServerTable(added, 'gateway'), text);
+    const without = removeServerTable(text, 'from-codex');
+    assert.ok(without.includes('# How it looks\n[tui]') && !without.includes('COLOUR'));
+  });
+});

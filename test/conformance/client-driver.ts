@@ -1,0 +1,109 @@
+/**
+ * The command that the client suite runs: our real app in this process, the suite's server registered in it, and the
+ * scenario performed by an MCP client and a browser that do what people would do.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { openBrowser } from '../oauth/browser.ts';
+import { startApp } from '../support/app.ts';
+import { createMcpCaller, type McpCaller } from './client-caller.ts';
+
+const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
+const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as Context;
+const serverUrl = process.argv.at(-1) ?? '';
+const mostLogins = 5;
+
+interface Context {
+  client_id?: string;
+  client_secret?: string;
+  private_key_pem?: string;
+  signing_algorithm?: string;
+  issuer?: string;
+  toolCalls?: { name: string; arguments: Record<string, unknown> }[];
+}
+
+const app = await startApp({
+  MCP_AGGREGATOR_CLIENT_METADATA_URL: 'https://conformance-test.local/client-metadata.json',
+});
+const servers = '/api/v1/aggregator/servers';
+
+interface ServerView {
+  status: string;
+  login: string | null;
+  error_message: string | null;
+}
+
+try {
+  await app.register('suite', { base_url: serverUrl, ...oauthConfig() });
+  await connectWithLogins();
+  await perform(createMcpCaller(`${app.url}/mcp/servers/suite`, app.adminToken));
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
+} finally {
+  await app.close();
+}
+
+function oauthConfig() {
+  const { client_id, client_secret, private_key_pem: private_key, signing_algorithm } = context;
+  if (client_id === undefined) return {};
+  if (!scenario.includes('client-credentials')) return { oauth: { client_id, client_secret } };
+  return { oauth: { grant: 'client_credentials', client_id, client_secret, private_key, signing_algorithm } };
+}
+
+async function connectWithLogins(): Promise<void> {
+  for (let logins = 0; ; logins += 1) {
+    const server = await settled();
+    if (server.status === 'CONNECTED') return;
+    if (server.login === null || logins === mostLogins) throw new Error(`${server.status}: ${server.error_message}`);
+    const { body } = await app.api('POST', `${servers}/suite/login`);
+    await openBrowser().logIn(body.login_url);
+  }
+}
+
+/** Connected with its lists read, or failed for good. */
+async function settled(): Promise<ServerView> {
+  for (;;) {
+    const server: ServerView = await app.server('suite');
+    const connected = app.seen.all.findLastIndex(
+      ({ name, payload }) => name === 'server.status' && payload.status === 'CONNECTED',
+    );
+    const discovered = app.seen.all.findLastIndex(({ name }) => name === 'server.discovered');
+    const isRead = discovered > connected || server.error_message !== null;
+    if (server.status === 'ERROR' || (server.status === 'CONNECTED' && isRead)) return server;
+    await delay(20);
+  }
+}
+
+async function perform(client: McpCaller): Promise<void> {
+  const { tools } = await client.request('tools/list', {});
+  const names = (tools as { name: string }[]).map(({ name }) => name);
+  const call = (name: string, args: Record<string, unknown> = {}) => callWithLogins(client, { name, arguments: args });
+
+  const [focal] = tools as { name: string; inputSchema: unknown }[];
+  if (names.includes('json_schema_echo')) return await call('json_schema_echo', { schema: focal?.inputSchema });
+  if (scenario === 'tools_call') await call('add_numbers', { a: 5, b: 3 });
+  else if (context.toolCalls !== undefined)
+    for (const { name, arguments: args } of context.toolCalls) await call(name, args);
+  else if (scenario === 'http-standard-headers') await readEverything(client, names, call);
+  else if (scenario === 'http-invalid-tool-headers') for (const name of names) await call(name, { region: 'us-west1' });
+  else if (scenario !== 'json-schema-ref-no-deref') for (const name of names) await call(name);
+}
+
+async function readEverything(client: McpCaller, names: string[], call: (name: string) => Promise<void>) {
+  for (const name of names) await call(name);
+  const { resources = [] } = await client.request('resources/list', {});
+  for (const { uri } of resources as { uri: string }[]) await client.request('resources/read', { uri });
+  const { prompts = [] } = await client.request('prompts/list', {});
+  for (const { name } of prompts as { name: string }[]) await client.request('prompts/get', { name });
+}
+
+/** A call that needs a login is answered with the link to it; the person opens it, and the call is repeated. */
+async function callWithLogins(client: McpCaller, params: Record<string, unknown>): Promise<void> {
+  for (let logins = 0; ; logins += 1) {
+    const login = await client.callTool(params);
+    if (login === undefined) return;
+    if (logins === mostLogins) throw new Error('The server asks for logins without end');
+    await openBrowser().logIn(login);
+    await connectWithLogins();
+  }
+}

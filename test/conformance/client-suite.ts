@@ -1,0 +1,84 @@
+/** The official suite's client scenarios against our upstream side, and their table. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { Requirements } from './suite.ts';
+
+export interface ClientScenario {
+  requirements: Requirements;
+  scenario: string;
+  /** The others are run and shown, but the revision does not demand them. */
+  required: boolean;
+  passed: number;
+  failed: number;
+  failures: string[];
+}
+
+const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
+const driver = fileURLToPath(new URL('./client-driver.ts', import.meta.url));
+const command = `${process.execPath} --disable-warning=ExperimentalWarning ${driver}`;
+/** The suite itself would start all scenarios at once, each with an aggregator: they would time each other out. */
+const atOnce = 2;
+
+export async function runClientSuite(requirements: Requirements): Promise<ClientScenario[]> {
+  const waiting = scenariosOf(requirements);
+  const results: ClientScenario[] = [];
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      results.push({ requirements, ...next, ...(await runScenario(requirements, next.scenario)) });
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  const rank = ({ required, scenario }: ClientScenario) => `${required ? 0 : 1} ${scenario}`;
+  return results.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+}
+
+const checksFile = z.array(z.object({ id: z.string(), status: z.string(), errorMessage: z.string().optional() }));
+
+async function runScenario(requirements: Requirements, scenario: string) {
+  const output = await mkdtemp(join(tmpdir(), 'client-conformance-'));
+  const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', requirements];
+  const child = spawn(process.execPath, [program, ...args, '--force', '-o', output], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const file = (await readdir(output, { recursive: true })).find((name) => name.endsWith('checks.json'));
+  if (file === undefined) throw new Error(`${scenario}: the suite wrote no checks:\n${errors}`);
+  const checks = checksFile.parse(JSON.parse(await readFile(join(output, file), 'utf8')));
+  await rm(output, { recursive: true });
+  const failures = checks.filter(({ status }) => status === 'FAILURE');
+  return {
+    passed: checks.filter(({ status }) => status === 'SUCCESS').length,
+    failed: failures.length,
+    failures: failures.map(({ id, errorMessage }) => `${id}: ${errorMessage ?? 'failed'}`),
+  };
+}
+
+/** From the suite's own file of requirements: plain lines, so no YAML is needed. */
+export function scenariosOf(requirements: Requirements): { scenario: string; required: boolean }[] {
+  const file = join(program, '..', '..', 'requirements', `${requirements}.yaml`);
+  const sections = readFileSync(file, 'utf8').split(/^(?=\w+:)/m);
+  const section = (name: string) => sections.find((one) => one.startsWith(`${name}:`)) ?? '';
+  const required = [...section('client').matchAll(/^\s+- (\S+)/gm)].map(([, name = '']) => ({
+    scenario: name,
+    required: true,
+  }));
+  const others = [...section('not_scored').matchAll(/- (?:scenario|name|id): (\S+)((?:\n\s+\w+:.*)*)/g)]
+    .filter(([, , details = '']) => /:\s*client\b/.test(details))
+    .map(([, name = '']) => ({ scenario: name, required: false }));
+  return [...required, ...others];
+}
+
+export function formatClientSuite(results: readonly ClientScenario[]): string {
+  const width = Math.max(...results.map(({ scenario }) => scenario.length));
+  const lines = results.flatMap(({ requirements, scenario, required, passed, failed, failures }) => [
+    `${failed === 0 ? 'ok  ' : 'FAIL'} ${requirements}  ${scenario.padEnd(width)}  ${String(passed).padStart(3)}/${failed}${required ? '' : '  not required'}`,
+    ...failures.map((failure) => `       ${failure}`),
+  ]);
+  return ['checks passed/failed', ...lines].join('\n');
+}

@@ -1,0 +1,448 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { runCommand } from '../cli/command-line.ts';
+import { type Body, startApp, type TestApp } from '../support/app.ts';
+import {
+  createDocumentation,
+  createOddDocumentation,
+  manuals,
+  startDocumentation,
+  stdioDocumentation,
+} from '../support/servers/documentation.ts';
+import type { RunningServer } from '../support/servers/http-wire.ts';
+import { text } from '../support/servers/program.ts';
+
+const queryName = 'mcp__proxy__aggregator__query';
+const question = 'how are failed requests retried';
+const memory = new URL('../../node_modules/@modelcontextprotocol/server-memory/dist/index.js', import.meta.url)
+  .pathname;
+
+suite('one question to five servers', () => {
+  let app: TestApp;
+  let client: Client;
+  const running: RunningServer[] = [];
+  const calls: string[] = [];
+  const directory = mkdtempSync(join(tmpdir(), 'query-journey-'));
+
+  before(async () => {
+    app = await startApp();
+    const handbook = await startDocumentation(createDocumentation('handbook', calls));
+    const hanging = await startDocumentation(
+      createOddDocumentation('hanging', { search: () => new Promise(() => undefined) }),
+    );
+    const failing = await startDocumentation(
+      createOddDocumentation('failing', { search: () => ({ ...text('the index is being rebuilt'), isError: true }) }),
+    );
+    running.push(handbook, hanging, failing);
+    await app.add('handbook', { base_url: handbook.url });
+    await app.add('manual', stdioDocumentation('manual'));
+    await app.add('hanging', { base_url: hanging.url });
+    await app.add('failing', { base_url: failing.url });
+    await app.add('memory', {
+      command: process.execPath,
+      args: [memory],
+      env: { MEMORY_FILE_PATH: join(directory, 'memory.jsonl') },
+    });
+    const entities = [
+      ['nightly import', 'job', ['Its requests are retried by hand when they failed', 'Runs at two in the morning']],
+      ['billing', 'service', ['Owned by the payments team', 'Never retried automatically']],
+      ['garden', 'place', ['Has apple trees']],
+    ].map(([name, entityType, observations]) => ({ name, entityType, observations }));
+    await app.call('memory.create_entities', { entities });
+    client = await connect(app);
+  });
+  after(async () => {
+    await client.close();
+    await app.close();
+    for (const server of running) await server.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const ask = async (body: object, token?: string) => await app.api('POST', '/api/v1/query', body, { token });
+
+  test('BR-005: partial results within 5 s, ranked, merged with all sources, with metadata that adds up', async () => {
+    const began = performance.now();
+    const { status, body } = await ask({ query: question });
+    assert.ok(performance.now() - began < 5_000);
+    assert.equal(status, 200, JSON.stringify(body));
+    const { results, metadata } = body;
+
+    assert.deepEqual(
+      results.map(({ rank }: Body) => rank),
+      results.map((_: unknown, place: number) => place + 1),
+    );
+    const scores = results.map(({ relevanceScore }: Body) => relevanceScore);
+    assert.deepEqual(
+      scores,
+      scores.toSorted((a: number, b: number) => b - a),
+    );
+    assert.ok(scores.every((score: number) => score >= 0 && score <= 1));
+
+    assert.equal(results[0].title, 'Retries');
+    assert.deepEqual(serversOf(results[0]), ['handbook', 'manual'], 'near the same: one result, both sources');
+    const timeouts = results.find(({ title }: Body) => title === 'Timeouts');
+    assert.deepEqual(serversOf(timeouts), ['handbook', 'manual'], 'letter by letter the same');
+    assert.ok(results.some(({ server, content }: Body) => server === 'memory' && content.includes('nightly import')));
+    assert.ok(!JSON.stringify(results).includes('apple trees'), 'what has no word of the query is not found');
+
+    const byServer = new Map(metadata.servers.map((report: Body) => [report.server, report]));
+    assert.deepEqual([...byServer.keys()].toSorted(), ['failing', 'handbook', 'hanging', 'manual', 'memory']);
+    assert.equal((byServer.get('hanging') as Body).error, 'timeout after 3s');
+    assert.equal((byServer.get('failing') as Body).error, 'the index is being rebuilt');
+    checkSums(body);
+    assert.deepEqual([metadata.serversQueried, metadata.serversSucceeded, metadata.serverDiversity], [5, 3, 0.6]);
+    assert.ok(metadata.totalResultsDedup < metadata.totalResultsRaw);
+  });
+
+  test('the same call twice gives the same ranking', async () => {
+    const body = { query: question, servers: ['manual', 'handbook', 'memory'] };
+    const [first, second] = [await ask(body), await ask({ ...body, servers: body.servers.toReversed() })];
+    const shown = ({ body: { results } }: Body) =>
+      results.map(({ timestamp: _, ...rest }: Body) => ({ ...rest, sources: rest.sources.length }));
+    assert.deepEqual(
+      shown(first).map(({ content, relevanceScore }: Body) => [content, relevanceScore]),
+      shown(await ask(body)).map(({ content, relevanceScore }: Body) => [content, relevanceScore]),
+    );
+    assert.equal(second.status, 200);
+  });
+
+  test('over MCP: listed by its exact name with its schemas; text and structured content say the same', async () => {
+    const { tools } = await client.listTools();
+    const own = tools.find(({ name }) => name === queryName);
+    assert.deepEqual(own?.inputSchema.required, ['query']);
+    const { query, maxResults, servers } = (own?.inputSchema.properties ?? {}) as Body;
+    assert.deepEqual([query.minLength, query.maxLength], [1, 10_000]);
+    assert.deepEqual([maxResults.minimum, maxResults.maximum, maxResults.default], [10, 100, 30]);
+    assert.deepEqual([servers.type, servers.items], ['array', { type: 'string' }]);
+    assert.deepEqual(own?.outputSchema?.required, ['results', 'metadata']);
+    assert.ok(!tools.some(({ name }) => name.endsWith('context_aggregator')), 'listed only with a model key');
+
+    const answer: Body = await client.callTool({
+      name: queryName,
+      arguments: { query: question, servers: ['handbook', 'manual'] },
+    });
+    assert.deepEqual(JSON.parse(answer.content[0].text), answer.structuredContent);
+    checkSums(answer.structuredContent);
+    assert.equal(answer.structuredContent.results[0].title, 'Retries');
+  });
+
+  test('over MCP: a bad parameter is -32602 with field and reason', async () => {
+    const bad: [object, string, RegExp][] = [
+      [{}, 'query', /required/],
+      [{ query: '' }, 'query', /between 1 and 10000 characters, got 0/],
+      [{ query: ' ' }, 'query', /white space/],
+      [{ query: 'x'.repeat(10_001) }, 'query', /got 10001/],
+      [{ query: 7 }, 'query', /a string, got 7/],
+      [{ query: 'x', maxResults: 500 }, 'maxResults', /^Must be between 10 and 100, got 500$/],
+      [{ query: 'x', maxResults: 9 }, 'maxResults', /between 10 and 100, got 9/],
+      [{ query: 'x', maxResults: 10.5 }, 'maxResults', /integer/],
+      [{ query: 'x', maxResults: '20' }, 'maxResults', /integer/],
+      [{ query: 'x', servers: 'handbook' }, 'servers', /an array/],
+      [{ query: 'x', servers: ['handbook', 3] }, 'servers', /Entry 2: Must be a string/],
+      [{ query: 'x', servers: ['handbook', 'nobody'] }, 'servers', /^Unknown server "nobody"$/],
+      [{ query: 'x', max_tokens: 5 }, 'max_tokens', /between 100 and 200000, got 5/],
+      [{ query: 'x', rerank: 'magic' }, 'rerank', /"local", "model"/],
+      [{ query: 'x', explain: 'yes' }, 'explain', /true or false/],
+    ];
+    for (const [args, field, reason] of bad) {
+      const error: Body = await client.callTool({ name: queryName, arguments: { ...args } }).then(
+        () => assert.fail(JSON.stringify(args)),
+        (thrown: unknown) => thrown,
+      );
+      assert.equal(error.code, -32602, JSON.stringify(args));
+      assert.match(error.message, /Invalid query parameters$/);
+      assert.equal(error.data.field, field);
+      assert.match(error.data.reason, reason);
+      const rest = await ask(args);
+      assert.equal(rest.status, 422);
+      assert.deepEqual(rest.body.detail[0].loc, ['body', field]);
+      assert.equal(rest.body.detail[0].msg, error.data.reason);
+    }
+  });
+
+  test('over MCP: when every server fails it is -32603 with who was tried and why', async () => {
+    const args = { query: question, servers: ['hanging', 'failing'] };
+    const error: Body = await client.callTool({ name: queryName, arguments: args }).catch((thrown: unknown) => thrown);
+    assert.equal(error.code, -32603);
+    assert.match(error.message, /Aggregation failed: all servers unavailable$/);
+    assert.deepEqual(error.data, {
+      attemptedServers: ['hanging', 'failing'],
+      errors: ['hanging: timeout after 3s', 'failing: the index is being rebuilt'],
+    });
+    const rest = await ask(args);
+    assert.equal(rest.status, 503);
+    assert.deepEqual(rest.body.context, error.data);
+  });
+
+  test('a server that is not connected is a failure with its reason, the others answer', async () => {
+    const gone = await startDocumentation(createDocumentation('manual'));
+    const id = await app.add('gone', { base_url: gone.url });
+    await app.api('POST', `/api/v1/aggregator/servers/${id}/disconnect`);
+    await app.untilStatus(id, 'DISCONNECTED');
+    await gone.close();
+    const { body } = await ask({ query: question, servers: ['gone', 'handbook'] });
+    assert.equal(
+      body.metadata.servers.find(({ server }: Body) => server === 'gone').error,
+      'not connected: DISCONNECTED',
+    );
+    assert.ok(body.results.length > 0);
+    checkSums(body);
+    await app.api('DELETE', `/api/v1/aggregator/servers/${id}`);
+  });
+
+  test('explain returns the plan and calls nothing; what takes no query or writes is left out', async () => {
+    calls.length = 0;
+    const { body } = await ask({ query: question, servers: ['handbook', 'memory'], explain: true });
+    assert.deepEqual([calls, body.results, body.metadata.serversQueried], [[], [], 0]);
+    const [handbook, graph] = body.plan;
+    assert.deepEqual(handbook.calls, [
+      { tool: 'search_docs', arguments: { query: question }, reason: 'reads, and takes the query' },
+    ]);
+    assert.deepEqual(Object.fromEntries(handbook.leftOut.map(({ tool, reason }: Body) => [tool, reason])), {
+      delete_page: 'not known to be read-only',
+      get_page: 'required parameter "id" cannot be filled safely',
+      list_pages: 'takes no query',
+    });
+    assert.deepEqual(
+      graph.calls.map((call: Body) => call.arguments.query),
+      ['requests', 'retried', 'failed'],
+    );
+    assert.ok(graph.leftOut.some(({ tool }: Body) => tool === 'create_entities'));
+  });
+
+  test('query_tools of a server replace the plan, with a second step and tools that write', async () => {
+    const options = {
+      query_tools: [
+        { tool: 'list_pages', follow_up: { tool: 'get_page', arguments: { id: '{{id}}' }, take: 2 } },
+        { tool: 'delete_page', arguments: { query: 'about {{keywords}}' } },
+      ],
+    };
+    assert.equal((await app.api('PATCH', '/api/v1/aggregator/servers/handbook', { options })).status, 200);
+    calls.length = 0;
+    const { body } = await ask({ query: question, servers: ['handbook'] });
+    assert.deepEqual(calls.toSorted(), [
+      'delete_page about failed requests retried',
+      'get_page retries',
+      'get_page timeouts',
+      'list_pages',
+    ]);
+    assert.ok(body.results.some(({ content }: Body) => content === manuals.handbook.retries.content));
+    for (const wrong of [
+      [{}],
+      [{ tool: '' }],
+      [{ tool: 'x', follow_up: { tool: 'y' } }],
+      [{ tool: 'x', follow_up: { tool: 'y', arguments: {}, take: 9 } }],
+      [{ tool: 'x', other: 1 }],
+      'x',
+    ]) {
+      const answer = await app.api('PATCH', '/api/v1/aggregator/servers/handbook', { options: { query_tools: wrong } });
+      assert.equal(answer.status, 422, JSON.stringify(wrong));
+    }
+    await app.api('PATCH', '/api/v1/aggregator/servers/handbook', { options: {} });
+  });
+
+  test('serverRules decide, are edited by REST while running, and wrong ones are refused', async () => {
+    const rules = (serverRules: unknown, token?: string) =>
+      app.api('PUT', '/api/v1/query/rules', { serverRules }, { token });
+    assert.equal((await rules([{ pattern: 'retr(y|ied)', servers: ['manual'] }])).status, 200);
+    const { metadata } = (await ask({ query: question })).body;
+    assert.deepEqual([metadata.chosenBy, metadata.pattern, metadata.serversQueried], ['rule', 'retr(y|ied)', 1]);
+    assert.equal((await ask({ query: question, servers: ['handbook'] })).body.metadata.chosenBy, 'call');
+    assert.equal((await rules([{ pattern: '.*', servers: ['manual', 'nobody'] }])).status, 200);
+    const { body } = await ask({ query: question });
+    assert.match(body.metadata.servers.find(({ server }: Body) => server === 'nobody').error, /named by a rule/);
+    checkSums(body);
+    for (const wrong of [[{ pattern: '(', servers: ['manual'] }], [{ pattern: 'x', servers: [] }], [{}], 'x'])
+      assert.equal((await rules(wrong)).status, 422, JSON.stringify(wrong));
+    const viewer = await tokenOf(app, { role: 'caller' });
+    assert.equal((await rules([], viewer)).status, 403);
+    assert.equal((await app.api('GET', '/api/v1/query/rules')).body.serverRules[0].pattern, '.*');
+    await rules([]);
+  });
+
+  test('a token for some servers asks only those, and does not learn of the others', async () => {
+    const token = await tokenOf(app, { role: 'caller', servers: ['manual'] });
+    const { body } = await ask({ query: question }, token);
+    assert.deepEqual(
+      body.metadata.servers.map(({ server }: Body) => server),
+      ['manual'],
+    );
+    const other = await ask({ query: question, servers: ['handbook'] }, token);
+    assert.deepEqual([other.status, other.body.detail[0].msg], [422, 'Unknown server "handbook"']);
+    assert.equal((await ask({ query: question }, await tokenOf(app, { role: 'viewer' }))).status, 403);
+  });
+
+  test('maxResults and max_tokens bound what is returned', async () => {
+    const { body } = await ask({ query: question, servers: ['handbook', 'manual'], max_tokens: 150 });
+    assert.ok(body.metadata.tokensReturned <= 150 && body.metadata.resultsReturned >= 1, JSON.stringify(body.metadata));
+    checkSums(body);
+  });
+
+  test('mcp-aggregator query prints results for people and the whole answer for programs', async () => {
+    const env = { MCP_AGGREGATOR_URL: app.url, MCP_AGGREGATOR_TOKEN: app.adminToken };
+    const words = ['query', ...question.split(' '), '--servers', 'handbook,manual'];
+    const { code, stdout, stderr } = await runCommand(words, { env });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^1\. Retries +\[handbook, manual\] +0\.\d+\n/);
+    assert.match(stdout, /`retry\.limit`/);
+    assert.match(stderr, /2 of 2 servers/);
+    const answer = JSON.parse((await runCommand([...words, '--json', '--max-results', '10'], { env })).stdout);
+    assert.equal(answer.results[0].title, 'Retries');
+    const plan = await runCommand([...words, '--explain'], { env });
+    assert.match(plan.stdout, /^handbook\n {2}search_docs \{"query":"how are failed requests retried"\}/);
+    assert.match(plan.stdout, /not asked: delete_page \(not known to be read-only\)/);
+    const wrong = await runCommand(['query', 'x', '--servers', 'nobody'], { env });
+    assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
+    assert.match(wrong.stderr, /servers: Unknown server "nobody"/);
+    const failed = await runCommand(['query', 'x', '--servers', 'failing'], { env });
+    assert.equal(failed.code, 3);
+    assert.match(failed.stderr, /failing: the index is being rebuilt/);
+  });
+});
+
+suite('answers that are hard to use', () => {
+  let app: TestApp;
+  const running: RunningServer[] = [];
+  before(async () => {
+    app = await startApp();
+    const entry = { title: 'A page', content: 'failed requests are retried, says page number '.repeat(20) };
+    const huge = Array.from({ length: 50_000 }, (_, n) => ({
+      ...entry,
+      title: `Page ${n}`,
+      content: `${n} ${entry.content}`,
+    }));
+    const odd = {
+      huge: { content: [{ type: 'text', text: JSON.stringify(huge) }] },
+      'huge-structured': { content: [], structuredContent: { results: huge } },
+      binary: text('\u0000\u0001\u0002\ufffd'.repeat(5_000)),
+      image: { content: [{ type: 'image', mimeType: 'image/png', data: 'A'.repeat(100_000) }] },
+      nothing: { content: [] },
+      plain: text('Requests that failed are retried twice.'),
+    };
+    for (const [name, answer] of Object.entries(odd)) {
+      const server = await startDocumentation(createOddDocumentation(name, { search: () => answer }));
+      running.push(server);
+      await app.add(name, { base_url: server.url });
+    }
+  });
+  after(async () => {
+    await app.close();
+    for (const server of running) await server.close();
+  });
+  const ask = (servers: string[]) => app.api('POST', '/api/v1/query', { query: question, servers });
+
+  for (const name of ['huge', 'huge-structured']) {
+    test(`50 MB of ${name} are cut after a whole item, or refused, and the others answer`, async () => {
+      const { status, body } = await ask([name, 'plain']);
+      assert.equal(status, 200, JSON.stringify(body).slice(0, 500));
+      checkSums(body);
+      assert.ok(body.results.some(({ server }: Body) => server === 'plain'));
+      const report = body.metadata.servers.find(({ server }: Body) => server === name);
+      if (report.ok) {
+        assert.equal(body.metadata.truncated, true);
+        for (const { server, content } of body.results)
+          if (server === name) assert.match(content, /says page number\s*$/);
+      } else assert.match(report.error, /too large|larger|exceed|limit|timeout/i);
+    });
+  }
+
+  test('binary answers are described, not returned', async () => {
+    const { body } = await ask(['binary', 'image', 'nothing', 'plain']);
+    assert.equal(body.metadata.serversSucceeded, 4);
+    checkSums(body);
+    const ofBinary = body.results.filter(({ server }: Body) => server === 'binary' || server === 'image');
+    for (const { content } of ofBinary) assert.match(content, /^\(.*not shown\)$/);
+    assert.equal(body.results[0].server, 'plain');
+    assert.ok(JSON.stringify(body).length < 10_000);
+  });
+
+  test('a client that goes away ends the calls to the servers', async () => {
+    const aborted = Promise.withResolvers<void>();
+    const slow = await startDocumentation(
+      createOddDocumentation('slow', {
+        search: ({ signal }) =>
+          new Promise((_, reject) =>
+            signal.addEventListener('abort', () => {
+              aborted.resolve();
+              reject(new Error('cancelled'));
+            }),
+          ),
+      }),
+    );
+    running.push(slow);
+    await app.add('slow', { base_url: slow.url });
+    const ended = new AbortController();
+    const asking = app.api('POST', '/api/v1/query', { query: question, servers: ['slow'] }, { signal: ended.signal });
+    await app.seen.waitFor('call.started', ({ server }) => server === 'slow').catch(() => undefined);
+    ended.abort();
+    await assert.rejects(asking);
+    await aborted.promise;
+  });
+});
+
+test('serverRules in the config file hold from the start and follow the file', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'query-rules-'));
+  const file = join(directory, 'servers.json');
+  const write = (pattern: string) =>
+    writeFileSync(
+      file,
+      JSON.stringify({
+        mcpServers: { docs: { ...stdioDocumentation('manual') } },
+        serverRules: [{ pattern, servers: ['docs'] }],
+      }),
+    );
+  write('first');
+  const app = await startApp({ MCP_AGGREGATOR_CONFIG: file });
+  const patterns = async () =>
+    (await app.api('GET', '/api/v1/query/rules')).body.serverRules.map(({ pattern }: Body) => pattern);
+  assert.deepEqual(await patterns(), ['first']);
+  write('second');
+  while ((await patterns())[0] !== 'second') await new Promise((resolve) => setTimeout(resolve, 50));
+  write('(');
+  while (!app.log.some((line) => line.includes('serverRules are wrong')))
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(await patterns(), ['second']);
+  await app.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function serversOf(result: Body): string[] {
+  return [...new Set<string>(result.sources.map(({ server }: Body) => server))].toSorted();
+}
+
+/** Contract 000: counts must match what happened. */
+function checkSums({ results, metadata }: Body): void {
+  assert.equal(metadata.resultsReturned, results.length);
+  assert.equal(metadata.serversQueried, metadata.servers.length);
+  assert.equal(metadata.serversSucceeded, metadata.servers.filter(({ ok }: Body) => ok).length);
+  const items = metadata.servers.reduce((sum: number, { items }: Body) => sum + items, 0);
+  assert.equal(metadata.totalResultsRaw, items);
+  assert.ok(metadata.totalResultsDedup <= metadata.totalResultsRaw);
+  if (metadata.totalResultsDedup <= 30 && metadata.tokensReturned > 200)
+    assert.equal(metadata.resultsReturned, metadata.totalResultsDedup);
+  const contributing = new Set(results.flatMap(serversOf));
+  assert.equal(metadata.serverDiversity, Number((contributing.size / metadata.serversQueried).toFixed(4)));
+  for (const { items, calls, ok, error } of metadata.servers) {
+    assert.equal(
+      items,
+      calls.reduce((sum: number, call: Body) => sum + call.items, 0),
+    );
+    assert.equal(ok, error === undefined);
+  }
+}
+
+async function connect(app: TestApp): Promise<Client> {
+  const client = new Client({ name: 'journey', version: '1.0.0' });
+  const requestInit = { headers: { authorization: `Bearer ${app.adminToken}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${app.url}/mcp`), { requestInit }));
+  return client;
+}
+
+async function tokenOf(app: TestApp, body: object): Promise<string> {
+  return (await app.api('POST', '/api/v1/tokens', { name: 'journey', ...body })).body.token;
+}

@@ -1,0 +1,315 @@
+/** Where the eras meet: servers that ask in the middle of a call. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type Body, startApp, type TestApp } from '../support/app.ts';
+import { createTestDatabase } from '../support/databases.ts';
+import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
+import {
+  answering,
+  connectClient,
+  createToken,
+  everyCapability,
+  modernRequest,
+  open,
+  openSession,
+  post,
+  postModern,
+  readEvents,
+  until,
+} from './clients.ts';
+
+const capabilities = everyCapability;
+const accepted = { action: 'accept', content: { name: 'Ada' } };
+
+suite('a modern client and a legacy server that asks', () => {
+  let app: TestApp;
+  let server: RunningServer;
+
+  before(async () => {
+    app = await startApp();
+    server = await startFeatureServer({ transport: 'streamable-legacy', label: 'legacy' });
+    await app.add('s', { base_url: server.url });
+  });
+  after(async () => {
+    await app.close();
+    await server.close();
+  });
+
+  const elicit = { name: 's__elicit', arguments: { a: 1 } };
+  const call = async (params: Record<string, Body>, options = {}) => {
+    const { body, events } = await postModern(app, 'tools/call', params, { capabilities, ...options });
+    return body ?? events.at(-1);
+  };
+  const begin = async (params = elicit, options = {}) => {
+    const { result } = await call(params, options);
+    assert.equal(result.resultType, 'input_required');
+    const [key = ''] = Object.keys(result.inputRequests);
+    return {
+      result,
+      key,
+      retry: { ...params, inputResponses: { [key]: accepted }, requestState: result.requestState },
+    };
+  };
+
+  test('the retry resumes the call that waits', async () => {
+    const { result, key, retry } = await begin();
+    assert.equal(result.inputRequests[key].method, 'elicitation/create');
+    assert.match(result.inputRequests[key].params.message, /^\[s\] Who are you\?$/);
+    const answer = await call(retry);
+    assert.deepEqual(answer.result.structuredContent, { form: accepted });
+    assert.equal(answer.result.resultType, 'complete');
+  });
+
+  test('a retry without the answer is asked again', async () => {
+    const { result, key, retry } = await begin();
+    const again = await call({ ...retry, inputResponses: {} });
+    assert.deepEqual(Object.keys(again.result.inputRequests), [key]);
+    assert.ok(result.requestState);
+    assert.deepEqual((await call({ ...retry, requestState: again.result.requestState })).result.structuredContent, {
+      form: accepted,
+    });
+  });
+
+  test('a state that was tampered with, or is of another call, is refused', async () => {
+    const { retry } = await begin();
+    const state: string = retry.requestState;
+    const middle = Math.floor(state.length / 2);
+    const flipped = state.slice(0, middle) + (state[middle] === 'A' ? 'B' : 'A') + state.slice(middle + 1);
+    for (const wrong of [flipped, '', 'x', 7, {}, state.slice(0, -4)]) {
+      const { error } = await call({ ...retry, requestState: wrong });
+      assert.equal(error.code, -32_602, String(wrong));
+    }
+    assert.equal((await call({ ...retry, arguments: { a: 2 } })).error.code, -32_602, 'other arguments');
+    assert.equal((await call({ ...retry, name: 's__sample' })).error.code, -32_602, 'another tool');
+    const token = await createToken(app, { role: 'caller' });
+    assert.equal((await call(retry, { token })).error.code, -32_602, 'another principal');
+    assert.deepEqual((await call(retry)).result.structuredContent, { form: accepted }, 'and nothing was lost');
+  });
+
+  test('a state that was used is used up', async () => {
+    const { retry } = await begin();
+    assert.ok((await call(retry)).result);
+    const { error } = await call(retry);
+    assert.equal(error.code, -32_602);
+    assert.match(error.message, /no longer waits/);
+  });
+
+  test('a state expires', async (t) => {
+    const { retry } = await begin();
+    const later = Date.now() + 301_000;
+    t.mock.method(Date, 'now', () => later);
+    const { error } = await call(retry);
+    t.mock.restoreAll();
+    assert.equal(error.code, -32_602);
+    assert.match(error.message, /expired/);
+    assert.ok((await call(retry)).result);
+  });
+
+  test('a client that cannot be asked gets the error that says so', async () => {
+    const { error } = await call(elicit, { capabilities: {} });
+    assert.equal(error.code, -32_021);
+    assert.deepEqual(error.data, { requiredCapabilities: { elicitation: {} } });
+  });
+
+  test('many calls run at once, but only so many may wait for answers', async () => {
+    const busy = await Promise.all(Array.from({ length: 40 }, () => call({ name: 's__slow', arguments: { ms: 50 } })));
+    assert.ok(busy.every(({ result }) => result.content[0].text === 'waited 50 ms'));
+    const token = await createToken(app, { role: 'caller' });
+    const asked = await Promise.all(Array.from({ length: 20 }, () => call(elicit, { token })));
+    const waiting = asked.filter(({ result }) => result?.resultType === 'input_required');
+    assert.equal(waiting.length, 16);
+    assert.match(asked.find(({ error }) => error)?.error.message, /Too many calls wait/);
+  });
+
+  test('a client that hangs up cancels its call, and only its own', async () => {
+    const other = await begin();
+    const before = (await app.call('s.cancelled_count')).body.structuredContent.cancelled;
+    const hungUp = new AbortController();
+    const params = { name: 's__slow', arguments: { ms: 60_000 }, _meta: { progressToken: 1 } };
+    const { message, headers } = modernRequest('tools/call', params);
+    const response = await open(app, 'POST', message, { headers, signal: hungUp.signal });
+    await readEvents(response).next(); // it has begun
+    hungUp.abort();
+    const cancelled = async () => (await app.call('s.cancelled_count')).body.structuredContent.cancelled;
+    await until(async () => (await cancelled()) === before + 1, 'the cancellation arrived');
+    assert.ok((await call(other.retry)).result);
+  });
+
+  test('URL elicitation: by request, and by the error of 2025-11-25', async (t) => {
+    const { result, key } = await begin({ name: 's__elicit_url', arguments: { a: 1 } });
+    assert.equal(result.inputRequests[key].params.url, 'https://example.com/login');
+
+    const elicitations = [{ mode: 'url', elicitationId: 'e1', url: 'https://example.com/connect', message: 'Connect' }];
+    let connected = false;
+    const refusing = await legacyServer((method) => {
+      if (method !== 'tools/call' || connected) return { content: [{ type: 'text', text: 'connected' }] };
+      return new RefusedWith({ code: -32_042, message: 'Open this first', data: { elicitations } });
+    });
+    t.after(refusing.close);
+    await app.add('refusing', { base_url: refusing.url });
+    const params = { name: 'refusing__connect', arguments: {} };
+    const first = await call(params);
+    assert.deepEqual(Object.values(first.result.inputRequests), [
+      {
+        method: 'elicitation/create',
+        params: { mode: 'url', url: 'https://example.com/connect', message: 'Connect' },
+      },
+    ]);
+    connected = true;
+    const inputResponses = { 'url-1': { action: 'accept' } };
+    const second = await call({ ...params, inputResponses, requestState: first.result.requestState });
+    assert.equal(second.result.content[0].text, 'connected');
+  });
+
+  test('the official client goes through the whole of it by itself', async (t) => {
+    const client = await connectClient(app, { revision: '2026-07-28', capabilities, prepare: answering('eve') });
+    t.after(() => client.close());
+    const { structuredContent } = await client.callTool({ name: 's__elicit', arguments: {} });
+    assert.deepEqual(structuredContent, { form: { action: 'accept', content: { name: 'eve' } } });
+  });
+});
+
+test('after a restart a state is refused, not misunderstood', async (t) => {
+  const server = await startFeatureServer({ transport: 'streamable-legacy' });
+  const database = await createTestDatabase();
+  t.after(async () => {
+    await server.close();
+    await database.close();
+  });
+  const first = await startApp({ MCP_AGGREGATOR_ADMIN_TOKEN: 'the-same-admin-token' }, { database });
+  await first.add('s', { base_url: server.url });
+  const params = { name: 's__elicit', arguments: {} };
+  const { result } = (await postModern(first, 'tools/call', params, { capabilities })).body;
+  await first.close();
+
+  const second = await startApp({ MCP_AGGREGATOR_ADMIN_TOKEN: 'the-same-admin-token' }, { database });
+  t.after(() => second.close());
+  const [question = ''] = Object.keys(result.inputRequests);
+  const retry = { ...params, inputResponses: { [question]: accepted }, requestState: result.requestState };
+  const { error } = (await postModern(second, 'tools/call', retry, { capabilities })).body;
+  assert.equal(error.code, -32_602);
+  assert.match(error.message, /no longer waits/);
+});
+
+suite('a legacy client and a modern server that asks', () => {
+  test('gets the questions as requests on the stream of the call that caused them', async (t) => {
+    const app = await startApp();
+    const server = await startFeatureServer({ transport: 'streamable-modern', label: 'modern' });
+    t.after(server.close);
+    t.after(app.close);
+    await app.add('s', { base_url: server.url });
+    const session = await openSession(app, { capabilities });
+    const asked = await Promise.all(
+      ['s__elicit', 's__elicit_url'].map(async (name) => {
+        const request = { jsonrpc: '2.0', id: name, method: 'tools/call', params: { name, arguments: {} } };
+        const seen: Body[] = [];
+        const response = await open(app, 'POST', request, { headers: session.headers });
+        for await (const { data } of readEvents(response)) {
+          const message: Body = data === '' ? {} : JSON.parse(data);
+          if (message.method === undefined) continue;
+          seen.push(message.params);
+          await post(app, { jsonrpc: '2.0', id: message.id, result: accepted }, { headers: session.headers });
+        }
+        return seen;
+      }),
+    );
+    assert.equal(asked[0]?.length, 1);
+    assert.match(asked[0]?.[0].message, /Who are you/);
+    assert.equal(asked[1]?.length, 1);
+    assert.equal(asked[1]?.[0].mode, 'url');
+    assert.equal(typeof asked[1]?.[0].elicitationId, 'string', 'which 2025-11-25 requires');
+  });
+});
+
+suite('sessions of servers that ask', () => {
+  let app: TestApp;
+
+  before(async () => {
+    app = await startApp({ MCP_AGGREGATOR_SESSION_IDLE: '1' });
+    await app.add('s', stdioFeatureServer('legacy', { label: 's' }), { options: { sessions: 'per_client' } });
+  });
+  after(() => app.close());
+
+  const whoami = { name: 's__whoami', arguments: {} };
+  const gone = (pid: number) => {
+    try {
+      return !process.kill(pid, 0);
+    } catch {
+      return true;
+    }
+  };
+  const sharedPid = async () => (await app.call('s.whoami')).body.structuredContent.pid;
+
+  test('each client has its own process, which ends with its session; the shared one stays', async () => {
+    const shared = await sharedPid();
+    const ada = await openSession(app, { capabilities });
+    const bob = await openSession(app, { capabilities });
+    const mute = await openSession(app);
+    const [a, b, c] = await Promise.all(
+      [ada, bob, mute].map(
+        async (session) => (await session.request('tools/call', whoami)).body.result.structuredContent.pid,
+      ),
+    );
+    assert.equal(new Set([shared, a, b]).size, 3);
+    assert.equal(c, shared, 'a client that cannot be asked needs none');
+    assert.equal((await open(app, 'DELETE', undefined, { headers: ada.headers })).status, 200);
+    await until(() => gone(a), 'DELETE ended its process');
+    await until(() => gone(b), 'expiry ended the other one');
+    assert.equal(await sharedPid(), shared);
+  });
+
+  test('one of an SSE client ends with its stream', async () => {
+    const client = await connectClient(app, { revision: '2024-11-05', capabilities, prepare: answering('old') });
+    const { structuredContent } = await client.callTool(whoami);
+    const { pid } = structuredContent as { pid: number };
+    assert.notEqual(pid, await sharedPid());
+    await client.close();
+    await until(() => gone(pid), 'its process ended');
+  });
+
+  test('modern calls lease one each while they last, and it ends when nobody needs it any more', async () => {
+    const shared = await sharedPid();
+    const pidOf = async () =>
+      (await postModern(app, 'tools/call', whoami, { capabilities })).body.result.structuredContent.pid;
+    const first = await pidOf();
+    assert.notEqual(first, shared);
+    assert.equal(await pidOf(), first, 'the next call uses it again');
+    await until(() => gone(first), 'its process ended');
+    assert.equal(await sharedPid(), shared);
+  });
+});
+
+class RefusedWith {
+  readonly error: { code: number; message: string; data: unknown };
+
+  constructor(error: RefusedWith['error']) {
+    this.error = error;
+  }
+}
+
+/** The least of a legacy server: whatever the function says is its answer. */
+function legacyServer(answer: (method: string) => Body): Promise<RunningServer> {
+  return listenLocally('/mcp', 0, () => ({
+    close: () => undefined,
+    handle: async (request, response) => {
+      if (request.method !== 'POST') return void response.writeHead(405).end();
+      const { id, method }: Body = await readJson(request);
+      if (id === undefined) return void response.writeHead(202).end();
+      const result = handshake[method] ?? answer(method);
+      if (result === null) return void response.writeHead(400).end();
+      const body = result instanceof RefusedWith ? { error: result.error } : { result };
+      sendJson(response, 200, { jsonrpc: '2.0', id, ...body });
+    },
+  }));
+}
+
+const handshake: Record<string, Body> = {
+  'server/discover': {},
+  initialize: {
+    protocolVersion: '2025-11-25',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'refusing', version: '1' },
+  },
+  'tools/list': { tools: [{ name: 'connect', inputSchema: { type: 'object' } }] },
+};

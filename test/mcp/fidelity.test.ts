@@ -1,0 +1,170 @@
+/** What goes in comes out: random JSON in both directions, both eras on both sides, compared to the last member. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type Body, startApp, type TestApp } from '../support/app.ts';
+import type { RunningServer } from '../support/servers/http-wire.ts';
+import { open, openSession, post, postModern, type RawAnswer, type RawSession, readEvents } from './clients.ts';
+import {
+  definitions,
+  mirrorCommand,
+  promptDefinition,
+  resourceContent,
+  resourceDefinition,
+  startMirror,
+} from './mirror-server.ts';
+import { createRandom, type Json, pick, type Random, randomJson, randomObject } from './random-json.ts';
+
+const rounds = 15;
+const servers = ['stdio-legacy', 'stdio-modern', 'http-legacy', 'http-modern'] as const;
+const capabilities = { elicitation: {} };
+
+let app: TestApp;
+let running: RunningServer[];
+let session: RawSession;
+
+before(async () => {
+  app = await startApp({ MCP_AGGREGATOR_EXPOSURE: 'all' });
+  const [legacy, modern] = await Promise.all([startMirror('streamable-legacy'), startMirror('streamable-modern')]);
+  running = [legacy, modern];
+  await app.add('stdio-legacy', mirrorCommand('legacy'));
+  await app.add('stdio-modern', mirrorCommand('modern'));
+  await app.add('http-legacy', { base_url: legacy.url });
+  await app.add('http-modern', { base_url: modern.url });
+  session = await openSession(app, { capabilities });
+});
+after(async () => {
+  await app.close();
+  for (const server of running) await server.close();
+});
+
+type Request = (method: string, params: Record<string, Json>) => Promise<Body>;
+
+const clients: Record<string, Request> = {
+  legacy: async (method, params) => message(await session.request(method, params)),
+  modern: async (method, params) => message(await postModern(app, method, params, { capabilities })),
+};
+
+const message = ({ body, events }: RawAnswer) => body ?? events.at(-1);
+
+for (const [era, request] of Object.entries(clients)) {
+  suite(`${era} client`, () => {
+    for (const server of servers) {
+      suite(`${server} server`, () => {
+        test('definitions', async () => {
+          const { tools } = (await request('tools/list', {})).result;
+          for (const definition of Object.values(definitions)) {
+            const listed = tools.find(({ name }: Body) => name === `${server}__${definition.name}`);
+            assert.deepEqual(listed, { ...definition, name: `${server}__${definition.name}` });
+          }
+          const { prompts } = (await request('prompts/list', {})).result;
+          const prompt = prompts.find(({ name }: Body) => name === `${server}__mirror`);
+          assert.deepEqual(prompt, { ...promptDefinition, name: `${server}__mirror` });
+          const uri = `mcp-aggregator://${server}/mirror://one`;
+          const { resources } = (await request('resources/list', {})).result;
+          assert.deepEqual(
+            resources.find((resource: Body) => resource.uri === uri),
+            { ...resourceDefinition, uri },
+          );
+          const read = (await request('resources/read', { uri })).result;
+          assert.deepEqual(read.contents, [{ ...resourceContent, uri: 'mirror://one' }]);
+        });
+
+        test('results of tools and prompts', async () => {
+          const random = createRandom(1);
+          for (let round = 0; round < rounds; round += 1) {
+            const result = randomResult(random);
+            const answer = await request('tools/call', { name: `${server}__reply`, arguments: { result } });
+            assert.deepEqual(withoutHop(answer.result), result);
+            const prompt = { messages: [], description: 'd', ...randomObject(random) };
+            const args = { result: JSON.stringify(prompt) };
+            const got = await request('prompts/get', { name: `${server}__mirror`, arguments: args });
+            assert.deepEqual(withoutHop(got.result), prompt);
+          }
+        });
+
+        test('arguments, unknown params and _meta', async () => {
+          const random = createRandom(2);
+          for (let round = 0; round < rounds; round += 1) {
+            const meta = { ...randomObject(random), 'example.com/trace': randomJson(random) };
+            const params = { arguments: randomObject(random), futureParam: randomJson(random), _meta: meta };
+            const answer = await request('tools/call', { ...params, name: `${server}__reveal` });
+            const { params: seen } = answer.result.structuredContent;
+            assert.deepEqual(withoutHop(seen), { ...params, name: 'reveal' });
+          }
+        });
+
+        test('errors with their data', async () => {
+          const random = createRandom(3);
+          for (let round = 0; round < rounds; round += 1) {
+            const code = pick(random, [-32_000, -32_050, 7, -1, -32_603]);
+            const error = { code, message: `failed ${round}`, data: randomJson(random) };
+            const answer = await request('tools/call', { name: `${server}__raise`, arguments: error });
+            assert.deepEqual(answer.error, error);
+          }
+        });
+
+        test('questions and their answers', async () => {
+          const random = createRandom(4);
+          for (let round = 0; round < 10; round += 1) {
+            const question = { ...randomObject(random), message: `m${round}`, requestedSchema: randomObject(random) };
+            const answer = { ...randomObject(random), action: 'accept', content: randomObject(random) };
+            const ask = { name: `${server}__ask`, arguments: { question } };
+            const { asked, result } = await (era === 'legacy' ? askedWithin : askedByAnswer)(ask, answer);
+            // Clients show who asks; a modern server's question reaches a modern client untouched.
+            const prefix = era === 'modern' && server.endsWith('modern') ? '' : `[${server}] `;
+            assert.deepEqual(asked, { ...question, message: `${prefix}m${round}` });
+            assert.deepEqual(result.structuredContent, { question: answer });
+          }
+        });
+      });
+    }
+  });
+}
+
+function randomResult(random: Random): Record<string, Json> {
+  return {
+    ...randomObject(random),
+    content: Array.from({ length: Math.floor(random() * 3) }, () => ({ ...randomObject(random), type: 'hologram' })),
+    structuredContent: randomObject(random),
+    isError: random() < 0.3,
+    ...(random() < 0.5 ? { _meta: { ...randomObject(random), 'example.com/result': randomJson(random) } } : {}),
+  };
+}
+
+const hopKeys = ['protocolVersion', 'clientInfo', 'clientCapabilities', 'serverInfo'].map(
+  (key) => `io.modelcontextprotocol/${key}`,
+);
+
+/** Without what every hop has of its own. */
+function withoutHop({ resultType: _type, _meta, ...rest }: Body): Body {
+  const kept = Object.fromEntries(Object.entries(_meta ?? {}).filter(([key]) => !hopKeys.includes(key)));
+  return Object.keys(kept).length === 0 ? rest : { ...rest, _meta: kept };
+}
+
+async function askedWithin(params: Record<string, Json>, answer: Json): Promise<{ asked: Body; result: Body }> {
+  const request = { jsonrpc: '2.0', id: 'ask', method: 'tools/call', params };
+  const response = await open(app, 'POST', request, { headers: session.headers });
+  let asked: Body;
+  for await (const { data } of readEvents(response)) {
+    const said: Body = data === '' ? {} : JSON.parse(data);
+    if (said.method === 'elicitation/create') {
+      asked = said.params;
+      await post(app, { jsonrpc: '2.0', id: said.id, result: answer }, { headers: session.headers });
+    }
+    if (said.id === 'ask') return { asked, result: said.result };
+  }
+  throw new Error('the stream ended without an answer');
+}
+
+async function askedByAnswer(params: Record<string, Json>, answer: Json): Promise<{ asked: Body; result: Body }> {
+  const first = message(await postModern(app, 'tools/call', params, { capabilities })).result;
+  assert.equal(first.resultType, 'input_required');
+  const [[key, question]] = Object.entries<Body>(first.inputRequests) as [[string, Body]];
+  const retry = {
+    ...params,
+    inputResponses: { [key]: answer },
+    ...(first.requestState === undefined ? {} : { requestState: first.requestState }),
+  };
+  const { result } = message(await postModern(app, 'tools/call', retry, { capabilities }));
+  return { asked: question.params, result };
+}

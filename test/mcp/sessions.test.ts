@@ -1,0 +1,304 @@
+/** Sessions of the legacy revisions, and who may use what. */
+import assert from 'node:assert/strict';
+import { after, before, mock, suite, test } from 'node:test';
+import { type Body, startApp, type TestApp } from '../support/app.ts';
+import { startFeatureServer } from '../support/servers/feature-server.ts';
+import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
+import { createToken, open, openSession, post, postModern, readEvents, until } from './clients.ts';
+
+let app: TestApp;
+let server: RunningServer;
+
+before(async () => {
+  app = await startApp();
+  server = await startFeatureServer({ transport: 'streamable-legacy', label: 'sessions' });
+  await app.add('s', { base_url: server.url });
+});
+after(async () => {
+  await app.close();
+  await server.close();
+});
+
+const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+suite('finding a session', () => {
+  test('an unknown one is 404, a missing one 400', async () => {
+    const unknown = await post(app, ping, { headers: { 'mcp-session-id': 'no-such-session' } });
+    assert.equal(unknown.status, 404);
+    assert.equal(unknown.body.error.code, -32_001);
+    const missing = await post(app, ping);
+    assert.equal(missing.status, 400);
+    assert.equal(missing.body.error.code, -32_600);
+    assert.equal((await open(app, 'DELETE', undefined)).status, 400);
+    assert.equal((await open(app, 'DELETE', undefined, { headers: { 'mcp-session-id': 'none' } })).status, 404);
+  });
+
+  test("another principal's is not there", async () => {
+    const session = await openSession(app);
+    const token = await createToken(app, { role: 'admin' });
+    assert.equal((await session.request('ping', {}, { token })).status, 404);
+    const stolen = await open(app, 'GET', undefined, { token, headers: session.headers });
+    assert.equal(stolen.status, 404);
+    assert.equal((await open(app, 'DELETE', undefined, { token, headers: session.headers })).status, 404);
+    assert.equal((await session.request('ping')).status, 200);
+  });
+
+  test('DELETE ends it', async () => {
+    const session = await openSession(app);
+    assert.equal((await open(app, 'DELETE', undefined, { headers: session.headers })).status, 200);
+    assert.equal((await session.request('ping')).status, 404);
+  });
+
+  test('GET without a session is 405, and so are other methods', async () => {
+    const get = await open(app, 'GET', undefined);
+    assert.equal(get.status, 405);
+    assert.equal(get.headers.get('allow'), 'POST');
+    assert.equal((await open(app, 'PUT', ping)).status, 405);
+    const modern = { 'mcp-protocol-version': '2026-07-28' };
+    assert.equal((await open(app, 'GET', undefined, { headers: modern })).status, 405);
+    assert.equal((await open(app, 'DELETE', undefined, { headers: modern })).status, 405);
+  });
+
+  test('the revision asked for is spoken, an unknown one is answered with our newest', async () => {
+    for (const [asked, spoken] of [
+      ['2024-11-05', '2024-11-05'],
+      ['2025-03-26', '2025-03-26'],
+      ['2025-06-18', '2025-06-18'],
+      ['2099-01-01', '2025-11-25'],
+    ]) {
+      const params = { protocolVersion: asked, capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+      const { body } = await post(app, { jsonrpc: '2.0', id: 1, method: 'initialize', params });
+      assert.equal(body.result.protocolVersion, spoken);
+    }
+    const session = await openSession(app);
+    const wrong = await session.request('ping', {}, { headers: { 'mcp-protocol-version': '1999-01-01' } });
+    assert.equal(wrong.status, 400);
+  });
+});
+
+suite('batches', () => {
+  const batch = [
+    { jsonrpc: '2.0', id: 'a', method: 'ping' },
+    { jsonrpc: '2.0', method: 'notifications/roots/list_changed' },
+    { jsonrpc: '2.0', id: 'b', method: 'tools/call', params: { name: 's__add', arguments: { a: 1, b: 2 } } },
+  ];
+
+  test('are answered together in 2025-03-26', async () => {
+    const session = await openSession(app, { revision: '2025-03-26' });
+    const { body } = await post(app, batch, { headers: session.headers });
+    assert.deepEqual(
+      body.map(({ id, result }: Body) => [id, result.structuredContent ?? result]),
+      [
+        ['a', {}],
+        ['b', { sum: 3 }],
+      ],
+    );
+    const notices = await post(app, [batch[1]], { headers: session.headers });
+    assert.equal(notices.status, 202);
+  });
+
+  test('are refused elsewhere, and empty ones everywhere', async () => {
+    const session = await openSession(app, { revision: '2025-06-18' });
+    assert.equal((await post(app, batch, { headers: session.headers })).status, 400);
+    assert.equal((await post(app, [], { headers: session.headers })).status, 400);
+  });
+});
+
+suite('streams', () => {
+  test('one that was cut is resumed with Last-Event-ID', async () => {
+    const session = await openSession(app);
+    const params = { name: 's__slow', arguments: { ms: 300 }, _meta: { progressToken: 'p' } };
+    const cut = new AbortController();
+    const request = { jsonrpc: '2.0', id: 'long', method: 'tools/call', params };
+    const response = await open(app, 'POST', request, { headers: session.headers, signal: cut.signal });
+    let last: string | undefined;
+    for await (const { id, data } of readEvents(response)) {
+      last = id;
+      if (data !== '') break; // the first progress
+    }
+    cut.abort();
+
+    const resumed = await open(app, 'GET', undefined, {
+      headers: { ...session.headers, 'last-event-id': String(last) },
+    });
+    const events: Body[] = [];
+    for await (const { data } of readEvents(resumed)) if (data !== '') events.push(JSON.parse(data));
+    assert.deepEqual(
+      events.map(({ id }) => id),
+      ['long'],
+    );
+    assert.equal(events[0].result.content[0].text, 'waited 300 ms');
+
+    const again = await open(app, 'GET', undefined, { headers: { ...session.headers, 'last-event-id': String(last) } });
+    assert.match(await again.text(), /waited 300 ms/);
+  });
+
+  test('a second stream for unsolicited messages is 409, and what came between two is not lost', async () => {
+    const session = await openSession(app);
+    const first = new AbortController();
+    const headers = { ...session.headers, accept: 'text/event-stream' };
+    const stream = await open(app, 'GET', undefined, { headers, signal: first.signal });
+    assert.equal((await open(app, 'GET', undefined, { headers })).status, 409);
+    const events = readEvents(stream);
+    const heard = events.next();
+    await app.call('s.change_tools');
+    const { id, data } = (await heard).value ?? {};
+    assert.equal(JSON.parse(String(data)).method, 'notifications/tools/list_changed');
+    first.abort();
+    const from = app.seen.all.length;
+    await app.call('s.change_tools');
+    await app.seen.waitFor('server.discovered', undefined, from);
+    const second = await open(app, 'GET', undefined, { headers: { ...headers, 'last-event-id': String(id) } });
+    const next = await readEvents(second).next();
+    assert.equal(JSON.parse(String(next.value?.data)).method, 'notifications/tools/list_changed');
+  });
+
+  test('comments keep quiet ones open', async (t) => {
+    const session = await openSession(app);
+    const ended = new AbortController();
+    t.after(() => ended.abort());
+    mock.timers.enable({ apis: ['setInterval'] });
+    t.after(() => mock.timers.reset());
+    const headers = { ...session.headers, accept: 'text/event-stream' };
+    const stream = await open(app, 'GET', undefined, { headers, signal: ended.signal });
+    const commented = Promise.withResolvers<string>();
+    void readEvents(stream, commented.resolve)
+      .next()
+      .catch(() => undefined); // ended by the test
+    mock.timers.tick(15_000);
+    assert.match(await commented.promise, /still here/);
+  });
+
+  test('an answer is JSON where nothing streams, and a stream where something does', async () => {
+    const session = await openSession(app);
+    const plain = await session.request('tools/call', { name: 's__add', arguments: { a: 1, b: 1 } });
+    assert.match(plain.headers.get('content-type') ?? '', /^application\/json/);
+    const params = { name: 's__progress', arguments: { n: 2 }, _meta: { progressToken: 'p' } };
+    const streamed = await session.request('tools/call', params);
+    assert.match(streamed.headers.get('content-type') ?? '', /^text\/event-stream/);
+    assert.equal(streamed.headers.get('x-accel-buffering'), 'no');
+    assert.deepEqual(
+      streamed.events.map(({ params, result }: Body) => params?.progressToken ?? result.content[0].text),
+      ['p', 'p', '2 steps'],
+    );
+  });
+});
+
+suite('who may do what', () => {
+  test('foreign hosts and origins are refused with 403', async () => {
+    const origin = await open(app, 'POST', ping, { headers: { origin: 'https://evil.example' } });
+    assert.equal(origin.status, 403);
+    const { message, headers } = { message: ping, headers: { host: 'evil.example' } };
+    const { request } = await import('node:http');
+    const { hostname, port } = new URL(app.url);
+    const status = await new Promise((resolve, reject) => {
+      const sent = request({ hostname, port, path: '/mcp', method: 'POST', headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      sent.on('error', reject);
+      sent.end(JSON.stringify(message));
+    });
+    assert.equal(status, 403);
+  });
+
+  test('no token is 401 with a challenge', async () => {
+    for (const token of [null, 'not-a-token']) {
+      const refused = await post(app, ping, { token });
+      assert.equal(refused.status, 401);
+      assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer/);
+    }
+  });
+
+  test('a viewer lists but may not call', async () => {
+    const token = await createToken(app, { role: 'viewer' });
+    const session = await openSession(app, { token });
+    assert.equal((await session.request('tools/list')).status, 200);
+    const refused = await session.request('tools/call', { name: 's__add', arguments: { a: 1, b: 1 } });
+    assert.equal(refused.body.error.data.error_code, 'FORBIDDEN');
+    const modern = await postModern(app, 'tools/call', { name: 's__add', arguments: {} }, { token });
+    assert.equal(modern.body.error.data.error_code, 'FORBIDDEN');
+  });
+
+  test("a client's token is never passed on to a server", async (t) => {
+    const seen: Body[] = [];
+    const spy = await listenLocally('/mcp', 0, () => ({
+      close: () => undefined,
+      handle: async (request, response) => {
+        const body: Body = request.method === 'POST' ? await readJson(request) : undefined;
+        seen.push({ headers: request.headers, body });
+        if (body?.id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+        sendJson(response, 200, { jsonrpc: '2.0', id: body.id, result: resultOf(body.method) });
+      },
+    }));
+    t.after(spy.close);
+    await app.add('spy', { base_url: spy.url, headers: { 'x-own': 'of the server' } });
+    const token = await createToken(app, { role: 'caller' });
+    await postModern(app, 'tools/call', { name: 'spy__look', arguments: {} }, { token, headers: { cookie: 'c=1' } });
+    const session = await openSession(app, { token });
+    await session.request('tools/call', { name: 'spy__look', arguments: {} });
+    assert.ok(seen.some(({ body }) => body?.method === 'tools/call'));
+    assert.ok(seen.every(({ headers }) => headers['x-own'] === 'of the server'));
+    assert.doesNotMatch(JSON.stringify(seen), new RegExp(`${token}|${app.adminToken}|c=1|authorization`));
+  });
+});
+
+function resultOf(method: string): Body {
+  if (method === 'initialize') {
+    return { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'spy', version: '1' } };
+  }
+  if (method === 'server/discover') return {};
+  return method === 'tools/list' ? { tools: [{ name: 'look', inputSchema: { type: 'object' } }] } : { content: [] };
+}
+
+suite('bounds', () => {
+  test('the session idle longest makes room, within a principal and in all', async (t) => {
+    const small = await startApp({
+      MCP_AGGREGATOR_MAX_SESSIONS: '4',
+      MCP_AGGREGATOR_MAX_SESSIONS_PER_PRINCIPAL: '2',
+    });
+    t.after(small.close);
+    const first = await openSession(small);
+    const second = await openSession(small);
+    const third = await openSession(small);
+    assert.equal((await first.request('ping')).status, 404);
+    assert.equal((await second.request('ping')).status, 200);
+
+    const tokens = await Promise.all([1, 2].map(() => createToken(small, { role: 'caller' })));
+    for (const token of tokens) await openSession(small, { token });
+    await openSession(small, { token: tokens[0] });
+    assert.equal((await third.request('ping')).status, 404, 'the oldest of all made room');
+    assert.equal((await second.request('ping')).status, 200);
+  });
+
+  test('an idle session expires', async (t) => {
+    const brief = await startApp({ MCP_AGGREGATOR_SESSION_IDLE: '1' });
+    t.after(brief.close);
+    const session = await openSession(brief);
+    const headers = { ...session.headers, accept: 'text/event-stream' };
+    // Its stream ends when it does; a request would keep it alive.
+    const stream = await open(brief, 'GET', undefined, { headers });
+    await stream.text();
+    assert.equal((await session.request('ping')).status, 404);
+  });
+
+  test('a session with a call in progress does not expire', async (t) => {
+    const brief = await startApp({ MCP_AGGREGATOR_SESSION_IDLE: '1' });
+    t.after(brief.close);
+    await brief.add('s', { base_url: server.url });
+    const session = await openSession(brief);
+    const slow = await session.request('tools/call', { name: 's__slow', arguments: { ms: 2_200 } });
+    assert.equal(slow.body.result.content[0].text, 'waited 2200 ms');
+  });
+
+  test('closing an SSE stream ends its session', async () => {
+    const ended = new AbortController();
+    const stream = await open(app, 'GET', undefined, { path: '/sse', signal: ended.signal });
+    const { value } = await readEvents(stream).next();
+    const path = String(value?.data);
+    assert.match(path, /^\/messages\?sessionId=/);
+    assert.equal((await open(app, 'POST', ping, { path })).status, 202);
+    ended.abort();
+    await until(async () => (await open(app, 'POST', ping, { path })).status === 404, 'the session ended');
+  });
+});

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import { settings } from '../../src/config.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { promtool, withoutPromtool } from './promtool.ts';
+import { operations, withSettingsTable } from './settings-table.ts';
+
+const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
+const files = readdirSync(deploy, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => join(entry.parentPath, entry.name));
+const read = (name: string) => readFileSync(join(deploy, name), 'utf8');
+// biome-ignore lint/suspicious/noExplicitAny: manifests of every kind
+const parse = (text: string): any[] =>
+  parseAllDocuments(text, { merge: true }).map((document) => {
+    assert.deepEqual(document.errors, []);
+    return document.toJS();
+  });
+const [compose] = parse(read('compose/compose.yml'));
+const manifests = files
+  .filter((file) => file.includes('kubernetes'))
+  .flatMap((file) => parse(readFileSync(file, 'utf8')));
+const manifest = (kind: string) => manifests.find((one) => one.kind === kind);
+const known = new Set<string>(Object.values(settings).map(({ env }) => env));
+const docs = readFileSync(operations, 'utf8');
+
+test('every YAML and JSON file parses', () => {
+  for (const file of files.filter((name) => /\.ya?ml$/.test(name)))
+    assert.ok(parse(readFileSync(file, 'utf8')).length > 0);
+  for (const file of files.filter((name) => name.endsWith('.json'))) JSON.parse(readFileSync(file, 'utf8'));
+});
+
+test('every variable that is used is a setting, and every setting is documented', () => {
+  // Of the image, of other programs, and of the compose file itself.
+  const others = new Set(['MCP_AGGREGATOR_URL', 'MCP_AGGREGATOR_TOKEN']);
+  for (const file of files) {
+    for (const [name] of readFileSync(file, 'utf8').matchAll(/\b(?:MCP|OTEL|ANTHROPIC)_[A-Z_]+[A-Z]\b/g)) {
+      assert.ok(known.has(name) || others.has(name), `${name} in ${file}`);
+    }
+  }
+  const used = [
+    ...Object.keys(compose.services['aggregator-1'].environment),
+    ...Object.keys(manifest('ConfigMap').data),
+    ...manifest('Deployment').spec.template.spec.containers[0].env.map((one: { name: string }) => one.name),
+  ];
+  for (const name of used) assert.ok(known.has(name), name);
+  assert.equal(docs, withSettingsTable(docs), 'run: node test/monitoring/settings-table.ts');
+  for (const [name] of docs.matchAll(/\bMCP_[A-Z_]+[A-Z]\b/g)) {
+    assert.ok(known.has(name) || name === 'MCP_AGGREGATOR', name);
+  }
+});
+
+test('seed 001, «Deployment Contract»: probes, resources and replicas', () => {
+  const { spec } = manifest('Deployment');
+  const [container] = spec.template.spec.containers;
+  for (const [probe, initialDelaySeconds, periodSeconds] of [
+    ['livenessProbe', 10, 30],
+    ['readinessProbe', 5, 10],
+  ] as const) {
+    const { httpGet, ...times } = container[probe];
+    assert.deepEqual([httpGet.path, httpGet.port], ['/api/v1/aggregator/health', 8081]);
+    assert.deepEqual([times.initialDelaySeconds, times.periodSeconds], [initialDelaySeconds, periodSeconds]);
+  }
+  assert.deepEqual(container.resources, {
+    requests: { cpu: '500m', memory: '512Mi' },
+    limits: { cpu: '2000m', memory: '2Gi' },
+  });
+  assert.ok(spec.replicas >= 2);
+  assert.equal(manifest('Service').spec.sessionAffinity, 'ClientIP');
+});
+
+test('the manifests fit together, and secrets come by reference only', () => {
+  const { spec, metadata } = manifest('Deployment');
+  const labels = spec.template.metadata.labels;
+  const selectors = [
+    spec.selector.matchLabels,
+    manifest('Service').spec.selector,
+    manifest('PodDisruptionBudget').spec.selector.matchLabels,
+    manifest('NetworkPolicy').spec.podSelector.matchLabels,
+  ];
+  for (const selector of selectors) assert.deepEqual(selector, labels);
+  assert.equal(manifest('PodDisruptionBudget').spec.minAvailable, 1);
+  assert.deepEqual(manifest('NetworkPolicy').spec.policyTypes, ['Ingress', 'Egress']);
+
+  const secret = new Set(
+    Object.values(settings)
+      .filter((setting) => 'secret' in setting)
+      .map(({ env }) => env as string),
+  );
+  const [container] = spec.template.spec.containers;
+  for (const { name, value, valueFrom } of container.env) {
+    assert.ok(value === undefined && valueFrom.secretKeyRef.name === metadata.name, name);
+    const { key, optional } = valueFrom.secretKeyRef;
+    assert.ok(optional === true || docs.includes(`--from-literal=${key}=`), `${key} is made by a command in the docs`);
+  }
+  for (const name of Object.keys(manifest('ConfigMap').data)) assert.equal(secret.has(name), false, name);
+  for (const [name, value] of Object.entries(compose.services['aggregator-1'].environment)) {
+    if (secret.has(name) && name !== 'REDIS_URL' && name !== 'QDRANT_URL') assert.match(String(value), /\$\{/, name);
+  }
+
+  const { securityContext } = container;
+  assert.equal(securityContext.readOnlyRootFilesystem, true);
+  assert.equal(spec.template.spec.securityContext.runAsNonRoot, true);
+  const listed = parse(read('kubernetes/kustomization.yaml'))[0].resources.sort();
+  const present = readdirSync(join(deploy, 'kubernetes')).filter((name) => name !== 'kustomization.yaml');
+  assert.deepEqual(listed, present.sort());
+});
+
+test('the image and the replicas of the compose file write nowhere but to their volumes', () => {
+  const dockerfile = read('Dockerfile');
+  assert.match(dockerfile, /^USER node$/m);
+  assert.match(dockerfile, /^HEALTHCHECK /m);
+  for (const name of ['aggregator-1', 'aggregator-2']) {
+    const service = compose.services[name];
+    assert.equal(service.read_only, true);
+    assert.deepEqual(service.cap_drop, ['ALL']);
+    assert.ok(read('compose/nginx.conf').includes(`${name}:8081`));
+    assert.ok(
+      parse(read('prometheus/prometheus.yml'))[0].scrape_configs[0].static_configs[0].targets.includes(`${name}:8081`),
+    );
+  }
+  for (const name of ['postgres', 'redis', 'qdrant', 'prometheus', 'grafana', 'nginx'])
+    assert.ok(name in compose.services);
+});
+
+test('promtool accepts the alert rules, they fire at the thresholds of seed 001, and each is explained', {
+  skip: withoutPromtool,
+}, async () => {
+  await promtool(['check', 'rules', join(deploy, 'prometheus/alerts.yml')]);
+  await promtool(['test', 'rules', join(deploy, 'prometheus/alerts.test.yml')]);
+  await promtool(['check', 'config', '--syntax-only', join(deploy, 'prometheus/prometheus.yml')]);
+  const [{ groups }] = parse(read('prometheus/alerts.yml'));
+  for (const { alert, annotations } of groups[0].rules) {
+    if (alert === undefined) continue;
+    assert.ok(docs.includes(`\n### ${alert}\n`), alert);
+    assert.equal(annotations.runbook, `docs/operations.md#${alert.toLowerCase()}`);
+  }
+});
+
+test('the dashboard and the rules ask for metrics that exist', { skip: withoutPromtool }, async (t) => {
+  const metrics = createMetrics({ toolLabels: false, engine: 'sqlite' });
+  const server = { name: 's', status: 'CONNECTED', consecutiveFailures: 0, active: 0, queued: 0, era: 'modern' };
+  metrics.watch({
+    servers: () => [{ ...server, sharedSessions: 1, clientSessions: 1, childPids: [1] }],
+    tools: () => ({ total: 1, classified: 1 }),
+    childMemory: async () => 1,
+    audit: () => ({ waiting: 0, dropped: 0 }),
+    pendingChanges: () => 0,
+  });
+  metrics.watchSessions(() => [['session', 'legacy', 1]]);
+  metrics.watchBacklog({ embedding: () => 0, classification: () => 0 });
+  metrics.onCall({ server: 's', tool: 't', outcome: 'overloaded', routingMs: 1, executionMs: 1 });
+  metrics.onHealthCheck('s', { ms: 1, failed: true });
+  metrics.onReconnected('s');
+  metrics.onRequest('GET', '/', 200, 1);
+  const exposed = await metrics.render();
+  metrics.close();
+  const names = new Set([...exposed.matchAll(/^([a-z_]+)[{ ]/gm)].map(([, name]) => name));
+
+  const dashboard = JSON.parse(read('grafana/dashboard.json'));
+  const ids = dashboard.panels.map((panel: { id: number }) => panel.id);
+  assert.equal(new Set(ids).size, ids.length);
+  const queries: string[] = dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) =>
+    (panel.targets ?? []).map(({ expr }) => expr),
+  );
+  for (const text of [...queries, read('prometheus/alerts.yml')]) {
+    for (const [name] of text.matchAll(/\b(?:mcp_aggregator|process|nodejs)_[a-z_]+\b(?!:)/g)) {
+      assert.ok(names.has(name), `${name} is not exposed`);
+    }
+  }
+
+  // A dashboard's queries are rules that nobody records: promtool can read them as such.
+  const directory = await mkdtemp(join(tmpdir(), 'dashboard-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const rules = queries.map((expr, place) => ({
+    record: `panel:query:${place}`,
+    expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+  }));
+  await writeFile(join(directory, 'rules.yml'), JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+  await promtool(['check', 'rules', join(directory, 'rules.yml')]);
+});

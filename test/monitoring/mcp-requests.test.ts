@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startFeatureServer } from '../support/servers/feature-server.ts';
+import { startApp } from './running-app.ts';
+
+test('requests of MCP clients have an id, a measurement and a line; their trace reaches the server', async (t) => {
+  const upstream = await startFeatureServer({ transport: 'streamable-modern' });
+  t.after(() => upstream.close());
+  const app = await startApp(t);
+  await app.register('web', { transport_type: 'HTTP', connection_config: { base_url: upstream.url } });
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  };
+  const params = { name: 'web__echo', arguments: {}, _meta: meta };
+  const answer = await app.ask(
+    'POST',
+    '/mcp',
+    { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+    {
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'web__echo',
+      'x-request-id': 'mcp-1',
+      traceparent,
+    },
+  );
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.headers.get('x-request-id'), 'mcp-1');
+  assert.match(answer.text, new RegExp(traceparent));
+
+  const { text } = await app.ask('GET', '/metrics');
+  assert.match(
+    text,
+    /^mcp_aggregator_http_request_duration_seconds_count\{method="POST",route="\/mcp",status="200"\} 1$/m,
+  );
+  assert.match(text, /^mcp_aggregator_sessions\{kind="session",era="legacy"\} 0$/m);
+  assert.match(text, /^mcp_aggregator_classification_backlog \d+$/m);
+  const lines = app.lines.map((line) => JSON.parse(line)).filter((line) => line.request_id === 'mcp-1');
+  assert.deepEqual(lines.map((line) => line.msg).sort(), ['request', 'tool call']);
+});

@@ -1,0 +1,136 @@
+/** A real OpenID provider on loopback: the authorization server of a server, or the identity provider in front of us. */
+import { generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import Provider from 'oidc-provider';
+
+export interface IdentityProvider {
+  readonly issuer: string;
+  readonly port: number;
+  /** Grants so far, by type. */
+  readonly grants: Record<string, number>;
+  /** Whose token this is, if it is good for the resource. */
+  accountOf(token: string, resource: string): Promise<string | undefined>;
+  /** A machine's access token for a resource. */
+  tokenFor(client: string, resource: string, scope?: string): Promise<string>;
+  /** Any claims, signed with the provider's own key. */
+  sign(claims: Record<string, unknown>): string;
+  /** Every refresh token, and the access tokens that came with them. */
+  revokeEverything(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ProviderOptions {
+  port?: number;
+  accessTokenSeconds?: number;
+  /** Resources whose tokens are JWTs; the others get opaque ones. */
+  jwtFor?: string;
+  scopes?: string;
+  /** Machines with a secret, and the claims that their tokens carry beside the usual. */
+  machines?: Record<string, Record<string, unknown>>;
+  /** Where people may be sent back to, for the client `pages`. */
+  redirectUri?: string;
+}
+
+export async function startIdentityProvider(options: ProviderOptions = {}): Promise<IdentityProvider> {
+  const { accessTokenSeconds = 3_600, scopes = 'mcp:use', jwtFor, machines = {}, redirectUri } = options;
+  const server = createServer().listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const issuer = `http://127.0.0.1:${address.port}`;
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  const key = {
+    ...privateKey.export({ format: 'jwk' }),
+    kid: randomBytes(8).toString('hex'),
+    use: 'sig',
+    alg: 'RS256',
+  };
+
+  const provider = new Provider(issuer, {
+    clients: [
+      ...Object.keys(machines).map((client_id) => ({
+        client_id,
+        client_secret: 'secret',
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+      })),
+      ...(redirectUri === undefined
+        ? []
+        : [{ client_id: 'pages', client_secret: 'secret', redirect_uris: [redirectUri], application_type: 'native' }]),
+    ],
+    extraTokenClaims: (_context: unknown, { clientId }: { clientId: string }) => machines[clientId],
+    jwks: { keys: [key] },
+    cookies: { keys: [randomBytes(16).toString('hex')] },
+    scopes: ['openid', 'offline_access', ...scopes.split(' ')],
+    pkce: { required: () => true },
+    features: {
+      devInteractions: { enabled: true },
+      registration: { enabled: true },
+      revocation: { enabled: true },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_context: unknown, resource: string) => ({
+          scope: scopes,
+          audience: resource,
+          accessTokenTTL: accessTokenSeconds,
+          accessTokenFormat: jwtFor !== undefined && resource.startsWith(jwtFor) ? 'jwt' : 'opaque',
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+      },
+    },
+    ttl: { AccessToken: accessTokenSeconds, ClientCredentials: accessTokenSeconds, RefreshToken: 86_400 },
+    rotateRefreshToken: true,
+  });
+  const grants: Record<string, number> = {};
+  const refreshGrants = new Set<string>();
+  provider.on('grant.success', ({ oidc }) => {
+    const type = oidc.params?.grant_type ?? '';
+    grants[type] = (grants[type] ?? 0) + 1;
+  });
+  provider.on('refresh_token.saved', ({ grantId }) => refreshGrants.add(grantId));
+  server.on('request', provider.callback());
+
+  return {
+    issuer,
+    port: address.port,
+    grants,
+    async accountOf(token, resource) {
+      const found = await provider.AccessToken.find(token);
+      if (found === undefined || found.isExpired) return undefined;
+      return [found.aud].flat().includes(resource) ? found.accountId : undefined;
+    },
+    async tokenFor(client, resource, scope = scopes) {
+      const response = await fetch(`${issuer}/token`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${Buffer.from(`${client}:secret`).toString('base64')}` },
+        body: new URLSearchParams({ grant_type: 'client_credentials', resource, scope }),
+      });
+      const body = (await response.json()) as { access_token?: string };
+      if (body.access_token === undefined) throw new Error(JSON.stringify(body));
+      return body.access_token;
+    },
+    sign(claims) {
+      const now = Math.floor(Date.now() / 1_000);
+      const full = { iss: issuer, sub: 'somebody', iat: now, exp: now + 60, jti: randomUUID(), ...claims };
+      const unsigned = [{ alg: 'RS256', kid: key.kid }, full]
+        .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+        .join('.');
+      return `${unsigned}.${sign('sha256', Buffer.from(unsigned), privateKey).toString('base64url')}`;
+    },
+    async revokeEverything() {
+      for (const grant of refreshGrants) {
+        await provider.RefreshToken.revokeByGrantId(grant);
+        await provider.AccessToken.revokeByGrantId(grant);
+      }
+      refreshGrants.clear();
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** A child's output, however it is cut, and its end, however it comes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RpcMessage } from '../../src/json-rpc.ts';
+import { type Child, startChild } from '../../src/upstream/stdio.ts';
+import { createWarden } from '../../src/upstream/warden.ts';
+import { isAlive, untilGone } from '../support/processes.ts';
+
+const warden = createWarden();
+
+function start(script: string, more: { maxMessageBytes?: number } = {}) {
+  const messages: RpcMessage[] = [];
+  const lines: string[] = [];
+  const ended = Promise.withResolvers<Error & { executed: string }>();
+  const child: Child = startChild(
+    {
+      command: process.execPath,
+      args: ['-e', script],
+      env: { PATH: process.env.PATH },
+      maxMessageBytes: 1_000_000,
+      warden,
+      onLine: (line) => lines.push(line),
+      ...more,
+    },
+    { onMessage: (message) => messages.push(message), onClose: ended.resolve },
+  );
+  return { child, messages, lines, ended: ended.promise };
+}
+
+test('messages arrive whole, whether they come in pieces, together or with carriage returns', async () => {
+  const message = (id: number, text: string) => JSON.stringify({ jsonrpc: '2.0', id, result: { text } });
+  const bytes = Buffer.from(`${message(1, 'ä🙂')}\n${message(2, 'b')}\r\n\n[${message(3, 'c')},${message(4, 'd')}]\n`);
+  const { messages, lines, ended } = start(`
+    const bytes = Buffer.from(${JSON.stringify(bytes.toString('base64'))}, 'base64');
+    (async () => { for (const byte of bytes) { process.stdout.write(Buffer.of(byte)); await new Promise(setImmediate); } })();
+  `);
+  await ended;
+  assert.deepEqual(
+    messages.map((one) => ('result' in one ? one.result.text : undefined)),
+    ['ä🙂', 'b', 'c', 'd'],
+  );
+  assert.deepEqual(lines, []);
+});
+
+test('what is no message is kept as output, marked with where it came from', async () => {
+  const { messages, lines, ended } = start(`
+    console.log('hello'); console.log('{"jsonrpc": "2.0"'); console.log('{}'); console.log('[1]'); console.error('oops');
+  `);
+  const error = await ended;
+  assert.deepEqual(messages, []);
+  assert.deepEqual(lines.toSorted(), [
+    'oops',
+    'stdout: [1]',
+    'stdout: hello',
+    'stdout: {"jsonrpc": "2.0"',
+    'stdout: {}',
+  ]);
+  assert.equal(error.message, "the server's process exited with code 0 before it answered");
+});
+
+test('a message without an end is cut off', async () => {
+  const { ended, child } = start(
+    `const pour = () => { while (process.stdout.write('x'.repeat(65536))); process.stdout.once('drain', pour) }; pour()`,
+  );
+  const error = await ended;
+  assert.match(error.message, /a message of more than 1000000 bytes/);
+  await child.close();
+  await untilGone(child.pid ?? 0);
+});
+
+test('a child that reads nothing any more refuses what is sent, and says that it was not executed', async () => {
+  const { child, ended } = start('process.exit(4)');
+  await ended;
+  await assert.rejects(
+    async () => await child.send({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    (error: Error & { executed?: string }) => error.executed === 'no',
+  );
+});
+
+test('closing ends a child that ignores its input and SIGTERM, and what it started', async () => {
+  const { child, lines } = start(`
+    process.on('SIGTERM', () => {});
+    const { pid } = require('node:child_process').spawn('sleep', ['1000'], { stdio: 'ignore' });
+    console.error(pid);
+    setInterval(() => {}, 1e6);
+  `);
+  while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const grandchild = Number(lines[0]);
+  assert.ok(isAlive(grandchild));
+  await Promise.all([child.close(), child.close()]);
+  await untilGone(child.pid ?? 0);
+  await untilGone(grandchild);
+});

@@ -1,0 +1,74 @@
+/** What is worth somebody's attention, by the thresholds of the contract. Pure. */
+import type { Activity, Server } from './api.ts';
+import { count } from './words.ts';
+
+export interface Alert {
+  level: 'warn' | 'bad';
+  title: string;
+  explanation: string;
+}
+
+export interface Facts {
+  servers: readonly Server[];
+  activity: Activity | undefined;
+  classified: number;
+  tools: number;
+  routingP95Ms: number | undefined;
+}
+
+export function findAlerts({ servers, activity, classified, tools, routingP95Ms }: Facts): Alert[] {
+  return [
+    ...connected(servers),
+    ...checks(activity),
+    ...over('Routing takes long', routingP95Ms, { warn: 75, bad: 100 }, (value) => ({
+      explanation: `One call in twenty waits ${Math.round(value)} ms before it is on its way (a warning from 75 ms, critical from 100 ms). Is this machine busy?`,
+    })),
+    ...over(
+      'Tools without a skill',
+      tools === 0 ? undefined : (1 - classified / tools) * 100,
+      { warn: 20, bad: 50 },
+      () => ({
+        explanation: `${count(tools - classified, 'tool')} of ${tools} belong to no skill yet, so search finds them less well.`,
+      }),
+    ),
+  ];
+}
+
+function connected(servers: readonly Server[]): Alert[] {
+  const wanted = servers.filter(({ status }) => status !== 'DISCONNECTED' && status !== 'DISCONNECTING');
+  const up = wanted.filter(({ status }) => status === 'CONNECTED' || status === 'DEGRADED').length;
+  const down = wanted.filter(({ status }) => status === 'ERROR').map(({ name }) => name);
+  if (wanted.length === 0 || down.length === 0 || up / wanted.length >= 0.8) return [];
+  const share = Math.round((up / wanted.length) * 100);
+  return [
+    {
+      level: up / wanted.length < 0.5 ? 'bad' : 'warn',
+      title: `Only ${share} % of the servers are connected`,
+      explanation: `Not reachable: ${down.join(', ')}. Below 80 % is a warning, below 50 % critical.`,
+    },
+  ];
+}
+
+function checks(activity: Activity | undefined): Alert[] {
+  return (activity?.servers ?? []).flatMap(({ name, consecutive_failures: failures }): Alert[] =>
+    failures < 2
+      ? []
+      : [
+          {
+            level: failures >= 3 ? 'bad' : 'warn',
+            title: `${name} failed ${failures} health checks in a row`,
+            explanation: 'After three it is taken as not reachable and connected again.',
+          },
+        ],
+  );
+}
+
+function over(
+  title: string,
+  value: number | undefined,
+  limit: { warn: number; bad: number },
+  more: (value: number) => Pick<Alert, 'explanation'>,
+): Alert[] {
+  if (value === undefined || value <= limit.warn) return [];
+  return [{ level: value > limit.bad ? 'bad' : 'warn', title, ...more(value) }];
+}

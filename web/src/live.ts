@@ -1,0 +1,73 @@
+/** The stream of events: what happens on the aggregator reaches the page by itself. */
+export const eventNames = [
+  'server.registered',
+  'server.updated',
+  'server.removed',
+  'server.status',
+  'server.discovered',
+  'catalog.changed',
+  'call.started',
+  'call.finished',
+] as const;
+export type EventName = (typeof eventNames)[number];
+export type LiveEvent = Record<string, unknown>;
+export type LiveState = 'connecting' | 'live' | 'lost';
+
+type Listener = (name: EventName, event: LiveEvent) => void;
+
+const listeners = new Set<Listener>();
+const stateListeners = new Set<() => void>();
+const returnListeners = new Set<() => void>();
+let state: LiveState = 'connecting';
+let source: EventSource | undefined;
+let wasLost = false;
+
+function setState(next: LiveState): void {
+  state = next;
+  for (const listener of stateListeners) listener();
+}
+
+export function startLive(): () => void {
+  // EventSource reconnects by itself.
+  const stream = new EventSource('/api/v1/aggregator/events');
+  source = stream;
+  stream.onopen = () => {
+    setState('live');
+    // Whatever happened in between was not heard: everybody asks again.
+    if (wasLost) for (const listener of returnListeners) listener();
+    wasLost = false;
+  };
+  stream.onerror = () => {
+    wasLost = true;
+    setState('lost');
+  };
+  for (const name of eventNames) {
+    stream.addEventListener(name, ({ data }: MessageEvent<string>) => {
+      const event = JSON.parse(data) as LiveEvent;
+      for (const listener of listeners) listener(name, event);
+    });
+  }
+  return () => {
+    stream.close();
+    if (source === stream) setState('connecting');
+  };
+}
+
+export function onLive(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Told when the stream is back after a gap. */
+export function onReturn(listener: () => void): () => void {
+  returnListeners.add(listener);
+  return () => returnListeners.delete(listener);
+}
+
+export const liveState = {
+  subscribe(listener: () => void) {
+    stateListeners.add(listener);
+    return () => void stateListeners.delete(listener);
+  },
+  get: () => state,
+};

@@ -1,0 +1,296 @@
+import { useState } from 'react';
+import { api, type ServerDetail, serverPath, type Tool } from '../api.ts';
+import { useAction } from '../parts/action.ts';
+import { StatusBadge } from '../parts/badge.tsx';
+import { Empty, Failure, Loading, Notice } from '../parts/notice.tsx';
+import { readJson } from '../parts/schema-form.tsx';
+import { serverEvents, useResource } from '../resource.ts';
+import { goTo, linkTo } from '../route.ts';
+import { isObject } from '../schema.ts';
+import { useIsAdmin } from '../session.ts';
+import { ago, clock, count, explain, statusTone, statusWords } from '../words.ts';
+import { ServerActions } from './servers.tsx';
+import { ToolChanges } from './tool-changes.tsx';
+
+export function ServerPage({ name }: { name: string }) {
+  const server = useResource<ServerDetail>(serverPath(name), {
+    on: [...serverEvents, 'call.started', 'call.finished'],
+    when: (event) => event.name === name || event.server === name,
+  });
+  if (server.data === undefined || server.error?.status === 404) {
+    if (server.error?.status === 404) {
+      return (
+        <Empty page title={`There is no server ${name}`}>
+          <a href={linkTo('servers')}>All servers</a>
+        </Empty>
+      );
+    }
+    return server.error === undefined ? <Loading /> : <Failure error={server.error} retry={server.reload} />;
+  }
+  return <Loaded server={server.data} reload={server.reload} />;
+}
+
+function Loaded({ server, reload }: { server: ServerDetail; reload: () => void }) {
+  const why = explain(server);
+  const busy = server.active_calls + server.queued_calls;
+  return (
+    <>
+      <p className="crumbs">
+        <a href={linkTo('servers')}>Servers</a> /
+      </p>
+      <div className="title">
+        <h1>{server.name}</h1>
+        <StatusBadge status={server.status} />
+      </div>
+      {server.description !== null && <p>{server.description}</p>}
+      {why !== undefined && (
+        <Notice tone={statusTone[server.status] === 'bad' ? 'bad' : 'info'}>
+          <p className="lines">{why.reason}</p>
+          <p>{why.advice}</p>
+        </Notice>
+      )}
+      {server.status === 'DISCONNECTING' && (
+        <Notice tone="info">
+          {count(server.active_calls, 'call')} still running, {server.queued_calls} waiting.
+        </Notice>
+      )}
+      <ServerActions server={server} pending={busy} onChanged={reload} onRemoved={() => goTo('servers')} />
+      <div className="columns">
+        <section>
+          <ToolList server={server} />
+          <ToolChanges serverId={server.id} />
+          {server.stderr_tail !== null && server.stderr_tail !== '' && (
+            <>
+              <h2>Its last output</h2>
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+              <pre className="output" tabIndex={0}>
+                {server.stderr_tail}
+              </pre>
+            </>
+          )}
+        </section>
+        <section>
+          <Facts server={server} />
+          <Configuration server={server} reload={reload} />
+          <History server={server} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+function Facts({ server }: { server: ServerDetail }) {
+  const info = server.server_info;
+  const rows: [string, string][] = [
+    ['Transport', server.transport_type],
+    ['Program', info === null ? 'unknown' : `${info.title ?? info.name ?? ''} ${info.version ?? ''}`],
+    ['Protocol', server.protocol_version ?? 'unknown'],
+    ['Connected', server.connected_at === null ? 'never' : ago(server.connected_at)],
+    ['Last check', server.last_health_check === null ? 'not yet' : ago(server.last_health_check)],
+    ['Failed checks in a row', String(server.consecutive_failures)],
+    ['Calls now', `${server.active_calls} running, ${server.queued_calls} waiting`],
+    ['Own endpoint', `/mcp/servers/${server.name}`],
+  ];
+  return (
+    <>
+      <h2>Facts</h2>
+      <dl className="rows">
+        {rows.map(([term, text]) => (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+      {server.instructions !== null && (
+        <details>
+          <summary>Its instructions to models</summary>
+          <pre>{server.instructions}</pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+function ToolList({ server }: { server: ServerDetail }) {
+  const isAdmin = useIsAdmin();
+  const { running, error, run } = useAction();
+  const { data } = useResource<{ tools: Tool[] }>(`${serverPath(server.id)}/tools`, {
+    on: ['server.discovered', 'catalog.changed'],
+    when: (event) => event.server_id === server.id,
+  });
+  const [all, setAll] = useState(false);
+  const tools = data?.tools ?? [];
+  const shown = all ? tools : tools.slice(0, 30);
+  return (
+    <>
+      <div className="title">
+        <h2>{count(tools.length, 'tool')}</h2>
+        {isAdmin && (
+          <button
+            type="button"
+            className="small"
+            disabled={running}
+            onClick={() => void run(() => api('POST', `${serverPath(server.id)}/tools/refresh`))}
+          >
+            Refresh
+          </button>
+        )}
+      </div>
+      <Failure error={error} />
+      {data !== undefined && tools.length === 0 && (
+        <p className="dim">{server.status === 'CONNECTED' ? 'It offers no tools.' : 'None is known yet.'}</p>
+      )}
+      <ul className="tools">
+        {shown.map((tool) => (
+          <li key={tool.id}>
+            <a href={linkTo('tools', tool.name)}>{tool.original_name}</a>
+            <span className="dim clip">{tool.description}</span>
+          </li>
+        ))}
+      </ul>
+      {shown.length < tools.length && (
+        <button type="button" onClick={() => setAll(true)}>
+          Show all {tools.length}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Configuration({ server, reload }: { server: ServerDetail; reload: () => void }) {
+  const isAdmin = useIsAdmin();
+  const [text, setText] = useState<string>();
+  const { running, error, run, clear } = useAction();
+  const parsed = text === undefined ? undefined : readJson(text)?.value;
+  const save = () =>
+    run(async () => {
+      await api('PATCH', serverPath(server.id), { connection_config: parsed });
+      setText(undefined);
+      reload();
+    });
+  return (
+    <>
+      <div className="title">
+        <h2>Configuration</h2>
+        {isAdmin && text === undefined && (
+          <button
+            type="button"
+            className="small"
+            onClick={() => setText(JSON.stringify(server.connection_config, null, 2))}
+          >
+            Edit
+          </button>
+        )}
+      </div>
+      {text === undefined ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+        <pre tabIndex={0}>{JSON.stringify(server.connection_config, null, 2)}</pre>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void save();
+          }}
+        >
+          <div className="field">
+            <label htmlFor="configuration">Connection as JSON</label>
+            <textarea
+              id="configuration"
+              className="code"
+              rows={10}
+              spellCheck={false}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+            <p className="help">
+              Masked values ("***") must be typed again; <code>{'${NAME}'}</code> takes a variable of the aggregator's
+              environment. The server reconnects when you save.
+            </p>
+            {!isObject(parsed) && <p className="problem">This is not a JSON object yet.</p>}
+          </div>
+          <Failure error={error} />
+          <div className="actions">
+            <button type="submit" className="primary" disabled={running || !isObject(parsed)}>
+              Save and reconnect
+            </button>
+            <button
+              type="button"
+              onClick={() => {
+                setText(undefined);
+                clear();
+              }}
+            >
+              Cancel
+            </button>
+          </div>
+        </form>
+      )}
+    </>
+  );
+}
+
+interface HistoryEntry {
+  id: number;
+  event_type: string;
+  details: Record<string, unknown> | null;
+  timestamp: string;
+}
+
+function History({ server }: { server: ServerDetail }) {
+  const { data } = useResource<{ history: HistoryEntry[] }>(`${serverPath(server.id)}/history?limit=50`, {
+    on: serverEvents,
+    when: (event) => event.server_id === server.id,
+    gather: 400,
+  });
+  const history = data?.history ?? [];
+  return (
+    <>
+      <h2>History</h2>
+      <ol className="timeline">
+        {history.map(({ id, event_type: type, details, timestamp }) => (
+          <li key={id} className={type in statusTone ? statusTone[type as keyof typeof statusTone] : 'off'}>
+            <time dateTime={timestamp} title={new Date(timestamp).toLocaleString()}>
+              {ago(timestamp)}, {clock(timestamp)}
+            </time>
+            <strong>{eventWords(type)}</strong> <span className="dim lines">{eventDetail(details)}</span>
+          </li>
+        ))}
+      </ol>
+      {data !== undefined && history.length === 0 && <p className="dim">Nothing happened yet.</p>}
+    </>
+  );
+}
+
+const historyWords: Record<string, string> = {
+  REGISTERED: 'Registered',
+  UPDATED: 'Changed',
+  DISCOVERED: 'Tools discovered',
+  DISCOVERY_FAILED: 'Tools could not be listed',
+  TOOL_CHANGED: 'A tool changed',
+  INTERACTIVE: 'Asks people questions',
+};
+
+function eventWords(type: string): string {
+  return type in statusWords ? statusWords[type as keyof typeof statusWords] : (historyWords[type] ?? type);
+}
+
+function eventDetail(details: HistoryEntry['details']): string {
+  if (details === null) return '';
+  const { error, tools, added, removed, changed, fields, tool, transport_type: transport } = details;
+  const parts = [
+    error,
+    tools === undefined ? undefined : count(Number(tools), 'tool'),
+    ...[
+      ['new', added],
+      ['gone', removed],
+      ['changed', changed],
+    ].map(([word, list]) =>
+      Array.isArray(list) && list.length > 0 ? `${word}: ${list.slice(0, 5).join(', ')}` : undefined,
+    ),
+    Array.isArray(fields) ? fields.join(', ') : undefined,
+    tool,
+    transport,
+  ];
+  return parts.filter((part) => part !== undefined).join('; ');
+}

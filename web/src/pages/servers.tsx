@@ -1,0 +1,207 @@
+import { useState } from 'react';
+import { type Activity, api, type Server, type ServerList, type Status, serverPath, serversPath } from '../api.ts';
+import { useAction } from '../parts/action.ts';
+import { StatusBadge } from '../parts/badge.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Empty, Failure, Loading } from '../parts/notice.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
+import { serverEvents, useResource } from '../resource.ts';
+import { linkTo } from '../route.ts';
+import { useIsAdmin } from '../session.ts';
+import { ago, count, explain } from '../words.ts';
+
+/** What needs somebody comes first. */
+const order: Status[] = ['ERROR', 'DEGRADED', 'CONNECTING', 'DISCONNECTING', 'CONNECTED', 'DISCONNECTED'];
+
+export function ServersPage() {
+  const list = useResource<ServerList>(`${serversPath}?limit=1000`, { on: serverEvents });
+  const activity = useResource<Activity>('/api/v1/aggregator/activity', { on: ['call.finished'], gather: 2_000 });
+  const [filter, setFilter] = useState('');
+  const isAdmin = useIsAdmin();
+  const servers = list.data?.servers ?? [];
+  const shown = servers
+    .filter(({ name, description }) => `${name} ${description ?? ''}`.toLowerCase().includes(filter.toLowerCase()))
+    .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || (a.name < b.name ? -1 : 1));
+
+  return (
+    <>
+      <div className="title">
+        <h1>Servers</h1>
+        {isAdmin && (
+          <a className="button primary" href={linkTo('servers', '+')}>
+            Add servers
+          </a>
+        )}
+      </div>
+      <Failure error={list.error} retry={list.reload} />
+      {list.loading && <Loading />}
+      {list.data !== undefined && servers.length === 0 && (
+        <Empty title="No server yet">
+          <p>Bring the servers of Claude, Cursor or VS Code along, or add one by hand.</p>
+          {isAdmin && (
+            <a className="button primary" href={linkTo('servers', '+')}>
+              Add servers
+            </a>
+          )}
+        </Empty>
+      )}
+      {servers.length > 0 && <Summary servers={servers} />}
+      {servers.length > 5 && (
+        <div className="field filter">
+          <label htmlFor="filter">Filter by name</label>
+          <input id="filter" type="search" value={filter} onChange={(event) => setFilter(event.target.value)} />
+        </div>
+      )}
+      <ul className="cards" aria-label="Servers">
+        {shown.map((server) => (
+          <ServerCard
+            key={server.id}
+            server={server}
+            activity={activity.data?.servers.find(({ id }) => id === server.id)}
+            onChanged={list.reload}
+          />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Summary({ servers }: { servers: readonly Server[] }) {
+  const number = (...wanted: Status[]) => servers.filter(({ status }) => wanted.includes(status)).length;
+  const tools = servers.reduce((sum, server) => sum + server.tool_count, 0);
+  const bad = number('ERROR');
+  return (
+    <p className="summary">
+      {number('CONNECTED', 'DEGRADED')} of {count(servers.length, 'server')} connected, {count(tools, 'tool')}
+      {bad > 0 && <strong className="bad-text">, {bad} not reachable</strong>}
+    </p>
+  );
+}
+
+function ServerCard({
+  server,
+  activity,
+  onChanged,
+}: {
+  server: Server;
+  activity: Activity['servers'][number] | undefined;
+  onChanged: () => void;
+}) {
+  const why = explain(server);
+  return (
+    <li className="card server">
+      <div className="head">
+        <h2>
+          <a href={linkTo('servers', server.name)}>{server.name}</a>
+        </h2>
+        <StatusBadge status={server.status} />
+      </div>
+      {server.description !== null && <p className="dim">{server.description}</p>}
+      {why !== undefined && (
+        <p className="why">
+          <span className="lines">{why.reason}</span> <span className="dim">{why.advice}</span>
+        </p>
+      )}
+      <dl className="facts">
+        <div>
+          <dt>Transport</dt>
+          <dd>{server.transport_type}</dd>
+        </div>
+        <div>
+          <dt>Tools</dt>
+          <dd>
+            <a href={`${linkTo('tools')}?server=${encodeURIComponent(server.name)}`}>{server.tool_count}</a>
+          </dd>
+        </div>
+        <div>
+          <dt>Calls</dt>
+          <dd>
+            <Sparkline slices={activity?.slices ?? []} />
+          </dd>
+        </div>
+        <div>
+          <dt>Checked</dt>
+          <dd>{server.last_health_check === null ? 'not yet' : ago(server.last_health_check)}</dd>
+        </div>
+      </dl>
+      <ServerActions server={server} pending={activity?.active_calls ?? 0} onChanged={onChanged} />
+    </li>
+  );
+}
+
+export function ServerActions({
+  server,
+  pending,
+  onChanged,
+  onRemoved,
+}: {
+  server: Server;
+  pending: number;
+  onChanged: () => void;
+  onRemoved?: () => void;
+}) {
+  const { running, error, run } = useAction();
+  const [removing, setRemoving] = useState(false);
+  if (!useIsAdmin()) return null;
+  const post = (what: string, body?: unknown) =>
+    run(async () => {
+      await api('POST', `${serverPath(server.id)}/${what}`, body);
+      onChanged();
+    });
+  const isOff = server.status === 'DISCONNECTED' || server.status === 'ERROR';
+  const disconnecting = server.status === 'DISCONNECTING';
+  return (
+    <>
+      <div className="actions">
+        {server.login && (
+          <button type="button" className="primary" disabled={running} onClick={() => void run(() => logIn(server))}>
+            Log in
+          </button>
+        )}
+        {isOff && (
+          <button type="button" disabled={running} onClick={() => post('connect')}>
+            Connect
+          </button>
+        )}
+        {server.status !== 'DISCONNECTED' && !disconnecting && (
+          <button type="button" disabled={running} onClick={() => post('disconnect', { force: false })}>
+            Disconnect
+          </button>
+        )}
+        {disconnecting && (
+          <button type="button" disabled={running} onClick={() => post('disconnect', { force: true })}>
+            End {count(pending, 'running call')} now
+          </button>
+        )}
+        <button type="button" className="quiet" disabled={running} onClick={() => setRemoving(true)}>
+          Remove
+        </button>
+      </div>
+      <Failure error={error} />
+      {removing && (
+        <Confirm
+          title={`Remove ${server.name}?`}
+          action={`Remove ${server.name}`}
+          onClose={() => setRemoving(false)}
+          onConfirm={() =>
+            void run(async () => {
+              await api('DELETE', serverPath(server.id));
+              (onRemoved ?? onChanged)();
+            })
+          }
+        >
+          <p>
+            Its {count(server.tool_count, 'tool')}, its history and its stored credentials go with it. Clients that use
+            its tools can no longer call them. The server itself is not touched.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** The login happens on a page of its own: what the server asks for is shown there before anything is agreed to. */
+async function logIn({ id }: Server): Promise<void> {
+  const { login_url: url } = await api<{ login_url: string }>('POST', `${serverPath(id)}/login`);
+  window.open(url, '_blank', 'noopener');
+}

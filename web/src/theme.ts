@@ -1,0 +1,15 @@
+/** Light or dark: as the system says, unless the person chose. Only this choice is stored in the browser. */
+export type Theme = 'auto' | 'light' | 'dark';
+
+const key = 'theme';
+export const themes: readonly Theme[] = ['auto', 'light', 'dark'];
+
+export function currentTheme(): Theme {
+  const stored = localStorage.getItem(key);
+  return themes.find((theme) => theme === stored) ?? 'auto';
+}
+
+export function applyTheme(theme = currentTheme()): void {
+  localStorage.setItem(key, theme);
+  document.documentElement.dataset.theme = theme;
+}

@@ -1,0 +1,125 @@
+/** States and numbers in plain words. */
+import type { Server, Status } from './api.ts';
+
+export const statusWords: Record<Status, string> = {
+  CONNECTED: 'Connected',
+  DEGRADED: 'Unsteady',
+  CONNECTING: 'Connecting',
+  DISCONNECTED: 'Disconnected',
+  DISCONNECTING: 'Disconnecting',
+  ERROR: 'Not reachable',
+};
+
+export const statusTone: Record<Status, 'good' | 'warn' | 'bad' | 'busy' | 'off'> = {
+  CONNECTED: 'good',
+  DEGRADED: 'warn',
+  CONNECTING: 'busy',
+  DISCONNECTED: 'off',
+  DISCONNECTING: 'busy',
+  ERROR: 'bad',
+};
+
+export interface Explanation {
+  reason: string;
+  advice: string;
+}
+
+/** Why a server is as it is, and what to do about it; undefined where all is well. */
+export function explain(
+  server: Pick<Server, 'status' | 'error_message' | 'transport_type' | 'login'>,
+): Explanation | undefined {
+  const { status, error_message: error, login } = server;
+  if (login !== null && login !== undefined) {
+    const reason = login === 'required' ? 'It wants somebody to log in.' : 'The login to it has expired.';
+    return { reason, advice: 'Log in; its tools stay listed and work again afterwards.' };
+  }
+  switch (status) {
+    case 'CONNECTED':
+      return error === null ? undefined : { reason: error, advice: 'Its tools could not be listed; refresh them.' };
+    case 'DEGRADED':
+      return {
+        reason: error ?? 'Its last health checks failed.',
+        advice: 'Calls still go through. It recovers with the next good check.',
+      };
+    case 'CONNECTING':
+      return { reason: 'The connection is being made.', advice: 'This takes a few seconds.' };
+    case 'DISCONNECTING':
+      return { reason: 'It waits for calls that are still running.', advice: 'It ends by itself within 30 seconds.' };
+    case 'DISCONNECTED':
+      return { reason: 'Somebody disconnected it, or it was never connected.', advice: 'Connect it to use its tools.' };
+    case 'ERROR':
+      return { reason: error ?? 'The connection failed.', advice: adviceFor(error ?? '', server.transport_type) };
+  }
+}
+
+const advices: [RegExp, string][] = [
+  [/ENOENT|not found|no such file|is not set in the aggregator/i, 'Check the command and the variables it needs.'],
+  [/EACCES|permission/i, 'The program may not be run by the user of the aggregator: check its permissions.'],
+  [/401|403|unauthori[sz]ed|forbidden|login|log in|token/i, 'It wants other credentials: edit its headers or log in.'],
+  [/ECONNREFUSED|refused/i, 'Nothing listens at its address: start the server, or correct the address.'],
+  [/ENOTFOUND|EAI_AGAIN|getaddrinfo/i, 'Its host name is not known here: correct the address.'],
+  [/certificate|TLS|SSL/i, 'Its certificate is not trusted here.'],
+  [/time[d]? ?out|timeout/i, 'It did not answer in time: see its output, or give it more time.'],
+  [/exit|ended|closed|signal/i, 'The program ended: its last output, on its own page, says why.'],
+];
+
+function adviceFor(error: string, transport: Server['transport_type']): string {
+  const known = advices.find(([pattern]) => pattern.test(error))?.[1];
+  const own = known ?? (transport === 'STDIO' ? 'See its last output.' : 'Check its address and headers.');
+  return `${own} It is tried again by itself.`;
+}
+
+export const outcomeWords: Record<string, string> = {
+  ok: 'ok',
+  tool_error: 'tool error',
+  rpc_error: 'server error',
+  unavailable: 'not available',
+  overloaded: 'too busy',
+  timeout: 'too late',
+  cancelled: 'cancelled',
+  failed: 'failed',
+  running: 'running',
+};
+
+export function outcomeTone(outcome: string): 'good' | 'warn' | 'bad' | 'busy' | 'off' {
+  if (outcome === 'ok') return 'good';
+  if (outcome === 'running') return 'busy';
+  if (outcome === 'tool_error') return 'warn';
+  return outcome === 'cancelled' ? 'off' : 'bad';
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1) return '<1 ms';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+export function bytes(size: number): string {
+  return size < 1_048_576 ? `${Math.round(size / 1_024)} KB` : `${Math.round(size / 1_048_576)} MB`;
+}
+
+const steps: [number, Intl.RelativeTimeFormatUnit][] = [
+  [60, 'second'],
+  [60, 'minute'],
+  [24, 'hour'],
+  [365, 'day'],
+];
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+export function ago(time: string, now = Date.now()): string {
+  let amount = (Date.parse(time) - now) / 1_000;
+  for (const [size, unit] of steps) {
+    if (Math.abs(amount) < size)
+      return unit === 'second' && amount > -5 ? 'just now' : relative.format(Math.round(amount), unit);
+    amount /= size;
+  }
+  return new Date(time).toLocaleDateString();
+}
+
+export function clock(time: string): string {
+  return new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+}
