@@ -75,9 +75,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 
     const acknowledged = await registrar.stop();
     await Promise.all(loads.map((load) => load.stop()));
-    await delay(2_000); // what is kept for a moment after a call is let go
-    const after = await measureAll(replicas);
     const missingRegistrations = await findMissing(world, acknowledged);
+    await removeAll(world, acknowledged);
+    await delay(3_000); // what is kept for a moment after a call is let go
+    const after = await measureAll(replicas);
     const codes = await Promise.all(
       [...replicas, ...(solo === undefined ? [] : [solo])].map((replica) => replica.stop()),
     );
@@ -285,6 +286,20 @@ async function findMissing(
     }
   }
   return missing;
+}
+
+/** Servers take room, rightly so: without them memory must be what it was. */
+async function removeAll(
+  { replicas: [first], solo }: World,
+  acknowledged: { name: string; solo: boolean }[],
+): Promise<void> {
+  const waiting = [...acknowledged];
+  const worker = async () => {
+    for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {
+      await (entry.solo ? solo : first)?.api('DELETE', `/aggregator/servers/${entry.name}`);
+    }
+  };
+  await Promise.all([worker(), worker(), worker(), worker()]);
 }
 
 /** Every process that was ever below a replica. */
