@@ -46,8 +46,14 @@ export function createForwarder(replicas: ForwarderDependencies): Forwarder {
 
     forward(address, request, response, body) {
       const send = address.startsWith('https:') ? requestHttps : requestHttp;
-      const headers = { ...kept(request.headers), [forwardedBy]: replicas.id };
-      if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
+      const before = request.headers['x-forwarded-for'];
+      const addresses = [before, request.socket.remoteAddress].filter((address) => address !== undefined);
+      const headers = {
+        ...kept(request.headers),
+        [forwardedBy]: replicas.id,
+        'x-forwarded-for': addresses.join(', '),
+        ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+      };
       return new Promise((resolve) => {
         const passed = send(new URL(request.url ?? '/', address), { method: request.method, headers });
         let connected = false;

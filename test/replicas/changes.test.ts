@@ -93,4 +93,29 @@ suite('what is changed on one replica holds on the others within a second', need
     const search = (app: TestApp) => app.api('POST', '/api/v1/search', { query: 'add two numbers' });
     await until(async () => (await search(a)).body.tools.length > 0 && (await search(b)).body.tools.length > 0);
   });
+
+  test('the status is the best of the living replicas, and each one shows its own', async () => {
+    const third = await deployment.start({ ONLY_HERE: 'a value' });
+    const { command, args } = stdioFeatureServer('legacy', { label: 'four' });
+    const id = await a.register('four', { command, args, env: { VALUE: '${ONLY_HERE}' } });
+    await until(async () => (await third.call('four.echo')).status === 200);
+    await until(async () => {
+      const { status, replicas } = await a.server(id);
+      const errors = replicas.filter((replica: { status: string }) => replica.status === 'ERROR');
+      return status === 'CONNECTED' && replicas.length === 3 && errors.length === 2;
+    });
+    const { error_message, replicas } = await a.server(id);
+    assert.equal(error_message, null);
+    const [failed] = replicas.filter((replica: { status: string }) => replica.status === 'ERROR');
+    assert.match(failed.error, /ONLY_HERE/);
+    const { body } = await b.api('GET', `${servers}?status=CONNECTED`);
+    assert.ok(body.servers.some((server: { name: string }) => server.name === 'four'));
+    // The one that can connect discovers for all of them.
+    await until(async () => (await a.api('GET', `${servers}/${id}/tools`)).body.total > 0);
+
+    await third.close();
+    deployment.replicas.splice(deployment.replicas.indexOf(third), 1);
+    await until(async () => (await a.server(id)).status === 'ERROR');
+    assert.equal((await b.server(id)).replicas.length, 2);
+  });
 });
