@@ -245,6 +245,32 @@ suite('the dashboard', { skip: skipReason }, () => {
     return pids;
   }
 
+  test('a server is edited without its secrets being lost or shown', async () => {
+    await send('POST', '/api/v1/aggregator/servers', {
+      ...travel('edited', 0),
+      connection_config: { ...travel('', 0).connection_config, env: { API_KEY: 'very-secret-value' } },
+    });
+    const page = await visitSignedIn('#/servers/edited');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    assert.ok(!(await page.content()).includes('very-secret-value'));
+    await page.getByLabel('Description').fill('Books trips');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Books trips').waitFor();
+
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const connection = page.getByLabel('Connection as JSON');
+    const text = await connection.inputValue();
+    await connection.fill(text.replace('"0"', '"1"'));
+    await page.getByText('Type the values shown as').waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Save and reconnect' }).isDisabled());
+    await connection.fill(text.replace('"0"', '"1"').replace('***', 'another-secret'));
+    await page.getByRole('button', { name: 'Save and reconnect' }).click();
+    await page.getByRole('heading', { name: '2 tools' }).waitFor();
+    await send('DELETE', '/api/v1/aggregator/servers/edited');
+    await page.getByRole('heading', { name: 'There is no server edited' }).waitFor();
+    visitors[0]?.complaints.splice(0); // that page asked for what is gone
+  });
+
   test('a token is created once and shown once, and revoked after asking', async () => {
     const page = await visitSignedIn('#/access');
     await page.getByLabel('Who or what is it for?').fill('A test');
