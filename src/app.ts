@@ -12,6 +12,7 @@ import { judge } from './health/verdict.ts';
 import { createActivity } from './http/activity.ts';
 import { accessRoutes } from './http/routes/access.ts';
 import { activityRoutes } from './http/routes/activity.ts';
+import { backupRoutes } from './http/routes/backup.ts';
 import { importRoutes } from './http/routes/import.ts';
 import { metricsRoutes } from './http/routes/metrics.ts';
 import { oauthRoutes } from './http/routes/oauth.ts';
@@ -33,16 +34,19 @@ import { createAsker } from './query/asker.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry, type Server } from './registry/registry.ts';
+import { sealedConnections } from './registry/sealed-connections.ts';
 import { createForwarder, toSessionId } from './replicas/forward.ts';
+import { createRateLimiter } from './replicas/rate-limit.ts';
 import { createReplicas } from './replicas/replicas.ts';
-import { advertisedAddress, takePart } from './replicas/take-part.ts';
+import { advertisedAddress, followEverything, type Rooms, takePart } from './replicas/take-part.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
-import { createAuthenticator } from './security/auth.ts';
+import { createAuthenticator, type Principal } from './security/auth.ts';
 import { createVault, parseKey } from './security/credentials.ts';
 import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
+import { createResealer } from './security/reseal.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
 import { createSkillBook } from './skills/skill-book.ts';
@@ -251,6 +255,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
     onQuery: (ms) => metrics.onQuery(ms),
   });
+  const limiter =
+    config.rateLimit === undefined
+      ? undefined
+      : createRateLimiter({ perMinute: config.rateLimit, redis: replicas.redis });
+  const admitCall = limiter && ((principal: Principal) => limiter.admit(principal.id));
   const profiles = await createProfiles(db, () => replicas.tell({ kind: 'profiles' }));
   const mcp = createMcp({
     config,
@@ -264,6 +273,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     router,
     createSessionId: () => toSessionId(replicas.id, randomUUID()),
     elsewhere: createForwarder(replicas),
+    admitCall,
     more: queryTools(asker),
     async findTools(query, { limit, scope, signal }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
@@ -282,6 +292,21 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ['parked', 'modern', mcp.sessions.parked],
   ]);
 
+  const rooms: Rooms = {
+    replicas,
+    registry,
+    fleet,
+    catalog,
+    finder,
+    monitor,
+    authenticator,
+    profiles,
+    skillBook,
+    events,
+    reloadRules: async () => asker.takeRules(await loadRules()),
+  };
+  const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry)] });
+  closers.push(() => resealer.close());
   const sessions = createPageSessions({ vault, gatekeeper: oauth.gatekeeper });
   const http = createHttpServer({
     config,
@@ -289,6 +314,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     gatekeeper: oauth.gatekeeper,
     version,
     raw: mcp.handle,
+    drainRaw: mcp.drain,
+    admitCall,
     sessions,
     secrets,
     metrics,
@@ -315,27 +342,23 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...sessionRoutes({ sessions, gatekeeper: oauth.gatekeeper, loopbackListener: isLoopback(config.host) }),
       ...activityRoutes({ activity, registry, pool }),
       ...profileRoutes({ profiles, audit }),
+      ...backupRoutes({
+        db,
+        vault,
+        resealer,
+        audit,
+        async reload() {
+          await followEverything(rooms);
+          replicas.tell({ kind: 'everything' });
+        },
+      }),
       ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
     ],
   });
   const { host, port } = await http.listen();
   listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
-  const stopPart = await takePart({
-    replicas,
-    address: config.advertiseUrl ?? advertisedAddress(host, port),
-    registry,
-    fleet,
-    catalog,
-    finder,
-    monitor,
-    authenticator,
-    profiles,
-    skillBook,
-    events,
-    reloadRules: async () => asker.takeRules(await loadRules()),
-  });
-  closers.push(stopPart);
+  closers.push(await takePart(rooms, config.advertiseUrl ?? advertisedAddress(host, port)));
   if (config.config !== undefined) {
     const configFile = await createConfigFile({
       path: config.config,

@@ -22,6 +22,14 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
     process.once(signal, () => {
       log.info({ signal }, 'closing');
       withdrawAddress();
+      // Whatever hangs must not keep us; our children end with us however we end.
+      setTimeout(
+        () => {
+          log.error('closing took too long');
+          process.exit(1);
+        },
+        Math.max(config.shutdownTimeoutMs, leastClosingMs),
+      ).unref();
       app.close().then(
         () => process.exit(0),
         (error: unknown) => {
@@ -32,6 +40,8 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
     });
   }
 }
+
+const leastClosingMs = 5_000;
 
 /** For a command that needs an aggregator where none runs. It ends with the command, or with a signal. */
 export async function serveInProcess(

@@ -9,12 +9,14 @@ import { addCall } from './commands/call.ts';
 import { addConnect } from './commands/connect.ts';
 import { addConnectClient } from './commands/connect-client.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addExport } from './commands/export.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
 import { addLogin } from './commands/login.ts';
 import { addOpen } from './commands/open.ts';
 import { addProfile } from './commands/profile.ts';
 import { addQuery } from './commands/query.ts';
+import { addRotateKey } from './commands/rotate-key.ts';
 import { addSearch } from './commands/search.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
 import { addSkills } from './commands/skills.ts';
@@ -31,6 +33,7 @@ const commands: readonly AddCommand[] = [
   addStdio,
   addAdd,
   addImport,
+  addExport,
   addList,
   addSearch,
   addQuery,
@@ -42,6 +45,7 @@ const commands: readonly AddCommand[] = [
   addProfile,
   addToken,
   addAudit,
+  addRotateKey,
   addDoctor,
   addVersion,
 ];

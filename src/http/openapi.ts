@@ -95,6 +95,7 @@ function responses(route: AnyRoute): Record<string, unknown> {
   if (route.role !== 'public') {
     described.push(['401', reply('A token is required', 'Error')], ['403', reply('The role is not enough', 'Error')]);
   }
+  if (route.role === 'caller') described.push(['429', reply('More calls in a minute than are allowed', 'Error')]);
   return Object.fromEntries(described);
 }
 

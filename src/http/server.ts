@@ -30,6 +30,10 @@ export interface HttpDependencies {
   sessions: PageSessions;
   /** Takes the paths that are not REST (MCP, pages); true when it took the request. */
   raw?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Resolves when the requests that `raw` took are answered. */
+  drainRaw?: () => Promise<void>;
+  /** Throws where the principal made too many calls. */
+  admitCall?: (principal: Principal) => Promise<void>;
 }
 
 export interface HttpServer {
@@ -44,6 +48,8 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   const closing = new AbortController();
   const unanswered = new Set<ServerResponse>();
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
+  // The rest of the time is for ending what is left: servers' sessions, their children, the last records.
+  const drainMs = config.shutdownTimeoutMs * 0.8;
   let boundPort = config.port;
 
   const app: FastifyInstance = fastify({
@@ -116,6 +122,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
         const notes = inProgress.get(request);
         const note = (more: Record<string, unknown>) => void Object.assign(notes?.fields ?? {}, more);
         if (principal !== nobody) note({ principal: principal.name });
+        if (definition.role === 'caller') await deps.admitCall?.(principal);
         const gone = new AbortController();
         reply.raw.on('close', () => {
           if (!reply.raw.writableFinished) gone.abort();
@@ -216,11 +223,15 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     },
     async close() {
       closing.abort();
+      // No new connections; those that are there end with the answer that they wait for.
+      app.server.close();
+      app.server.closeIdleConnections();
+      for (const response of unanswered) response.shouldKeepAlive = false;
       const answered = [...unanswered].map((response) => once(response, 'close'));
       const late = new AbortController();
       await Promise.race([
-        Promise.all(answered),
-        delay(config.shutdownTimeoutMs, undefined, { signal: late.signal }).catch(() => undefined), // all answered
+        Promise.all([...answered, deps.drainRaw?.()]),
+        delay(drainMs, undefined, { signal: late.signal }).catch(() => undefined), // all answered
       ]);
       late.abort();
       await app.close();

@@ -39,12 +39,17 @@ interface ParkedCall {
   fail: (error: OwnError) => void;
   /** Where progress goes: the request that waits now. */
   current: Call | undefined;
+  /** A retry is another request, with another token for progress. */
+  progressToken: unknown;
+  /** What the server said while no request was there to hear it. */
+  unheard: { method: string; notice: JsonObject }[];
   expires: NodeJS.Timeout | undefined;
 }
 
 const parkedForMs = 300_000;
 const mostParkedPerPrincipal = 16;
 const mostRounds = 20;
+const mostUnheard = 100;
 /** A server that asks several things at once does so within one turn or a few. */
 const gatherMs = 15;
 
@@ -138,6 +143,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     if (entry === undefined) return await send(plain, callerOf(call), exchangeOf(call));
 
     entry.current = call;
+    entry.progressToken = isObject(plain._meta) ? plain._meta.progressToken : undefined;
+    for (const { method: said, notice } of entry.unheard.splice(0)) tell(entry, said, notice);
     const cancel = () => entry.controller.abort(call.signal.reason);
     call.signal.addEventListener('abort', cancel, { once: true });
     try {
@@ -190,6 +197,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
         controller.abort(error);
       },
       current: call,
+      progressToken: undefined,
+      unheard: [],
       expires: undefined,
     };
     const sent = send(
@@ -198,7 +207,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       {
         ...exchangeOf(call),
         signal: controller.signal,
-        onNotification: (method, notice) => entry.current?.notify(method, notice),
+        onNotification: (method, notice) => tell(entry, method, notice),
         onRequest: (method, question, signal) =>
           park(entry, method, attributed(question, method, server, call), signal),
       },
@@ -207,6 +216,16 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     entry.outcome.catch(() => undefined); // whoever waits for it sees the failure
     parked.set(entry.id, entry);
     return entry;
+  }
+
+  function tell({ current, progressToken, unheard }: ParkedCall, method: string, notice: JsonObject): void {
+    if (current === undefined) {
+      if (unheard.length < mostUnheard) unheard.push({ method, notice });
+    } else if (method !== 'notifications/progress') {
+      current.notify(method, notice);
+    } else if (progressToken !== undefined) {
+      current.notify(method, { ...notice, progressToken });
+    }
   }
 
   async function park(entry: ParkedCall, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {

@@ -1,4 +1,5 @@
 /** The MCP endpoint over HTTP: who asks, for which servers, in which era. */
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Config, isLoopback } from '../config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
@@ -27,6 +28,8 @@ export interface EndpointDependencies extends ScopeDependencies {
   legacy: LegacyEndpoint;
   onFailure: (error: unknown, method: string) => void;
   elsewhere?: Elsewhere;
+  /** Throws where the principal made too many calls. */
+  admitCall?: (principal: Principal) => Promise<void>;
 }
 
 /** The sessions of other replicas. */
@@ -41,8 +44,12 @@ export interface Elsewhere {
   ): Promise<'answering' | 'unreachable' | 'lost'>;
 }
 
-/** True when the path is ours; the answer is then under way. */
-export type Endpoint = (request: IncomingMessage, response: ServerResponse) => boolean;
+export interface Endpoint {
+  /** True when the path is ours; the answer is then under way. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Nothing new is taken from here on; resolves when everything that was asked is answered. */
+  drain(): Promise<void>;
+}
 
 interface Visit {
   request: IncomingMessage;
@@ -57,14 +64,43 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
   );
+  const unanswered = new Set<ServerResponse>();
+  let draining = false;
 
-  return (request, response) => {
-    const path = pathOf(request);
-    const face = faceOf(path);
-    if (face === undefined) return false;
-    void serve(face, request, response).catch((error: unknown) => fail(error, request, response));
-    return true;
+  return {
+    handle(request, response) {
+      const path = pathOf(request);
+      const face = faceOf(path);
+      if (face === undefined) return false;
+      // Streams without an end don't count: they end with us.
+      if (request.method === 'POST') {
+        unanswered.add(response);
+        response.on('close', () => unanswered.delete(response));
+      }
+      void serve(face, request, response).catch((error: unknown) => fail(error, request, response));
+      return true;
+    },
+    async drain() {
+      draining = true;
+      for (const response of unanswered) response.shouldKeepAlive = false;
+      await Promise.all([...unanswered].map((response) => once(response, 'close')));
+    },
   };
+
+  /** Answers to what we asked are taken to the end: calls in progress wait for them. */
+  function refuseNew(messages: readonly unknown[], response: ServerResponse): void {
+    if (!draining) return;
+    response.shouldKeepAlive = false;
+    if (messages.length === 0 || messages.some((message) => isMessage(message) && isRequest(message)))
+      throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
+  }
+
+  async function admit(messages: readonly RpcMessage[], principal: Principal): Promise<void> {
+    if (deps.admitCall === undefined) return;
+    for (const message of messages) {
+      if (isRequest(message) && !answeredByUs.has(message.method)) await deps.admitCall(principal);
+    }
+  }
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
     checkEntry(request.headers.host, request.headers.origin);
@@ -93,10 +129,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     const { request, response, principal, scopeOf } = visit;
     const body = await readJson(request, config.maxBodyBytes);
     const version = one(request.headers['mcp-protocol-version']);
+    refuseNew(Array.isArray(body) ? body : [body], response);
     if (!Array.isArray(body) && isModern(body, version)) {
       const message = expectMessage(body);
       const scope = createScope(scopeOf, principal, deps);
       if (!isRequest(message)) return void response.writeHead(202).end();
+      await admit([message], principal);
       const disconnected = new AbortController();
       response.on('close', () => {
         if (!response.writableFinished)
@@ -149,10 +187,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
       throw new OwnError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', { status: 400 });
     }
+    await admit(messages, principal);
     session.post(messages, response, accept);
   }
 
   async function listen({ request, response, principal }: Visit): Promise<void> {
+    refuseNew([], response);
     if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
     if (request.headers['mcp-session-id'] === undefined) throw noStream(response);
     if (!(request.headers.accept ?? '').includes('text/event-stream')) {
@@ -204,6 +244,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       response.setHeader('allow', 'GET');
       throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
+    refuseNew([], response);
     const scope = () => createScope(scopeOf, principal, deps);
     const pending: RpcRequest = {
       jsonrpc: '2.0',
@@ -220,7 +261,10 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (await isElsewhere(id, request, response)) return;
     const session = legacy.find(id, principal);
     if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
-    session.receive(expectMessage(await readJson(request, config.maxBodyBytes)));
+    const message = expectMessage(await readJson(request, config.maxBodyBytes));
+    refuseNew([message], response);
+    await admit([message], principal);
+    session.receive(message);
     response.writeHead(202).end();
   }
 
@@ -243,6 +287,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     sendJson(response, status, toFailure(null, error, 'legacy'), headers);
   }
 }
+
+/** What never reaches a server is no call. */
+const answeredByUs = new Set([
+  ...['initialize', 'ping', 'server/discover', 'subscriptions/listen', 'logging/setLevel'],
+  ...['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'],
+]);
 
 const statusOf = (code: ErrorCode, status: number) => (code === 'VALIDATION_ERROR' ? 400 : status);
 

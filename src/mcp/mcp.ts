@@ -8,7 +8,7 @@ import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
-import type { Gatekeeper } from '../security/auth.ts';
+import type { Gatekeeper, Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 import { version } from '../version.ts';
 import { createBridge } from './bridge.ts';
@@ -31,11 +31,14 @@ export interface McpDependencies extends GatewayToolDependencies {
   router: Router;
   createSessionId?: () => string;
   elsewhere?: Elsewhere;
+  admitCall?: (principal: Principal) => Promise<void>;
 }
 
 export interface Mcp {
   handle(request: IncomingMessage, response: ServerResponse): boolean;
   readonly sessions: { legacy: number; listening: number; parked: number };
+  /** Takes nothing new and ends what waits for nothing; resolves when every call is answered. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -65,10 +68,14 @@ export function createMcp(deps: McpDependencies): Mcp {
   const shared = { methods, router, owners, events, ourInfo, onFailure, findServer: (id: string) => registry.find(id) };
   const modern = createModernEndpoint(shared);
   const legacy = createLegacyEndpoint({ ...shared, config, createSessionId: deps.createSessionId });
-  const handle = createEndpoint({ ...deps, modern, legacy, onFailure, findProfile: (name) => profiles.find(name) });
+  const endpoint = createEndpoint({ ...deps, modern, legacy, onFailure, findProfile: (name) => profiles.find(name) });
 
   return {
-    handle,
+    handle: endpoint.handle,
+    async drain() {
+      modern.stopListening();
+      await endpoint.drain();
+    },
     get sessions() {
       return { legacy: legacy.sessions, listening: modern.listening, parked: bridge.parked };
     },

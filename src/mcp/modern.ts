@@ -46,6 +46,8 @@ export interface ModernRequest {
 export interface ModernEndpoint {
   serve(request: ModernRequest, reply: Reply): Promise<void>;
   readonly listening: number;
+  /** Ends every subscription, as the revision wants it: with an answer. */
+  stopListening(): void;
 }
 
 export function isModern(message: unknown, versionHeader: string | undefined): boolean {
@@ -57,6 +59,7 @@ export function isModern(message: unknown, versionHeader: string | undefined): b
 
 export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   const { methods, ourInfo } = deps;
+  const stopped = new AbortController();
   let listening = 0;
 
   async function serve(request: ModernRequest, reply: Reply): Promise<void> {
@@ -154,7 +157,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
         filter.resourceSubscriptions === undefined ? {} : { resourceSubscriptions: [...watched.values()] };
       send('notifications/subscriptions/acknowledged', { notifications: { ...filter, ...honoured } });
       hearChanges();
-      await aborted(call.signal);
+      await aborted(AbortSignal.any([call.signal, stopped.signal]));
       return { _meta: tag };
     } finally {
       listening -= 1;
@@ -191,6 +194,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     get listening() {
       return listening;
     },
+    stopListening: () => stopped.abort(),
   };
 }
 

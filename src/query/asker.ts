@@ -41,7 +41,8 @@ export interface AskerDependencies {
   onQuery?: (ms: number) => void;
 }
 
-const modelTimeoutMs = 60_000;
+/** The local order is at hand: a model that takes longer is not worth the wait. */
+const rerankTimeoutMs = 10_000;
 
 export function createAsker(deps: AskerDependencies): Asker {
   const { config, catalog, router, finder } = deps;
@@ -53,7 +54,7 @@ export function createAsker(deps: AskerDependencies): Asker {
           baseUrl: config.anthropicBaseUrl,
           apiKey: config.anthropicApiKey,
           model: config.model,
-          timeoutMs: modelTimeoutMs,
+          timeoutMs: rerankTimeoutMs,
         };
 
   function common({ caller, visible }: Asking): Omit<QueryDeps, 'rules' | 'limits'> {

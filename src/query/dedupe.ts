@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { toCodes } from './codes.ts';
 import { phraseBound } from './distance-bounds.ts';
-import { type GramProfiles, gramProfiles, missesMoreThan } from './gram-profile.ts';
+import { gramProfiles } from './gram-profile.ts';
 import { distanceMeter } from './levenshtein.ts';
+import { createNormaliser } from './normalise.ts';
 
 /**
  * What a duplicate is: with `n(x)` the normalised text, two items are duplicates when `n(a) = n(b)` or
@@ -28,14 +28,16 @@ const defaultMaxSteps = 120_000_000;
 interface Representative {
   cluster: number;
   text: Uint16Array;
-  profiles: GramProfiles;
 }
 
 export function dedupe(contents: readonly string[], options: DedupeOptions = {}): Deduplication {
   const threshold = options.threshold ?? defaultThreshold;
   const maxSteps = options.maxSteps ?? defaultMaxSteps;
+  const toNormalised = createNormaliser();
   const meter = distanceMeter();
   const bound = phraseBound();
+  /** A row for each representative, and the next one for the text at hand. */
+  const profiles = gramProfiles(contents.length);
   const clusters: number[][] = [];
   const byDigest = new Map<string, number>();
   const representatives: Representative[] = [];
@@ -43,7 +45,7 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   let complete = true;
 
   contents.forEach((content, index) => {
-    const text = normalisedCodes(content);
+    const text = toNormalised(content);
     const digest = hash('sha1', bytesOf(text), 'base64');
     // Equal texts have equal neighbours, so whoever was equal before has already found the right cluster.
     const known = byDigest.get(digest);
@@ -51,28 +53,28 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
       clusters[known]?.push(index);
       return;
     }
-    const profiles = gramProfiles(text);
-    const found = findCluster(text, profiles);
+    profiles.set(representatives.length, text);
+    const found = findCluster(text);
     const cluster = found ?? clusters.length;
     byDigest.set(digest, cluster);
     if (found === undefined) {
       clusters.push([index]);
-      representatives.push({ cluster, text, profiles });
+      representatives.push({ cluster, text });
     } else clusters[found]?.push(index);
   });
   return { clusters, complete };
 
   /** Cheap bounds of the distance first, an upper one and lower ones; only what passes them all is measured. */
-  function findCluster(text: Uint16Array, profiles: GramProfiles): number | undefined {
+  function findCluster(text: Uint16Array): number | undefined {
+    const own = representatives.length;
     let isIndexed = false;
     let isPrepared = false;
-    for (const other of representatives) {
+    for (const [row, other] of representatives.entries()) {
       const limit = largestDistance(Math.max(text.length, other.text.length), threshold);
       if (Math.abs(text.length - other.text.length) > limit) continue;
       if (differsInOnePlace(text, other.text, limit)) return other.cluster;
       const isLonger = text.length >= other.text.length;
-      const [longer, shorter] = isLonger ? [profiles, other.profiles] : [other.profiles, profiles];
-      if (profilesDiffer(longer, shorter, limit)) continue;
+      if (isLonger ? profiles.areFarther(own, row, limit) : profiles.areFarther(row, own, limit)) continue;
       if (meter.steps + boundSteps > maxSteps) {
         complete = false;
         return undefined;
@@ -89,35 +91,13 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   }
 }
 
-/** What is compared: lower case, every run of white space one space, none at the ends. */
+/** The text as it is compared. */
 export function normalise(text: string): string {
-  return bytesOf(normalisedCodes(text)).toString('utf16le');
-}
-
-/** Letters beyond ASCII that have two cases; looking for them first spares most texts the slow general conversion. */
-const otherCased = /[\u00c0-\u1fff\ua640-\uabff\uff21-\uff3a\ud801-\ud83a]/;
-
-function normalisedCodes(text: string): Uint16Array {
-  const codes = toCodes(otherCased.test(text) ? text.toLowerCase() : text);
-  let length = 0;
-  let space = true;
-  for (let i = 0; i < codes.length; i++) {
-    const code = codes[i] ?? 0;
-    const isSpace = code <= 32 ? code === 32 || (code >= 9 && code <= 13) : code >= 160 && isWideSpace(code);
-    if (isSpace && space) continue;
-    space = isSpace;
-    codes[length++] = isSpace ? 32 : code >= 65 && code <= 90 ? code + 32 : code;
-  }
-  if (space && length > 0) length--;
-  return codes.subarray(0, length);
+  return bytesOf(createNormaliser()(text)).toString('utf16le');
 }
 
 function bytesOf(codes: Uint16Array): Buffer {
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength);
-}
-
-function isWideSpace(code: number): boolean {
-  return code === 0xa0 || (code >= 0x2000 && code <= 0x200b) || code === 0x2028 || code === 0x202f || code === 0x3000;
 }
 
 /** The largest distance that still counts as similar, by the very expression of the definition. */
@@ -136,11 +116,4 @@ function differsInOnePlace(a: Uint16Array, b: Uint16Array, limit: number): boole
   let end = 0;
   while (end < shorter - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
   return Math.max(a.length, b.length) - start - end <= limit;
-}
-
-/** One edit destroys at most two pairs or three triples of the longer text; more missing ones prove the distance. */
-function profilesDiffer(longer: GramProfiles, shorter: GramProfiles, limit: number): boolean {
-  return (
-    missesMoreThan(longer.twos, shorter.twos, 2 * limit) || missesMoreThan(longer.threes, shorter.threes, 3 * limit)
-  );
 }

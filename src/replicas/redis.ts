@@ -5,10 +5,11 @@ import type { Logger } from '../log.ts';
 export interface Redis {
   /** False where Redis is away: another way must be taken. */
   publish(text: string): Promise<boolean>;
-  /** Adds one to a counter that is forgotten after a while; undefined where Redis is away. */
-  count(key: string, forgetAfterMs: number): Promise<number | undefined>;
-  /** A counter as it is. */
-  read(key: string): Promise<number | undefined>;
+  /** Adds one to the current counter where it and the weighted one before stay within; undefined while away. */
+  countWithin(
+    keys: { current: string; previous: string },
+    within: { weight: number; limit: number; forgetAfterMs: number },
+  ): Promise<{ admitted: boolean; current: number; previous: number } | undefined>;
   close(): Promise<void>;
 }
 
@@ -24,6 +25,15 @@ const channel = 'mcp-aggregator';
 const prefix = 'mcp-aggregator:';
 const commandTimeoutMs = 1_000;
 const longestRetryMs = 2_000;
+/** One step for Redis: two replicas that ask at once can't both have the last place. */
+const countScript = `
+local current = tonumber(redis.call('get', KEYS[1]) or '0')
+local previous = tonumber(redis.call('get', KEYS[2]) or '0')
+if current + previous * tonumber(ARGV[1]) + 1 > tonumber(ARGV[2]) then return {0, current, previous} end
+redis.call('incr', KEYS[1])
+redis.call('pexpire', KEYS[1], ARGV[3])
+return {1, current, previous}
+`;
 
 export async function createRedis({ url, log, onNotice, onListening }: RedisOptions): Promise<Redis> {
   // Nobody without Redis pays for its client.
@@ -65,18 +75,13 @@ export async function createRedis({ url, log, onNotice, onListening }: RedisOpti
 
   return {
     publish: async (text) => (await attempt(() => commands.publish(channel, text))) !== undefined,
-    async count(key, forgetAfterMs) {
-      return await attempt(async () => {
-        const [counted] = (await commands
-          .multi()
-          .incr(prefix + key)
-          .pexpire(prefix + key, forgetAfterMs)
-          .exec()) ?? [[new Error('not executed')]];
-        if (counted?.[0]) throw counted[0];
-        return Number(counted?.[1]);
-      });
-    },
-    read: async (key) => await attempt(async () => Number((await commands.get(prefix + key)) ?? 0)),
+    countWithin: ({ current, previous }, { weight, limit, forgetAfterMs }) =>
+      attempt(async () => {
+        const keys = [prefix + current, prefix + previous];
+        const answer = await commands.eval(countScript, keys.length, ...keys, weight, limit, forgetAfterMs);
+        const [admitted, now, before] = (answer as unknown[]).map(Number);
+        return { admitted: admitted === 1, current: now ?? 0, previous: before ?? 0 };
+      }),
     async close() {
       subscriber.disconnect();
       commands.disconnect();

@@ -15,8 +15,6 @@ import type { Part, Replicas } from './replicas.ts';
 
 export interface Rooms {
   replicas: Replicas;
-  /** Where the other replicas reach us. */
-  address: string;
   events: Events;
   registry: Registry;
   fleet: Fleet;
@@ -29,8 +27,8 @@ export interface Rooms {
   reloadRules(): Promise<void>;
 }
 
-/** Begins; the function that ends it. */
-export async function takePart(rooms: Rooms): Promise<() => Promise<void>> {
+/** Begins, reachable for the others at `address`; the function that ends it. */
+export async function takePart(rooms: Rooms, address: string): Promise<() => Promise<void>> {
   const { replicas, registry, catalog, finder, events } = rooms;
 
   const part: Part = {
@@ -55,7 +53,7 @@ export async function takePart(rooms: Rooms): Promise<() => Promise<void>> {
       finder.takeOver(serverId);
     },
   };
-  await replicas.start(rooms.address, part);
+  await replicas.start(address, part);
   const off = events.on('server.status', () => replicas.report());
   return async () => {
     off();
@@ -92,7 +90,7 @@ async function follow(rooms: Rooms, change: Change): Promise<void> {
   }
 }
 
-async function followEverything(rooms: Rooms): Promise<void> {
+export async function followEverything(rooms: Rooms): Promise<void> {
   await rooms.fleet.follow();
   await rooms.authenticator.reload();
   await rooms.profiles.reload();

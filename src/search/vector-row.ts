@@ -31,6 +31,7 @@ export function contentHash(tool: SearchableTool): string {
   return hash;
 }
 
+/** Copied, because PostgreSQL's driver gives a window into a larger buffer, at any offset. */
 export function toFloats(bytes: Uint8Array): Float32Array {
-  return new Float32Array(bytes.slice().buffer);
+  return new Float32Array(new Uint8Array(bytes).buffer);
 }

@@ -7,6 +7,7 @@ export interface Vault {
   open(sealed: string, context: string): unknown;
   /** True where the value was sealed with the previous key and should be sealed again. */
   needsReseal(sealed: string): boolean;
+  readonly keyIds: { current: string; previous: string | undefined };
 }
 
 interface Key {
@@ -53,6 +54,7 @@ export function createVault({ current, previous }: { current: Buffer; previous?:
     },
 
     needsReseal: (sealed) => parseSealed(sealed).keyId !== sealing.id,
+    keyIds: { current: sealing.id, previous: keys[1]?.id },
   };
 }
 

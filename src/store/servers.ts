@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { AppError } from '../errors.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
@@ -59,6 +59,17 @@ export function updateServer({ kysely }: Database, id: string, patch: ServerPatc
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirst();
+}
+
+/** False where the connection is no longer sealed as it was. */
+export async function updateSealed({ kysely }: Database, id: string, before: string, after: string): Promise<boolean> {
+  const { numUpdatedRows } = await kysely
+    .updateTable('external_servers')
+    .set({ connection_config: JSON.stringify({ sealed: after }) })
+    .where('id', '=', id)
+    .where(sql<string>`cast(connection_config as text)`, '=', JSON.stringify({ sealed: before }))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** Tools, items and history go with it. */

@@ -193,6 +193,15 @@ suite('logging in to servers', () => {
     assert.match(second.text, /Who are you/);
     const signedIn = await adas.submit(second, { token: bob });
     assert.match(signedIn.text, /Log in to notes/);
+    // Whoever is signed in to the dashboard is known here.
+    const session = await fetch(`${app.url}/api/v1/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: bob }),
+    });
+    const cookie = session.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const known = await fetch(`${app.url}/oauth/connect/notes`, { headers: { cookie } });
+    assert.match(await known.text(), /<dt>You are<\/dt><dd>bob<\/dd>/);
     const wrong = await openBrowser().submit(second, { token: 'mcpa_nobody_nothing' });
     assert.equal(wrong.status, 401);
   });

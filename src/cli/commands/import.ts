@@ -32,12 +32,17 @@ export const addImport: AddCommand = (program, environment) => {
   program
     .command('import')
     .description('register the servers of Claude Desktop, Claude Code, Cursor, VS Code and Windsurf')
-    .argument('[file...]', 'config files of MCP clients; without any, the known places on this machine are searched')
+    .argument(
+      '[file...]',
+      'config files of MCP clients, or one written by export; without any, the known places on this machine are searched',
+    )
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'only show what would be registered')
     .option('--no-wait', 'do not wait for the connections')
     .action(async (paths: string[], options: ImportOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
+      const backup = paths.length === 1 ? readBackup(paths[0] ?? '') : undefined;
+      if (backup !== undefined) return await restore(client, terminal, backup, options);
       const rows = await readFiles(await chooseFiles(paths, environment), client.url, paths.length > 0);
       const wanted = rows.filter((row) => row.outcome === 'would_register');
       if (wanted.length > 0) merge(rows, await send(client, wanted, true));
@@ -54,6 +59,40 @@ export const addImport: AddCommand = (program, environment) => {
       }
     });
 };
+
+/** What `export` wrote, told by its first member. */
+function readBackup(path: string): Record<string, unknown> | undefined {
+  if (!existsSync(path)) return undefined;
+  const text = readFileSync(path, 'utf8');
+  return /^\s*\{\s*"format":\s*"mcp-aggregator backup"/.test(text) ? JSON.parse(text) : undefined;
+}
+
+interface Restored {
+  servers: number;
+  tokens: number;
+  profiles: number;
+  skills: number;
+  conflicts: string[];
+}
+
+async function restore(
+  client: Client,
+  terminal: Terminal,
+  backup: Record<string, unknown>,
+  { dryRun }: ImportOptions,
+): Promise<void> {
+  if (dryRun) throw new CommandFailure('usage', '--dry-run is for config files of MCP clients, not for a backup');
+  const restored = await client.post<Restored>(`${api}/backup`, backup);
+  if (terminal.json) terminal.printJson(restored);
+  else {
+    const { servers, tokens, profiles, skills } = restored;
+    terminal.print(`Imported ${servers} servers, ${tokens} tokens, ${profiles} profiles and ${skills} skills.`);
+  }
+  if (restored.conflicts.length > 0) {
+    const names = restored.conflicts.join(', ');
+    throw new CommandFailure('conflict', `Left out, because another server has the name: ${names}`);
+  }
+}
 
 async function chooseFiles(paths: string[], environment: NodeJS.ProcessEnv): Promise<ClientConfigFile[]> {
   for (const path of paths) {

@@ -1,5 +1,6 @@
 /** Logging in to servers: the REST calls, and the pages that a browser goes through. */
 import { z } from 'zod';
+import { isLoopback } from '../../config.ts';
 import { AppError } from '../../errors.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import { clientDocument } from '../../oauth/client-registration.ts';
@@ -83,6 +84,16 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
     const issuer = deps.signIn?.issuer;
     const href = `/oauth/sign-in?next=${encodeURIComponent(next)}`;
     return signInPage(next, problem, issuer === undefined ? undefined : { issuer, href });
+  }
+
+  /** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
+  function visitor({ request, reply }: PageContext): Principal | undefined {
+    const known = sessions.find(request.headers.cookie);
+    const { authorization } = request.headers;
+    if (known !== undefined || authorization === undefined) return known;
+    const principal = authenticator.authenticate({ authorization, loopbackListener: false });
+    reply.header('set-cookie', sessions.cookieFor(principal));
+    return principal;
   }
 
   /** Pages are for people: what goes wrong is shown to them, not to a program. */
@@ -183,15 +194,15 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       answers: { 200: html },
       handle: (context) =>
         asPage(context, async () => {
-          const { params, query, request, reply } = context;
+          const { params, query, reply } = context;
           const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
           if (query.ticket !== undefined) {
-            const guest = sessions.redeemTicket(query.ticket);
+            const guest = isFromHere(context) ? sessions.redeemTicket(query.ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
             // The ticket is used up, and gone from the address that the browser keeps.
             return reply.redirect(here, 303);
           }
-          const principal = sessions.find(request.headers.cookie);
+          const principal = visitor(context);
           if (principal === undefined) return show(context, askWho(params.server));
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
@@ -315,6 +326,13 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         }),
     }),
   ];
+}
+
+/** A ticket vouches for whoever is at this machine; a proxy in front of us would let anybody be. */
+function isFromHere({ request, address }: PageContext): boolean {
+  const { host = '', forwarded, 'x-forwarded-for': forwardedFor } = request.headers;
+  const name = host.replace(/:\d+$/, '');
+  return isLoopback(name) && isLoopback(address) && forwarded === undefined && forwardedFor === undefined;
 }
 
 /** Every endpoint is a resource of its own; the empty path is the REST API. */

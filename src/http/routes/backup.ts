@@ -1,0 +1,185 @@
+/** The configuration as a file, and the key that its credentials are sealed with. */
+import { z } from 'zod';
+import { AppError } from '../../errors.ts';
+import { transportTypes } from '../../registry/server.ts';
+import type { Audit } from '../../security/audit.ts';
+import type { Vault } from '../../security/credentials.ts';
+import type { Resealer } from '../../security/reseal.ts';
+import { findBackup, upsertBackup } from '../../store/backup.ts';
+import type { Database } from '../../store/database.ts';
+import { type AnyRoute, route } from '../route.ts';
+
+export interface BackupRouteDependencies {
+  db: Database;
+  vault: Vault;
+  resealer: Resealer;
+  audit: Audit;
+  /** Everything in memory follows what is stored, here and in the other replicas. */
+  reload(): Promise<void>;
+}
+
+const time = z.iso.datetime({ offset: true });
+const json = z.record(z.string(), z.unknown());
+export const backupFormat = 'mcp-aggregator backup';
+
+export const backupView = z.object({
+  format: z.literal(backupFormat),
+  version: z.literal(1),
+  created_at: time,
+  key_id: z.string().describe('which key opens the sealed credentials; tells nothing about the key'),
+  servers: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      description: z.string().nullable(),
+      transport_type: z.enum(transportTypes),
+      connection_config: z.object({ sealed: z.string() }),
+      health_check_url: z.string().nullable(),
+      auto_connect: z.boolean(),
+      desired: z.enum(['connected', 'disconnected']),
+      options: json,
+      origin: z.enum(['api', 'config', 'import']),
+      registered_at: time,
+    }),
+  ),
+  tokens: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      hash: z.string(),
+      role: z.enum(['admin', 'caller', 'viewer']),
+      servers: z.array(z.string()).nullable(),
+      profile: z.string().nullable(),
+      created_at: time,
+      last_used_at: time.nullable(),
+      expires_at: time.nullable(),
+      created_by: z.string(),
+    }),
+  ),
+  profiles: z.array(z.object({ name: z.string(), definition: json, created_at: time, updated_at: time })),
+  skills: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      description: z.string(),
+      examples: z.array(z.string()),
+      origin: z.enum(['builtin', 'custom']),
+      created_at: time,
+      updated_at: time,
+    }),
+  ),
+  settings: z.array(z.object({ key: z.string(), value: z.unknown() })),
+});
+
+const resealView = z.object({
+  key_id: z.string(),
+  previous_key_id: z.string().nullable(),
+  current: z.int().describe('sealed with the current key'),
+  resealed: z.int().describe('of those, by this request'),
+  left: z.int().describe('changed meanwhile; ask again'),
+  unreadable: z.array(z.string()).describe('sealed with neither key'),
+});
+
+export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRouteDependencies): AnyRoute[] {
+  const path = '/api/v1/aggregator/backup';
+  const tag = 'backup';
+
+  return [
+    route({
+      method: 'GET',
+      path,
+      tag,
+      summary: 'The whole configuration: servers with sealed credentials, token hashes, profiles, skills, rules',
+      role: 'admin',
+      answers: {
+        200: { description: 'To be kept like a secret, and imported anywhere with the key', schema: backupView },
+      },
+      async handle({ principal, address }) {
+        const rows = await findBackup(db);
+        await audit.recordNow({ event: 'backup.exported', actor: principal.name, ip_address: address });
+        const created_at = new Date().toISOString();
+        return { format: backupFormat, version: 1, created_at, key_id: vault.keyIds.current, ...rows };
+      },
+    }),
+
+    route({
+      method: 'POST',
+      path,
+      tag,
+      summary: 'Import a configuration; what has the same id is replaced, nothing is removed',
+      role: 'admin',
+      body: backupView,
+      answers: {
+        200: {
+          description: 'What was taken',
+          schema: z.object({
+            servers: z.int(),
+            tokens: z.int(),
+            profiles: z.int(),
+            skills: z.int(),
+            settings: z.int(),
+            conflicts: z.array(z.string()).describe('servers left out: another one has the name'),
+          }),
+        },
+        409: { description: 'The credentials are sealed with a key that is not configured' },
+      },
+      async handle({ body, principal, address }) {
+        const { servers, tokens, profiles, skills, settings } = body;
+        requireReadable(vault, servers, body.key_id);
+        const rows = { servers, tokens, profiles, skills, settings };
+        const { conflicts } = await upsertBackup(db, {
+          ...rows,
+          settings: settings.filter(({ key }) => !key.startsWith('audit.')),
+        });
+        await reload();
+        const taken = {
+          servers: servers.length - conflicts.length,
+          tokens: tokens.length,
+          profiles: profiles.length,
+          skills: skills.length,
+          settings: settings.length,
+        };
+        const details = { ...taken, conflicts };
+        await audit.recordNow({ event: 'backup.imported', actor: principal.name, ip_address: address, details });
+        return details;
+      },
+    }),
+
+    route({
+      method: 'POST',
+      path: '/api/v1/aggregator/credentials/reseal',
+      tag,
+      summary: 'Seal everything with the current key, now; with nothing left the previous key can be taken away',
+      role: 'admin',
+      answers: { 200: { description: 'How far it is', schema: resealView } },
+      async handle({ principal, address }) {
+        const report = await resealer.run();
+        const { resealed, left, unreadable } = report;
+        const details = { resealed, left, unreadable: unreadable.length };
+        await audit.recordNow({ event: 'credentials.resealed', actor: principal.name, ip_address: address, details });
+        return { key_id: vault.keyIds.current, previous_key_id: vault.keyIds.previous ?? null, ...report };
+      },
+    }),
+  ];
+}
+
+/** Before anything is written: an import with the wrong key would leave servers that nobody can connect. */
+function requireReadable(
+  vault: Vault,
+  servers: readonly { id: string; name: string; connection_config: { sealed: string } }[],
+  keyId: string,
+): void {
+  for (const { id, name, connection_config } of servers) {
+    try {
+      vault.open(connection_config.sealed, id);
+    } catch (cause) {
+      if (!(cause instanceof AppError)) throw cause;
+      throw new AppError(
+        'SERVER_STATE_CONFLICT',
+        `The credentials of ${name} cannot be opened: the backup was made with key ${keyId}; give that key as ` +
+          'MCP_CREDENTIAL_KEY, or as MCP_CREDENTIAL_KEY_PREVIOUS beside a new one',
+        { cause },
+      );
+    }
+  }
+}

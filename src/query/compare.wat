@@ -1,0 +1,158 @@
+;; The inner loops of comparing two texts. Compiled into compare-kernel.ts:
+;; npx wat2wasm compare.wat --output=- | base64 -w0
+(module
+  (memory (export "memory") 1)
+
+  ;; Grams of profile `a` that profile `b` lacks, over `bytes` one-byte bins, thirty-two at a time.
+  (func (export "misses") (param $a i32) (param $b i32) (param $bytes i32) (result i32)
+    (local $end i32) (local $sum v128)
+    (local.set $end (i32.add (local.get $a) (local.get $bytes)))
+    (loop $step
+      (local.set $sum (i32x4.add (local.get $sum)
+        (i32x4.extadd_pairwise_i16x8_u
+          (i16x8.add
+            (i16x8.extadd_pairwise_i8x16_u (i8x16.sub_sat_u (v128.load (local.get $a)) (v128.load (local.get $b))))
+            (i16x8.extadd_pairwise_i8x16_u
+              (i8x16.sub_sat_u (v128.load offset=16 (local.get $a)) (v128.load offset=16 (local.get $b))))))))
+      (local.set $a (i32.add (local.get $a) (i32.const 32)))
+      (local.set $b (i32.add (local.get $b) (i32.const 32)))
+      (br_if $step (i32.lt_u (local.get $a) (local.get $end))))
+    (i32.add
+      (i32.add (i32x4.extract_lane 0 (local.get $sum)) (i32x4.extract_lane 1 (local.get $sum)))
+      (i32.add (i32x4.extract_lane 2 (local.get $sum)) (i32x4.extract_lane 3 (local.get $sum)))))
+
+  ;; In place: ASCII in lower case, every run of white space one space, none at the ends. Returns the length.
+  (func (export "normalise") (param $text i32) (param $length i32) (result i32)
+    (local $from i32) (local $to i32) (local $end i32) (local $code i32) (local $isSpace i32) (local $space i32)
+    (local.set $from (local.get $text))
+    (local.set $to (local.get $text))
+    (local.set $end (i32.add (local.get $text) (i32.shl (local.get $length) (i32.const 1))))
+    (local.set $space (i32.const 1))
+    (block $done
+      (loop $each
+        (br_if $done (i32.ge_u (local.get $from) (local.get $end)))
+        (local.set $code (i32.load16_u (local.get $from)))
+        (local.set $from (i32.add (local.get $from) (i32.const 2)))
+        (local.set $isSpace (i32.or
+          (i32.eq (local.get $code) (i32.const 32))
+          (i32.le_u (i32.sub (local.get $code) (i32.const 9)) (i32.const 4))))
+        (if (i32.ge_u (local.get $code) (i32.const 160))
+          (then (local.set $isSpace
+            (i32.or
+              (i32.or
+                (i32.eq (local.get $code) (i32.const 0xa0))
+                (i32.le_u (i32.sub (local.get $code) (i32.const 0x2000)) (i32.const 0xb)))
+              (i32.or
+                (i32.or (i32.eq (local.get $code) (i32.const 0x2028)) (i32.eq (local.get $code) (i32.const 0x202f)))
+                (i32.eq (local.get $code) (i32.const 0x3000)))))))
+        (br_if $each (i32.and (local.get $isSpace) (local.get $space)))
+        (local.set $space (local.get $isSpace))
+        (i32.store16 (local.get $to)
+          (select (i32.const 32)
+            (i32.add (local.get $code)
+              (i32.shl (i32.le_u (i32.sub (local.get $code) (i32.const 65)) (i32.const 25)) (i32.const 5)))
+            (local.get $isSpace)))
+        (local.set $to (i32.add (local.get $to) (i32.const 2)))
+        (br $each)))
+    (i32.sub
+      (i32.shr_u (i32.sub (local.get $to) (local.get $text)) (i32.const 1))
+      (i32.and (local.get $space) (i32.gt_u (local.get $to) (local.get $text)))))
+
+  (func $count (param $bin i32)
+    (local $n i32)
+    (local.set $n (i32.load8_u (local.get $bin)))
+    ;; A full bin stays full.
+    (i32.store8 (local.get $bin) (i32.add (local.get $n) (i32.lt_u (local.get $n) (i32.const 255)))))
+
+  ;; How often each gram occurs: 1024 bins for those of two characters, then 8192 for those of three.
+  (func (export "profile") (param $text i32) (param $length i32) (param $row i32)
+    (local $p i32) (local $end i32) (local $last i32) (local $code i32) (local $pair i32) (local $before i32)
+    (memory.fill (local.get $row) (i32.const 0) (i32.const 9216))
+    (if (i32.lt_u (local.get $length) (i32.const 2)) (then (return)))
+    (local.set $end (i32.add (local.get $text) (i32.shl (local.get $length) (i32.const 1))))
+    (local.set $last (i32.load16_u (local.get $text)))
+    (local.set $p (i32.add (local.get $text) (i32.const 2)))
+    (loop $each
+      (local.set $code (i32.load16_u (local.get $p)))
+      (local.set $before (local.get $pair))
+      (local.set $pair (i32.xor (i32.shl (local.get $last) (i32.const 5)) (local.get $code)))
+      (local.set $last (local.get $code))
+      (call $count (i32.add (local.get $row) (i32.and (local.get $pair) (i32.const 1023))))
+      (if (i32.gt_u (local.get $p) (i32.add (local.get $text) (i32.const 2)))
+        (then (call $count (i32.add (i32.add (local.get $row) (i32.const 1024))
+          (i32.shr_u
+            (i32.mul (i32.xor (i32.shl (local.get $before) (i32.const 5)) (local.get $code)) (i32.const 0x9e3779b1))
+            (i32.const 19))))))
+      (local.set $p (i32.add (local.get $p) (i32.const 2)))
+      (br_if $each (i32.lt_u (local.get $p) (local.get $end)))))
+
+  ;; Tables of 8192 words, at 0 for three characters, at 32768 for four, at 65536 for five.
+  (func $place (param $table i32) (param $hash i32) (result i32)
+    (i32.add (local.get $table)
+      (i32.shl (i32.shr_u (i32.mul (local.get $hash) (i32.const 0x9e3779b1)) (i32.const 19)) (i32.const 2))))
+  (func $mark (param $table i32) (param $hash i32) (param $bit i32)
+    (local $at i32)
+    (local.set $at (call $place (local.get $table) (local.get $hash)))
+    (i32.store (local.get $at) (i32.or (i32.load (local.get $at)) (local.get $bit))))
+  (func $extended (param $hash i32) (param $code i32) (result i32)
+    (i32.xor (i32.mul (local.get $hash) (i32.const 0x01000193)) (local.get $code)))
+  (func $hashOfThree (param $p i32) (result i32)
+    (call $extended
+      (call $extended (i32.load16_u (local.get $p)) (i32.load16_u offset=2 (local.get $p)))
+      (i32.load16_u offset=4 (local.get $p))))
+
+  ;; Which grams begin in which stretch of the text: one bit for each stretch of 2^stretchBits characters.
+  (func (export "mark") (param $text i32) (param $length i32) (param $stretchBits i32)
+    (local $at i32) (local $p i32) (local $hash i32) (local $bit i32)
+    (memory.fill (i32.const 0) (i32.const 0) (i32.const 98304))
+    (block $done
+      (loop $each
+        (br_if $done (i32.gt_s (i32.add (local.get $at) (i32.const 3)) (local.get $length)))
+        (local.set $p (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1))))
+        (local.set $bit (i32.shl (i32.const 1) (i32.shr_u (local.get $at) (local.get $stretchBits))))
+        (local.set $hash (call $hashOfThree (local.get $p)))
+        (call $mark (i32.const 0) (local.get $hash) (local.get $bit))
+        (local.set $at (i32.add (local.get $at) (i32.const 1)))
+        (br_if $each (i32.gt_s (i32.add (local.get $at) (i32.const 3)) (local.get $length)))
+        (local.set $hash (call $extended (local.get $hash) (i32.load16_u offset=6 (local.get $p))))
+        (call $mark (i32.const 32768) (local.get $hash) (local.get $bit))
+        (br_if $each (i32.gt_s (i32.add (local.get $at) (i32.const 4)) (local.get $length)))
+        (local.set $hash (call $extended (local.get $hash) (i32.load16_u offset=8 (local.get $p))))
+        (call $mark (i32.const 65536) (local.get $hash) (local.get $bit))
+        (br $each))))
+
+  ;; 1 when more than `limit` phrases of the other text, one after another, do not occur in the marked one near by.
+  (func (export "lacks") (param $text i32) (param $length i32) (param $before i32) (param $after i32)
+      (param $stretchBits i32) (param $limit i32) (result i32)
+    (local $at i32) (local $p i32) (local $hash i32) (local $near i32) (local $edits i32) (local $last i32)
+    (loop $each
+      (if (i32.gt_s (i32.add (local.get $at) (i32.const 5)) (local.get $length)) (then (return (i32.const 0))))
+      (local.set $p (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1))))
+      (local.set $last (i32.shr_u (i32.add (local.get $at) (local.get $after)) (local.get $stretchBits)))
+      (local.set $near (i32.and
+        (i32.shl (i32.const -1)
+          (select (i32.const 0)
+            (i32.shr_u (i32.sub (local.get $at) (local.get $before)) (local.get $stretchBits))
+            (i32.le_s (local.get $at) (local.get $before))))
+        (i32.shr_u (i32.const -1)
+          (select (i32.sub (i32.const 31) (local.get $last)) (i32.const 0) (i32.lt_s (local.get $last) (i32.const 31))))))
+      (local.set $hash (call $hashOfThree (local.get $p)))
+      (if (i32.eqz (i32.and (i32.load (call $place (i32.const 0) (local.get $hash))) (local.get $near)))
+        (then (local.set $at (i32.add (local.get $at) (i32.const 3))))
+        (else
+          (local.set $hash (call $extended (local.get $hash) (i32.load16_u offset=6 (local.get $p))))
+          (if (i32.eqz (i32.and (i32.load (call $place (i32.const 32768) (local.get $hash))) (local.get $near)))
+            (then (local.set $at (i32.add (local.get $at) (i32.const 4))))
+            (else
+              (local.set $hash (call $extended (local.get $hash) (i32.load16_u offset=8 (local.get $p))))
+              ;; Five in a row do occur: maybe more would not, but looking further costs more than it proves.
+              (local.set $edits (i32.sub (local.get $edits)
+                (i32.ne (i32.and (i32.load (call $place (i32.const 65536) (local.get $hash))) (local.get $near))
+                  (i32.const 0))))
+              (local.set $at (i32.add (local.get $at) (i32.const 5)))))))
+      (local.set $edits (i32.add (local.get $edits) (i32.const 1)))
+      (if (i32.gt_s (local.get $edits) (local.get $limit)) (then (return (i32.const 1))))
+      (br_if $each (i32.le_s
+        (i32.mul (i32.sub (local.get $limit) (local.get $edits)) (i32.const 3))
+        (i32.sub (local.get $length) (local.get $at)))))
+    (i32.const 0)))

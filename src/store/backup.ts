@@ -1,0 +1,95 @@
+/** The whole configuration, as it is stored: credentials sealed, tokens as hashes. What servers tell us is not in it. */
+import type { Transaction } from 'kysely';
+import { toColumns } from './columns.ts';
+import type { Database } from './database.ts';
+import type { ProfileRow, Schema, ServerRow, SkillRow, TokenRow } from './schema.ts';
+import { lockedTransaction } from './transaction.ts';
+
+const serverColumns = [
+  ...(['id', 'name', 'description', 'transport_type', 'connection_config', 'health_check_url'] as const),
+  ...(['auto_connect', 'desired', 'options', 'origin', 'registered_at'] as const),
+] as const;
+
+export type BackupServer = Pick<ServerRow, (typeof serverColumns)[number]>;
+
+export interface BackupRows {
+  servers: BackupServer[];
+  tokens: TokenRow[];
+  profiles: ProfileRow[];
+  skills: SkillRow[];
+  settings: { key: string; value: unknown }[];
+}
+
+/** What belongs to one database and would be wrong in another: the ends of its audit. */
+const ownSettings = 'audit.%';
+
+export async function findBackup({ kysely }: Database): Promise<BackupRows> {
+  return {
+    servers: await kysely.selectFrom('external_servers').select(serverColumns).orderBy('name').execute(),
+    tokens: await kysely.selectFrom('tokens').selectAll().orderBy('id').execute(),
+    profiles: await kysely.selectFrom('profiles').selectAll().orderBy('name').execute(),
+    skills: await kysely.selectFrom('skills').selectAll().orderBy('id').execute(),
+    settings: await kysely.selectFrom('settings').selectAll().where('key', 'not like', ownSettings).execute(),
+  };
+}
+
+/** All of it or nothing. What is there under the same id is replaced; names that others have are returned. */
+export function upsertBackup(db: Database, rows: BackupRows): Promise<{ conflicts: string[] }> {
+  return lockedTransaction(db, 'servers', async (transaction) => {
+    const conflicts = await upsertServers(transaction, rows.servers);
+    for (const { id, ...token } of rows.tokens) {
+      await transaction
+        .insertInto('tokens')
+        .values(toColumns({ id, ...token }))
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(toColumns(token)))
+        .execute();
+    }
+    for (const { name, ...profile } of rows.profiles) {
+      await transaction
+        .insertInto('profiles')
+        .values(toColumns({ name, ...profile }))
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(toColumns(profile)))
+        .execute();
+    }
+    for (const { id, ...skill } of rows.skills) {
+      await transaction
+        .insertInto('skills')
+        .values(toColumns({ id, ...skill }))
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(toColumns(skill)))
+        .execute();
+    }
+    for (const { key, value } of rows.settings) {
+      const text = JSON.stringify(value);
+      await transaction
+        .insertInto('settings')
+        .values({ key, value: text })
+        .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: text }))
+        .execute();
+    }
+    return { conflicts };
+  });
+}
+
+/** Sealed values open under their server's id only, so the id stays, and a name that another one has can't be given. */
+async function upsertServers(transaction: Transaction<Schema>, servers: readonly BackupServer[]): Promise<string[]> {
+  const conflicts: string[] = [];
+  const now = new Date().toISOString();
+  for (const { id, name, ...server } of servers) {
+    const other = await transaction
+      .selectFrom('external_servers')
+      .select('id')
+      .where('name', '=', name)
+      .where('id', '!=', id)
+      .executeTakeFirst();
+    if (other !== undefined) {
+      conflicts.push(name);
+      continue;
+    }
+    await transaction
+      .insertInto('external_servers')
+      .values(toColumns({ id, name, updated_at: now, ...server }))
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(toColumns({ updated_at: now, ...server })))
+      .execute();
+  }
+  return conflicts;
+}

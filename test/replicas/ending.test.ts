@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { startAggregator } from '../support/aggregator-process.ts';
+import { createTestDatabase } from '../support/databases.ts';
+import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { needsPostgres, until } from './deployment.ts';
+import { startRoundRobin } from './round-robin.ts';
+
+const token = 'admin-token-of-the-replicas';
+
+const api = (url: string, method: string, path: string, body?: unknown) =>
+  fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+
+const callTool = (url: string, name: string, args: Record<string, unknown>) =>
+  api(url, 'POST', '/tools/call', { name, arguments: args });
+
+suite('a replica that ends', () => {
+  test('SIGTERM: what was asked is answered on REST and MCP, what comes after is refused, no child is left', async (t) => {
+    const aggregator = await startAggregator({
+      env: { MCP_AGGREGATOR_ADMIN_TOKEN: token, MCP_AGGREGATOR_SHUTDOWN_TIMEOUT: '8' },
+    });
+    t.after(() => aggregator.stop('SIGKILL'));
+    const { url } = aggregator;
+    await api(url, 'POST', '/aggregator/servers', {
+      name: 'one',
+      transport_type: 'STDIO',
+      connection_config: stdioFeatureServer('legacy'),
+    });
+    await until(async () => (await callTool(url, 'one.echo', {})).status === 200);
+
+    const overRest = callTool(url, 'one.slow', { ms: 1_000 });
+    const overMcp = fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'one__slow',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: 'one__slow',
+          arguments: { ms: 1_000 },
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      }),
+    });
+    await delay(200); // both are under way
+    const started = performance.now();
+    const ended = aggregator.stop();
+    await delay(100);
+    await assert.rejects(fetch(`${url}/api/v1/aggregator/health`));
+    assert.equal((await overRest).status, 200);
+    const answer = await overMcp;
+    assert.equal(answer.status, 200);
+    assert.match(await answer.text(), /waited 1000 ms/);
+    assert.equal(await ended, 0);
+    assert.ok(performance.now() - started < 8_000);
+  });
+
+  test('SIGTERM ends within the timeout, whatever still runs', async (t) => {
+    const aggregator = await startAggregator({
+      env: { MCP_AGGREGATOR_ADMIN_TOKEN: token, MCP_AGGREGATOR_SHUTDOWN_TIMEOUT: '2' },
+    });
+    t.after(() => aggregator.stop('SIGKILL'));
+    const { url } = aggregator;
+    await api(url, 'POST', '/aggregator/servers', {
+      name: 'one',
+      transport_type: 'STDIO',
+      connection_config: stdioFeatureServer('legacy'),
+    });
+    await until(async () => (await callTool(url, 'one.echo', {})).status === 200);
+    const endless = callTool(url, 'one.slow', { ms: 60_000 }).catch((error: unknown) => error);
+    await delay(200);
+    const started = performance.now();
+    await aggregator.stop();
+    assert.ok(performance.now() - started < 3_500, `${performance.now() - started} ms`);
+    await endless;
+  });
+
+  test(
+    'kill -9 under load: clients of the other one notice nothing, its leases move within 15 s',
+    needsPostgres,
+    async (t) => {
+      const database = await createTestDatabase();
+      const env = {
+        MCP_AGGREGATOR_ADMIN_TOKEN: token,
+        DATABASE_URL: database.url ?? '',
+        MCP_CREDENTIAL_KEY: randomBytes(32).toString('base64'),
+      };
+      const first = await startAggregator({ env });
+      t.after(() => first.stop('SIGKILL'));
+      const second = await startAggregator({ env });
+      t.after(() => second.stop('SIGKILL'));
+      const upstream = await startFeatureServer({ transport: 'streamable-legacy', label: 'shared' });
+      t.after(() => upstream.close());
+      await api(first.url, 'POST', '/aggregator/servers', {
+        name: 'shared',
+        transport_type: 'HTTP',
+        connection_config: { base_url: upstream.url },
+      });
+      const registered = performance.now();
+      const proxy = await startRoundRobin([first.url, second.url]);
+      t.after(() => proxy.close());
+      await until(async () => (await callTool(second.url, 'shared.echo', {})).status === 200);
+      assert.ok(performance.now() - registered < 1_000);
+
+      const client = new pg.Client(database.url);
+      await client.connect();
+      t.after(async () => {
+        await client.end();
+        await database.close();
+      });
+      const holders = async () => {
+        const { rows } = await client.query('select holder from mcp.leases where expires_at > clock_timestamp()');
+        return rows.map(({ holder }: { holder: string }) => holder);
+      };
+      await until(async () => (await holders()).length === 1);
+      const [leader] = await holders();
+      const { rows } = await client.query('select id, address from mcp.replicas');
+      const isLeader = ({ id }: { id: string }) => id === leader;
+      const [dying, surviving] = rows.find(isLeader)?.address === first.url ? [first, second] : [second, first];
+
+      const answers: number[] = [];
+      const stopped = new AbortController();
+      const load = (async () => {
+        for (let call = 0; !stopped.signal.aborted; call += 1) {
+          answers.push((await callTool(surviving.url, 'shared.echo', { text: `${call}` })).status);
+          // Through the proxy too: what reached the dead one may fail, what comes after must not.
+          await callTool(proxy.url, 'shared.echo', { text: `${call}` });
+        }
+      })();
+      await delay(300);
+      const killed = performance.now();
+      await dying.stop('SIGKILL');
+      await until(async () => {
+        const now = await holders();
+        return now.length === 1 && now[0] !== leader;
+      }, 15_000);
+      const moved = performance.now() - killed;
+      stopped.abort();
+      await load;
+      assert.ok(moved < 15_000, `${moved} ms`);
+      assert.ok(answers.length > 100);
+      assert.deepEqual(
+        answers.filter((status) => status !== 200),
+        [],
+      );
+      const detail = await (await api(surviving.url, 'GET', '/aggregator/servers/shared')).json();
+      assert.equal((detail as { replicas: unknown[] }).replicas.length, 1);
+    },
+  );
+});

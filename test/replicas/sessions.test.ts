@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { TestApp } from '../support/app.ts';
+import { stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { type Deployment, needsPostgres, startReplicas, until } from './deployment.ts';
+import { type RoundRobin, startRoundRobin } from './round-robin.ts';
+
+suite('MCP clients behind a plain round-robin proxy', needsPostgres, () => {
+  let deployment: Deployment;
+  let a: TestApp;
+  let b: TestApp;
+  let proxy: RoundRobin;
+
+  before(async () => {
+    deployment = await startReplicas(2);
+    [a, b] = deployment.replicas as [TestApp, TestApp];
+    proxy = await startRoundRobin([a.url, b.url]);
+    await a.add('one', stdioFeatureServer('legacy', { label: 'one' }));
+    await until(async () => (await b.call('one.echo', {})).status === 200);
+  });
+  after(async () => {
+    await proxy.close();
+    await deployment.close();
+  });
+
+  const transportTo = (url: string) =>
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+      requestInit: { headers: { authorization: `Bearer ${a.adminToken}` } },
+    });
+
+  test('a legacy session works: requests that reach the wrong replica are passed on to the right one', async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transportTo(proxy.url));
+    for (let number = 0; number < 10; number += 1) {
+      const result = await client.callTool({ name: 'one__echo', arguments: { text: `call ${number}` } });
+      assert.match(JSON.stringify(result), new RegExp(`call ${number}`));
+    }
+    const { tools } = await client.listTools();
+    assert.ok(tools.length > 5);
+    await client.close();
+  });
+
+  test('a session of a replica that is gone: 404, so that the client begins anew', async () => {
+    const third = await deployment.start();
+    const initialize = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    };
+    const post = (url: string, body: unknown, session?: string) =>
+      fetch(`${url}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${a.adminToken}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(session === undefined ? {} : { 'mcp-session-id': session }),
+        },
+        body: JSON.stringify(body),
+      });
+    const opened = await post(third.url, initialize);
+    const session = opened.headers.get('mcp-session-id') ?? '';
+    const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' };
+    await until(async () => (await post(a.url, list, session)).status === 200);
+    await third.close();
+    deployment.replicas.splice(deployment.replicas.indexOf(third), 1);
+    assert.equal((await post(a.url, list, session)).status, 404);
+  });
+
+  test('2026-07-28 needs no stickiness; requestState opens on every replica, a call parked elsewhere says so', async () => {
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+    };
+    let id = 0;
+    const modern = async (url: string, name: string, more: Record<string, unknown> = {}) => {
+      id += 1;
+      const response = await fetch(`${url}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${a.adminToken}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': name,
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id,
+          method: 'tools/call',
+          params: { name, arguments: {}, _meta: meta, ...more },
+        }),
+      });
+      const text = await response.text();
+      return JSON.parse(text.startsWith('{') ? text : (text.match(/^data: (\{.*"id":.*)$/m)?.[1] ?? '{}'));
+    };
+    for (let number = 0; number < 4; number += 1) assert.ok((await modern(proxy.url, 'one__echo')).result);
+
+    const asked = (await modern(a.url, 'one__elicit')).result;
+    assert.equal(asked.resultType, 'input_required');
+    const answer = { requestState: asked.requestState, inputResponses: {} };
+    const elsewhere = await modern(b.url, 'one__elicit', answer);
+    assert.match(elsewhere.error.message, /no longer waits; send the request again without it/);
+  });
+});
