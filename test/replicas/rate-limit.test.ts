@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { createRateLimiter } from '../../src/replicas/rate-limit.ts';
 import { startApp } from '../support/app.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
 import { stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { needsPostgres, startReplicas, until } from './deployment.ts';
-import { hasRedis, startRedis } from './redis-process.ts';
 
 suite('the rate limit of a principal', () => {
   test('slides: what was called in the window before counts for less and less', async () => {

