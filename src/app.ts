@@ -30,6 +30,7 @@ import { createMcp } from './mcp/mcp.ts';
 import { queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
 import { createOauth } from './oauth/oauth.ts';
+import { sealedTokens } from './oauth/sealed-tokens.ts';
 import { createAsker } from './query/asker.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
@@ -305,7 +306,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     events,
     reloadRules: async () => asker.takeRules(await loadRules()),
   };
-  const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry)] });
+  const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
   closers.push(() => resealer.close());
   const sessions = createPageSessions({ vault, gatekeeper: oauth.gatekeeper });
   const http = createHttpServer({

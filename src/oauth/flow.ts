@@ -46,6 +46,9 @@ interface Begun {
 
 const flowLifetimeMs = 600_000;
 
+/** What a registered client's secret is sealed for. */
+export const clientContextOf = (serverId: string, issuer: string) => `oauth-client:${serverId}:${issuer}`;
+
 export function createLoginFlow(deps: FlowDependencies): LoginFlow {
   const { db, vault, registry, logins, fetch } = deps;
 
@@ -56,7 +59,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     if (takesDocument(issuer, ours) && ours.metadataUrl !== undefined) return { client_id: ours.metadataUrl };
 
     const row = await findOauthClient(db, target.server.id, issuer.issuer);
-    const context = `oauth-client:${target.server.id}:${issuer.issuer}`;
+    const context = clientContextOf(target.server.id, issuer.issuer);
     const isGood =
       row?.redirect_uri === ours.redirectUri && (row.expires_at === null || Date.parse(row.expires_at) > Date.now());
     if (row !== undefined && isGood) return vault.open(row.sealed, context) as OauthClient;

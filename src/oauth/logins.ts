@@ -18,7 +18,6 @@ import {
   findOauthLogin,
   findOauthLogins,
   leaseOauthLogin,
-  updateOauthLoginSealed,
   upsertOauthLogin,
 } from '../store/oauth.ts';
 import type { OauthLoginRow } from '../store/schema.ts';
@@ -131,14 +130,10 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   const offRemoved = events.on('server.removed', ({ server_id }) => track(forget(server_id)));
   const offUpdated = events.on('server.updated', ({ server_id }) => discoveries.delete(server_id));
 
-  /** At the start: what the previous key sealed is sealed anew, what belongs to removed servers goes. */
+  /** At the start: what belongs to removed servers goes. */
   async function tidy(): Promise<void> {
     for (const row of await findOauthLogins(db)) {
       if (registry.find(row.server_id) === undefined) track(forget(row.server_id));
-      else if (row.sealed !== null && vault.needsReseal(row.sealed)) {
-        const tokens = vault.open(row.sealed, contextOf(row));
-        await updateOauthLoginSealed(db, row, vault.seal(tokens, contextOf(row)));
-      }
     }
   }
 
@@ -527,7 +522,8 @@ const secretsOf = ({ access_token, refresh_token, client }: Tokens) =>
   [access_token, refresh_token, client.client_secret].filter((value) => value !== undefined);
 
 /** A sealed login opens only in its own row: server, issuer and principal are part of the seal. */
-function contextOf({ server_id, issuer, principal }: OauthLoginRow): string {
+/** What a login's tokens are sealed for. */
+export function contextOf({ server_id, issuer, principal }: OauthLoginRow): string {
   return `oauth:${createHash('sha256')
     .update(JSON.stringify([server_id, issuer, principal]))
     .digest('hex')}`;

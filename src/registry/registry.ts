@@ -145,13 +145,6 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     write(() => updateServer(db, server.id, patch));
   }
 
-  // Sealed with the key before this one, which will be taken away.
-  for (const server of servers.values()) {
-    if (!vault.needsReseal(server.sealed)) continue;
-    server.sealed = vault.seal(vault.open(server.sealed, server.id), server.id);
-    await updateServer(db, server.id, { connection_config: { sealed: server.sealed } });
-  }
-
   function get(id: string): Server {
     const server = servers.get(id);
     if (server === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);

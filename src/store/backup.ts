@@ -2,7 +2,8 @@
 import type { Transaction } from 'kysely';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { ProfileRow, Schema, ServerRow, SkillRow, TokenRow } from './schema.ts';
+import { upsertOauthClient, upsertOauthLogin } from './oauth.ts';
+import type { OauthClientRow, OauthLoginRow, ProfileRow, Schema, ServerRow, SkillRow, TokenRow } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
 const serverColumns = [
@@ -18,6 +19,8 @@ export interface BackupRows {
   profiles: ProfileRow[];
   skills: SkillRow[];
   settings: { key: string; value: unknown }[];
+  oauth_clients: OauthClientRow[];
+  oauth_logins: OauthLoginRow[];
 }
 
 /** What belongs to one database and would be wrong in another: the ends of its audit. */
@@ -30,6 +33,8 @@ export async function findBackup({ kysely }: Database): Promise<BackupRows> {
     profiles: await kysely.selectFrom('profiles').selectAll().orderBy('name').execute(),
     skills: await kysely.selectFrom('skills').selectAll().orderBy('id').execute(),
     settings: await kysely.selectFrom('settings').selectAll().where('key', 'not like', ownSettings).execute(),
+    oauth_clients: await kysely.selectFrom('oauth_clients').selectAll().execute(),
+    oauth_logins: await kysely.selectFrom('oauth_logins').selectAll().execute(),
   };
 }
 
@@ -66,6 +71,9 @@ export function upsertBackup(db: Database, rows: BackupRows): Promise<{ conflict
         .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: text }))
         .execute();
     }
+    const inside = { ...db, kysely: transaction };
+    for (const client of rows.oauth_clients) await upsertOauthClient(inside, client);
+    for (const login of rows.oauth_logins) await upsertOauthLogin(inside, { ...login, lease_until: null });
     return { conflicts };
   });
 }

@@ -49,17 +49,38 @@ export async function upsertOauthLogin({ kysely }: Database, row: OauthLoginRow)
     .execute();
 }
 
+/** False where it is no longer sealed as it was. */
 export async function updateOauthLoginSealed(
   { kysely }: Database,
   { server_id, principal }: Pick<OauthLoginRow, 'server_id' | 'principal'>,
+  before: string,
   sealed: string,
-): Promise<void> {
-  await kysely
+): Promise<boolean> {
+  const { numUpdatedRows } = await kysely
     .updateTable('oauth_logins')
     .set({ sealed })
     .where('server_id', '=', server_id)
     .where('principal', '=', principal)
-    .execute();
+    .where('sealed', '=', before)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** The same for a client. */
+export async function updateOauthClientSealed(
+  { kysely }: Database,
+  { server_id, issuer }: Pick<OauthClientRow, 'server_id' | 'issuer'>,
+  before: string,
+  sealed: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await kysely
+    .updateTable('oauth_clients')
+    .set({ sealed })
+    .where('server_id', '=', server_id)
+    .where('issuer', '=', issuer)
+    .where('sealed', '=', before)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** True for the one replica that may refresh now. */

@@ -69,6 +69,33 @@ export const backupView = z.object({
     }),
   ),
   settings: z.array(z.object({ key: z.string(), value: z.unknown() })),
+  oauth_clients: z
+    .array(
+      z.object({
+        server_id: z.string(),
+        issuer: z.string(),
+        redirect_uri: z.string(),
+        sealed: z.string(),
+        expires_at: time.nullable(),
+      }),
+    )
+    .default([]),
+  oauth_logins: z
+    .array(
+      z.object({
+        server_id: z.string(),
+        principal: z.string(),
+        state: z.enum(['active', 'required', 'expired']),
+        issuer: z.string().nullable(),
+        sealed: z.string().nullable(),
+        scope: z.string().nullable(),
+        challenge: z.string().nullable(),
+        expires_at: time.nullable(),
+        lease_until: time.nullable(),
+        updated_at: time,
+      }),
+    )
+    .default([]),
 });
 
 const resealView = z.object({
@@ -124,9 +151,9 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
         409: { description: 'The credentials are sealed with a key that is not configured' },
       },
       async handle({ body, principal, address }) {
-        const { servers, tokens, profiles, skills, settings } = body;
-        requireReadable(vault, servers, body.key_id);
-        const rows = { servers, tokens, profiles, skills, settings };
+        const { format: _format, version: _version, created_at: _at, key_id, ...rows } = body;
+        const { servers, tokens, profiles, skills, settings } = rows;
+        requireReadable(vault, servers, key_id);
         const { conflicts } = await upsertBackup(db, {
           ...rows,
           settings: settings.filter(({ key }) => !key.startsWith('audit.')),
