@@ -198,8 +198,9 @@ function sampled(sample: () => void, inner: NonNullable<QueryDeps['embed']>): Qu
   };
 }
 
-function used({ heapUsed, arrayBuffers }: NodeJS.MemoryUsage): number {
-  return heapUsed + arrayBuffers;
+/** `external` holds array buffers and the memory of compiled kernels. */
+function used({ heapUsed, external }: NodeJS.MemoryUsage): number {
+  return heapUsed + external;
 }
 
 function noVectors(texts: readonly string[]): Float32Array[] {

@@ -94,11 +94,11 @@ const pages: Shot[] = [
   { name: 'connect', hash: '#/connect', ready: heading('In one command') },
 ];
 
+const browser = await launchBrowser();
 const aggregator = await startAggregator({
   dataDir: join(home, '.mcp-aggregator'),
   env: { HOME: home, PATH: `${programs}:${process.env.PATH}`, MCP_AGGREGATOR_PORT: '8081' },
 });
-const browser = await launchBrowser();
 try {
   await prepare(aggregator);
   mkdirSync(folder, { recursive: true });

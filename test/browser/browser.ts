@@ -1,7 +1,10 @@
 /** A real browser against the real aggregator; whatever it complains about or asks of another host fails the test. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 const places = [
@@ -21,7 +24,19 @@ export const skipReason =
     ? 'no Chromium was found; install one (Debian: chromium-headless-shell) or set CHROMIUM_PATH'
     : undefined;
 
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What is served was built when packages were installed; the sources may have changed since. */
+function buildIfStale(): void {
+  const built = join(root, 'dist-web', 'index.html');
+  const builtAt = existsSync(built) ? statSync(built).mtimeMs : 0;
+  const sources = readdirSync(join(root, 'web'), { recursive: true, encoding: 'utf8' });
+  if (sources.every((name) => statSync(join(root, 'web', name)).mtimeMs < builtAt)) return;
+  execFileSync(process.execPath, [join(root, 'scripts', 'build-web.js')], { stdio: 'ignore' });
+}
+
 export async function launchBrowser(): Promise<Browser> {
+  buildIfStale();
   assert.ok(chromiumPath !== undefined, 'no Chromium was found; install chromium-headless-shell or set CHROMIUM_PATH');
   return await chromium.launch({
     executablePath: chromiumPath,

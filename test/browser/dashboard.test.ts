@@ -32,8 +32,8 @@ suite('the dashboard', { skip: skipReason }, () => {
       join(home, '.cursor', 'mcp.json'),
       JSON.stringify({ mcpServers: { everything: { command, args: [script] } } }),
     );
-    aggregator = await startAggregator({ env: { HOME: home, MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '10000' } });
     browser = await launchBrowser();
+    aggregator = await startAggregator({ env: { HOME: home, MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '10000' } });
   });
 
   afterEach(async () => {
@@ -244,6 +244,53 @@ suite('the dashboard', { skip: skipReason }, () => {
     assert.ok(pids.length > 0, 'the server has a process');
     return pids;
   }
+
+  test('a server is edited without its secrets being lost or shown', async () => {
+    await send('POST', '/api/v1/aggregator/servers', {
+      ...travel('edited', 0),
+      connection_config: { ...travel('', 0).connection_config, env: { API_KEY: 'very-secret-value' } },
+    });
+    const page = await visitSignedIn('#/servers/edited');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    assert.ok(!(await page.content()).includes('very-secret-value'));
+    await page.getByLabel('Description').fill('Books trips');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Books trips').waitFor();
+
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const connection = page.getByLabel('Connection as JSON');
+    const text = await connection.inputValue();
+    await connection.fill(text.replace('"0"', '"1"'));
+    await page.getByText('Type the values shown as').waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Save and reconnect' }).isDisabled());
+    await connection.fill(text.replace('"0"', '"1"').replace('***', 'another-secret'));
+    await page.getByRole('button', { name: 'Save and reconnect' }).click();
+    await page.getByRole('heading', { name: '2 tools' }).waitFor();
+    await send('DELETE', '/api/v1/aggregator/servers/edited');
+    await page.getByRole('heading', { name: 'There is no server edited' }).waitFor();
+    visitors[0]?.complaints.splice(0); // that page asked for what is gone
+  });
+
+  test('a page that is open while the aggregator restarts goes on by itself', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'restart-'));
+    let other = await startAggregator({ dataDir });
+    const visitor = await createVisitor(browser, other.url);
+    try {
+      const { page } = visitor;
+      await signIn(page, other.token);
+      await page.getByText('Live', { exact: true }).waitFor();
+      const { port } = new URL(other.url);
+      await other.stop();
+      await page.getByText('Connection lost').waitFor();
+      other = await startAggregator({ dataDir, env: { MCP_AGGREGATOR_PORT: port } });
+      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByRole('heading', { name: 'No server yet' }).waitFor();
+    } finally {
+      await visitor.close();
+      await other.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
 
   test('a token is created once and shown once, and revoked after asking', async () => {
     const page = await visitSignedIn('#/access');

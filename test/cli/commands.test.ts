@@ -118,7 +118,7 @@ test('BR-001: wrong input ends with 2, a name that is taken with 6', async () =>
     [['add'], 2, /missing required argument/],
     [['list', '--status', 'asleep'], 2, /status must be one of/],
     [['list', '--nonsense'], 2, /unknown option/],
-    [['lsit'], 2, /unknown command "lsit"; the commands are: add, call/],
+    [['lsit'], 2, /unknown command "lsit"; the commands are: add, audit, call/],
     [['show', 'nobody'], 4, /Server not found: nobody/],
     [['tools', 'nobody'], 4, /Server not found/],
     [['connect', 'nobody'], 4, /Server not found/],

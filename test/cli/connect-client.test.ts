@@ -90,6 +90,8 @@ suite('connect-client', () => {
 
   const run = (...words: string[]) =>
     runCommand(['connect-client', ...words], { env: { HOME: home, MCP_AGGREGATOR_DATA_DIR: aggregator.dataDir } });
+  const doctor = (id: string) =>
+    runCommand(['doctor', 'client', id], { env: { HOME: home, MCP_AGGREGATOR_DATA_DIR: aggregator.dataDir } });
   const tokens = async () => (await commandsOf(aggregator).json<{ tokens: unknown[] }>('token', 'list')).tokens.length;
 
   for (const client of clients) {
@@ -126,6 +128,10 @@ suite('connect-client', () => {
       const names = await listTools(client.read(written).gateway ?? {}, home);
       assert.ok(names.includes('everything__echo'), `an MCP client sees ${names.slice(0, 5)}`);
 
+      const proof = await doctor(client.id);
+      assert.equal(proof.code, 0, proof.stderr);
+      assert.match(proof.stdout, /reaches mcp-aggregator and sees \d+ tools/);
+
       const undone = await run(client.id, '--undo', '--yes');
       assert.equal(undone.code, 0, undone.stderr);
       assert.equal(readFileSync(file, 'utf8'), sample.text, 'as it was, byte by byte');
@@ -133,6 +139,17 @@ suite('connect-client', () => {
       assert.ok(!existsSync(`${file}.before-mcp-aggregator`));
     });
   }
+
+  test('the doctor says what is wrong with the entry of a client', async () => {
+    const none = await doctor('cursor');
+    assert.equal(none.code, 1);
+    assert.match(none.stderr, /connect-client cursor/);
+    const file = join(home, '.cursor/mcp.json');
+    writeFileSync(file, JSON.stringify({ mcpServers: { gateway: { url: `${aggregator.url}/mcp`, headers: {} } } }));
+    const refused = await doctor('cursor');
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /does not work: HTTP 401/);
+  });
 
   test('a file that was not there is created, and gone after undoing', async () => {
     const file = join(home, '.cursor/mcp.json');

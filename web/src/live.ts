@@ -19,7 +19,6 @@ const listeners = new Set<Listener>();
 const stateListeners = new Set<() => void>();
 const returnListeners = new Set<() => void>();
 let state: LiveState = 'connecting';
-let source: EventSource | undefined;
 let wasLost = false;
 
 function setState(next: LiveState): void {
@@ -27,29 +26,41 @@ function setState(next: LiveState): void {
   for (const listener of stateListeners) listener();
 }
 
+const reopenMs = 2_000;
+
 export function startLive(): () => void {
-  // EventSource reconnects by itself.
-  const stream = new EventSource('/api/v1/aggregator/events');
-  source = stream;
-  stream.onopen = () => {
-    setState('live');
-    // Whatever happened in between was not heard: everybody asks again.
-    if (wasLost) for (const listener of returnListeners) listener();
-    wasLost = false;
-  };
-  stream.onerror = () => {
-    wasLost = true;
-    setState('lost');
-  };
-  for (const name of eventNames) {
-    stream.addEventListener(name, ({ data }: MessageEvent<string>) => {
-      const event = JSON.parse(data) as LiveEvent;
-      for (const listener of listeners) listener(name, event);
-    });
+  let stream: EventSource;
+  let timer: number | undefined;
+
+  function open(): void {
+    stream = new EventSource('/api/v1/aggregator/events');
+    stream.onopen = () => {
+      setState('live');
+      // Whatever happened in between was not heard: everybody asks again.
+      if (wasLost) for (const listener of returnListeners) listener();
+      wasLost = false;
+    };
+    stream.onerror = () => {
+      wasLost = true;
+      setState('lost');
+      // A lost connection is made again by the browser; after a refusal (a restart, the end of the session) it is not.
+      if (stream.readyState !== EventSource.CLOSED) return;
+      timer = window.setTimeout(open, reopenMs);
+      for (const listener of returnListeners) listener();
+    };
+    for (const name of eventNames) {
+      stream.addEventListener(name, ({ data }: MessageEvent<string>) => {
+        const event = JSON.parse(data) as LiveEvent;
+        for (const listener of listeners) listener(name, event);
+      });
+    }
   }
+
+  open();
   return () => {
+    window.clearTimeout(timer);
     stream.close();
-    if (source === stream) setState('connecting');
+    setState('connecting');
   };
 }
 

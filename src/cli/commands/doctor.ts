@@ -12,6 +12,7 @@ import { type AddCommand, createContext, globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 import { findDiscoveryError } from '../settled.ts';
 import { dataDirOf } from '../target.ts';
+import { addDoctorClient } from './doctor-client.ts';
 import { addDoctorSearch } from './doctor-search.ts';
 
 export interface Finding {
@@ -25,6 +26,7 @@ export interface Finding {
 
 export const addDoctor: AddCommand = (program, environment) => {
   const doctor = program.command('doctor');
+  addDoctorClient(doctor, environment);
   addDoctorSearch(doctor, environment);
   doctor
     .description('check the installation, the aggregator and every server, and say what to do')

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { api, type ServerDetail, serverPath, type Tool } from '../api.ts';
 import { useAction } from '../parts/action.ts';
 import { StatusBadge } from '../parts/badge.tsx';
@@ -160,73 +160,96 @@ function ToolList({ server }: { server: ServerDetail }) {
 
 function Configuration({ server, reload }: { server: ServerDetail; reload: () => void }) {
   const isAdmin = useIsAdmin();
-  const [text, setText] = useState<string>();
-  const { running, error, run, clear } = useAction();
-  const parsed = text === undefined ? undefined : readJson(text)?.value;
-  const save = () =>
-    run(async () => {
-      await api('PATCH', serverPath(server.id), { connection_config: parsed });
-      setText(undefined);
-      reload();
-    });
+  const [editing, setEditing] = useState(false);
   return (
     <>
       <div className="title">
         <h2>Configuration</h2>
-        {isAdmin && text === undefined && (
-          <button
-            type="button"
-            className="small"
-            onClick={() => setText(JSON.stringify(server.connection_config, null, 2))}
-          >
+        {isAdmin && !editing && (
+          <button type="button" className="small" onClick={() => setEditing(true)}>
             Edit
           </button>
         )}
       </div>
-      {text === undefined ? (
+      {editing ? (
+        <ConfigurationForm
+          server={server}
+          onDone={() => {
+            setEditing(false);
+            reload();
+          }}
+        />
+      ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
         <pre tabIndex={0}>{JSON.stringify(server.connection_config, null, 2)}</pre>
-      ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void save();
-          }}
-        >
-          <div className="field">
-            <label htmlFor="configuration">Connection as JSON</label>
-            <textarea
-              id="configuration"
-              className="code"
-              rows={10}
-              spellCheck={false}
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-            />
-            <p className="help">
-              Masked values ("***") must be typed again; <code>{'${NAME}'}</code> takes a variable of the aggregator's
-              environment. The server reconnects when you save.
-            </p>
-            {!isObject(parsed) && <p className="problem">This is not a JSON object yet.</p>}
-          </div>
-          <Failure error={error} />
-          <div className="actions">
-            <button type="submit" className="primary" disabled={running || !isObject(parsed)}>
-              Save and reconnect
-            </button>
-            <button
-              type="button"
-              onClick={() => {
-                setText(undefined);
-                clear();
-              }}
-            >
-              Cancel
-            </button>
-          </div>
-        </form>
       )}
     </>
+  );
+}
+
+const masked = '***';
+
+function ConfigurationForm({ server, onDone }: { server: ServerDetail; onDone: () => void }) {
+  const before = JSON.stringify(server.connection_config, null, 2);
+  const [text, setText] = useState(before);
+  const [description, setDescription] = useState(server.description ?? '');
+  const [healthUrl, setHealthUrl] = useState(server.health_check_url ?? '');
+  const { running, error, run } = useAction();
+  const parsed = readJson(text)?.value;
+  const changed = text !== before;
+  const problem = !isObject(parsed)
+    ? 'This is not a JSON object yet.'
+    : changed && text.includes(`"${masked}"`)
+      ? `Type the values shown as "${masked}" again: they are stored where nobody can read them back.`
+      : undefined;
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    void run(async () => {
+      await api('PATCH', serverPath(server.id), {
+        description: description || null,
+        health_check_url: healthUrl || null,
+        ...(changed ? { connection_config: parsed } : {}),
+      });
+      onDone();
+    });
+  };
+  return (
+    <form onSubmit={save}>
+      <div className="field">
+        <label htmlFor="edit-description">Description</label>
+        <input id="edit-description" value={description} onChange={(event) => setDescription(event.target.value)} />
+      </div>
+      <div className="field">
+        <label htmlFor="edit-health">Address for health checks</label>
+        <input id="edit-health" type="url" value={healthUrl} onChange={(event) => setHealthUrl(event.target.value)} />
+        <p className="help">Without one the session itself is asked.</p>
+      </div>
+      <div className="field">
+        <label htmlFor="edit-connection">Connection as JSON</label>
+        <textarea
+          id="edit-connection"
+          className="code"
+          rows={10}
+          spellCheck={false}
+          value={text}
+          aria-invalid={problem === undefined ? undefined : true}
+          aria-describedby="edit-connection-help"
+          onChange={(event) => setText(event.target.value)}
+        />
+        <p id="edit-connection-help" className={problem === undefined ? 'help' : 'problem'}>
+          {problem ?? 'The server reconnects when this changes; ${NAME} takes a variable of the aggregator.'}
+        </p>
+      </div>
+      <Failure error={error} />
+      <div className="actions">
+        <button type="submit" className="primary" disabled={running || problem !== undefined}>
+          {changed ? 'Save and reconnect' : 'Save'}
+        </button>
+        <button type="button" onClick={onDone}>
+          Cancel
+        </button>
+      </div>
+    </form>
   );
 }
 
