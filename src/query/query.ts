@@ -43,8 +43,8 @@ export interface QueryDeps {
 
 const defaultMaxServers = 10;
 const searchedTools = 50;
-/** A server is asked when its best tool fits at least this share as well as the best tool of all. */
-const fitShare = 0.3;
+/** Scores are chances: a server whose best tool is fifty times less likely than the best of all is not asked. */
+const fitShare = 0.02;
 
 /**
  * One question to many servers: choose, plan, ask, merge, rank, cut. Throws `QueryInputError` for a bad parameter,

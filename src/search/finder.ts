@@ -136,7 +136,8 @@ export function createFinder(deps: FinderDependencies): Finder {
     expected.delete(tool.id);
     index.upsert(tool, usesBuiltIn() ? vector : null);
     mirror?.touch([tool.id]);
-    skillVectors.setTool(tool.id, tool.skillIds, vector);
+    // As the index keeps it, which is not to the last digit: a restart must not move the skills.
+    skillVectors.setTool(tool.id, tool.skillIds, index.vectorOf(tool.id) ?? vector);
     skillsAreStale = true;
   }
 
