@@ -521,8 +521,7 @@ const keyOf = (serverId: string, principal: string) => `${serverId} ${principal}
 const secretsOf = ({ access_token, refresh_token, client }: Tokens) =>
   [access_token, refresh_token, client.client_secret].filter((value) => value !== undefined);
 
-/** A sealed login opens only in its own row: server, issuer and principal are part of the seal. */
-/** What a login's tokens are sealed for. */
+/** What a login's tokens are sealed for: they open only in their own row. */
 export function contextOf({ server_id, issuer, principal }: OauthLoginRow): string {
   return `oauth:${createHash('sha256')
     .update(JSON.stringify([server_id, issuer, principal]))

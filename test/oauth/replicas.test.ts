@@ -24,11 +24,14 @@ test('a login made at one replica serves both; they never use a refresh token tw
   const two = await startApp({}, { database, dataDir: directory });
   try {
     await one.register('notes', { base_url: server.url });
-    await one.untilStatus('notes', 'ERROR');
+    // The status over REST is the best of both, so each replica's own is awaited.
+    const own = (app: typeof one, wanted: string) =>
+      app.seen.waitFor('server.status', ({ status }) => status === wanted);
+    await own(one, 'ERROR');
     const { body } = await one.api('POST', '/api/v1/aggregator/servers/notes/login');
     await openBrowser().logIn(body.login_url, { login: 'ada', password: 'x' });
-    await one.untilStatus('notes', 'CONNECTED');
-    await two.untilStatus('notes', 'CONNECTED');
+    await own(one, 'CONNECTED');
+    await own(two, 'CONNECTED');
 
     const call = async (app: typeof one) => (await app.call('notes.whoami')).body;
     while ((provider.grants.refresh_token ?? 0) < 4) {
