@@ -5,11 +5,8 @@ import { type App, createApp } from './app.ts';
 import { loadConfig } from './config.ts';
 
 export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
-  const config = loadConfig(environment, flags);
-  const app = await createApp(config);
+  const { config, app, withdrawAddress } = await start(environment, flags);
   const { log } = app;
-  const withdrawAddress = publishAddress(app);
-  log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   if (app.adminTokenFile !== undefined) log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
 
   // Through the log, because Node's own report of a crash would show the message as it is, secrets and all.
@@ -17,7 +14,6 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
     log.fatal({ err: error }, 'crashed');
     process.exit(1);
   });
-  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'closing');
@@ -48,12 +44,7 @@ export async function serveInProcess(
   environment: NodeJS.ProcessEnv,
   flags: Partial<Record<string, string>>,
 ): Promise<{ url: string; close: () => Promise<void> }> {
-  const config = loadConfig(environment, flags);
-  const app = await createApp(config);
-  const { log } = app;
-  const withdrawAddress = publishAddress(app);
-  log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
-  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
+  const { app, withdrawAddress } = await start(environment, flags);
   const close = async () => {
     withdrawAddress();
     await app.close();
@@ -61,6 +52,15 @@ export async function serveInProcess(
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => void close().then(() => process.exit(0)));
   return { url: app.url, close };
+}
+
+async function start(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>) {
+  const config = loadConfig(environment, flags);
+  const app = await createApp(config);
+  const withdrawAddress = publishAddress(app);
+  app.log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
+  process.on('unhandledRejection', (error) => app.log.error({ err: error }, 'unhandled rejection'));
+  return { config, app, withdrawAddress };
 }
 
 /** The command line finds a running aggregator by this file, whatever port it was given. */
