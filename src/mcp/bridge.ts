@@ -30,7 +30,8 @@ interface Question {
 interface ParkedCall {
   id: string;
   principal: string;
-  digest: string;
+  /** Of what was asked: only the same request resumes the call. */
+  digest: () => string;
   outcome: Promise<JsonObject>;
   questions: Map<string, Question>;
   asked: PromiseWithResolvers<void>;
@@ -135,11 +136,11 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     send: Send,
   ): Promise<JsonObject> {
     const { requestState, inputResponses, ...plain } = params;
-    const digest = digestOf(method, plain);
+    const digest = () => digestOf(method, plain);
     const entry =
       requestState === undefined
         ? await start(call, server, digest, plain, send)
-        : resume(call, digest, requestState, isObject(inputResponses) ? inputResponses : {});
+        : resume(call, digest(), requestState, isObject(inputResponses) ? inputResponses : {});
     if (entry === undefined) return await send(plain, callerOf(call), exchangeOf(call));
 
     entry.current = call;
@@ -165,7 +166,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       return {
         resultType: 'input_required',
         inputRequests: urls,
-        requestState: sealState({ id: 'again', digest, principal: call.peer.principal.id }),
+        requestState: sealState({ id: 'again', digest: digest(), principal: call.peer.principal.id }),
       };
     } finally {
       call.signal.removeEventListener('abort', cancel);
@@ -176,7 +177,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   async function start(
     call: Call,
     server: Server,
-    digest: string,
+    digest: () => string,
     params: JsonObject,
     send: Send,
   ): Promise<ParkedCall> {
@@ -214,7 +215,6 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     ).finally(lease?.end);
     entry.outcome = Promise.race([sent, refused.promise]);
     entry.outcome.catch(() => undefined); // whoever waits for it sees the failure
-    parked.set(entry.id, entry);
     return entry;
   }
 
@@ -282,6 +282,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       entry.fail(crowded);
       throw crowded;
     }
+    parked.set(entry.id, entry);
     clearTimeout(entry.expires);
     entry.expires = setTimeout(() => {
       entry.controller.abort(new DOMException('nobody answered', 'TimeoutError'));
@@ -290,7 +291,11 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     const inputRequests = Object.fromEntries(
       [...entry.questions].map(([key, { method, params }]) => [key, { method, params }]),
     );
-    return { resultType: 'input_required', inputRequests, requestState: sealState(entry) };
+    return {
+      resultType: 'input_required',
+      inputRequests,
+      requestState: sealState({ ...entry, digest: entry.digest() }),
+    };
   }
 
   function finish(entry: ParkedCall): void {

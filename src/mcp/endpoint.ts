@@ -13,6 +13,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import { createLedger } from '../ledger.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
 import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
@@ -64,7 +65,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
   );
-  const unanswered = new Set<ServerResponse>();
+  const unanswered = createLedger<ServerResponse>();
   let draining = false;
 
   return {
@@ -74,8 +75,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       if (face === undefined) return false;
       // Streams without an end don't count: they end with us.
       if (request.method === 'POST') {
-        unanswered.add(response);
-        response.on('close', () => unanswered.delete(response));
+        const id = unanswered.add(response);
+        response.on('close', () => unanswered.remove(id));
       }
       void serve(face, request, response).catch((error: unknown) => fail(error, request, response));
       return true;
@@ -182,7 +183,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
         { status: 400 },
       );
     }
-    if (await isElsewhere(sessionIdOf(request), request, response, JSON.stringify(body))) return;
+    if (await isElsewhere(sessionIdOf(request), request, response, body)) return;
     const session = findSession(request, principal);
     if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
       throw new OwnError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', { status: 400 });
@@ -217,11 +218,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     id: string | undefined,
     request: IncomingMessage,
     response: ServerResponse,
-    body?: string,
+    body?: unknown,
   ): Promise<boolean> {
     const owner = id === undefined ? undefined : deps.elsewhere?.ownerOf(id, request);
     if (owner === undefined) return false;
-    const forwarding = await deps.elsewhere?.forward(owner, request, response, body);
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const forwarding = await deps.elsewhere?.forward(owner, request, response, sent);
     if (forwarding !== 'lost') return forwarding === 'answering';
     throw new OwnError(
       rpcCodes.internalError,
