@@ -96,12 +96,12 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     return plain;
   }
 
-  async function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
+  function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
     const { peer } = call;
-    if (peer.era === 'legacy') return await askWithin(call, server, params, send);
+    if (peer.era === 'legacy') return askWithin(call, server, params, send);
     // Between equals the question, its state and the retry pass through untouched.
-    if (server.era === 'modern') return await send(params, callerOf(call), exchangeOf(call));
-    return await askByAnswer(call, server, method, params, send);
+    if (server.era === 'modern') return send(params, callerOf(call), exchangeOf(call));
+    return askByAnswer(call, server, method, params, send);
   }
 
   /** Legacy client: questions of either era become requests on the stream of its call. */
@@ -382,8 +382,8 @@ function missingCapability(capability: string): OwnError {
   });
 }
 
-function canAnswer(capabilities: JsonObject): boolean {
-  return Object.values(capabilityOf).some((capability) => capabilities[capability] !== undefined);
+function canAnswer({ sampling, elicitation, roots }: JsonObject): boolean {
+  return sampling !== undefined || elicitation !== undefined || roots !== undefined;
 }
 
 export function callerOf({ peer, headers }: Call): Caller {
