@@ -103,7 +103,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     concurrent: server.options.max_concurrent_calls ?? config.maxConcurrentCalls,
     queued: server.options.max_queued_calls ?? config.maxQueuedCalls,
   });
-  const watch = createWatch();
+  const watch = createWatch((method, params) => deps.onNotification(server, method, params));
   const owned = new Map<string, Owned>();
   const pids = new Map<Session, number>();
   const waiting = new Set<() => void>();
