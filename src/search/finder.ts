@@ -5,8 +5,9 @@ import { describe } from '../errors.ts';
 import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import { type ClassificationQueue, createClassificationQueue } from '../skills/classification-queue.ts';
-import { createModelClassifier } from '../skills/classifier-model.ts';
+import { createModelClassifier, type ToolToClassify } from '../skills/classifier-model.ts';
 import { classifyTool } from '../skills/classify.ts';
+import { rememberClassifications } from '../skills/remembered-classifications.ts';
 import type { SkillBook } from '../skills/skill-book.ts';
 import { createSkillVectors } from '../skills/skill-vectors.ts';
 import type { Skill } from '../skills/taxonomy.ts';
@@ -262,11 +263,14 @@ export function createFinder(deps: FinderDependencies): Finder {
     const model =
       config.anthropicApiKey === undefined
         ? undefined
-        : createModelClassifier({
-            apiKey: config.anthropicApiKey,
-            baseUrl: config.anthropicBaseUrl,
-            model: config.model,
-          });
+        : rememberClassifications(
+            db,
+            createModelClassifier({
+              apiKey: config.anthropicApiKey,
+              baseUrl: config.anthropicBaseUrl,
+              model: config.model,
+            }),
+          );
     return createClassificationQueue({
       async classify(tools, signal) {
         if (model !== undefined) return await model(tools, skillBook.list(), signal);
@@ -453,7 +457,10 @@ function toPoint(tool: SearchableTool, vector: Float32Array, serverId: string | 
   };
 }
 
-const toClassify = ({ id, name, description }: ToolRow) => ({ id, name, description: description ?? '' });
+/** Where the tool describes itself its server's name adds little, and without it the same tool elsewhere is the same. */
+function toClassify({ id, name, original_name, description }: ToolRow): ToolToClassify {
+  return { id, name: description ? original_name : name, description: description ?? '' };
+}
 
 const noSkills = { skill_ids: [], primary_skill_id: null, skill_confidences: {} };
 const asClassified = { is_classified: true, classification_state: 'CLASSIFIED' } as const;

@@ -468,7 +468,7 @@ suite('a model classifies', () => {
       await app.api('PUT', `/api/v1/skills/${id}`, { name: id, description: `About ${id}` });
   }
 
-  test('BR-004: batches of ten at most, unknown skills and small confidences dropped, the answer remembered', async (t) => {
+  test('BR-004: batches of ten at most, unknown skills and small confidences dropped', async (t) => {
     const service = await startModel(t);
     const app = await start(t, env(service));
     await withSkills(app);
@@ -488,16 +488,62 @@ suite('a model classifies', () => {
     );
     assert.ok(service.asked.every(({ tool_choice: choice }) => choice.name === 'assign_skills'));
 
-    // The same definitions again cost nothing.
-    const requests = service.asked.length;
-    await app.api('DELETE', '/api/v1/aggregator/servers/many');
-    await app.add('many', { base_url: url });
-    await until(
-      () => toolsOf(app, 'many'),
-      (all) => all.length > 0 && all.every(({ is_classified: done }) => done),
-    );
-    assert.equal(service.asked.length, requests);
     assert.ok(!app.log.some((line) => line.includes('a-key-for-the-model')));
+  });
+
+  test('BR-004: what a model was told before it is not told again: a server that comes back, another one, a restart', async (t) => {
+    const service = await startModel(t);
+    const startAgain = await createStorage(t);
+    const told = () => service.asked.flatMap(({ messages }) => JSON.parse(messages[0].content));
+    const classified = (app: TestApp, server: string) =>
+      until(
+        () => toolsOf(app, server),
+        (all) => all.length > 0 && all.every(({ is_classified: done }) => done),
+      );
+    const first = await startAgain(env(service));
+    await withSkills(first);
+    const { url } = await serve(t, manyTools(12));
+    await first.add('many', { base_url: url });
+    const before = (await classified(first, 'many')).map(({ skill_ids: ids, primary_skill_id: id }) => [ids, id]);
+    assert.equal(told().length, 12);
+
+    await first.api('DELETE', '/api/v1/aggregator/servers/many');
+    await first.add('many', { base_url: url });
+    const again = (await classified(first, 'many')).map(({ skill_ids: ids, primary_skill_id: id }) => [ids, id]);
+    assert.deepEqual(again, before);
+    await first.add('twin', { base_url: url });
+    await classified(first, 'twin');
+    assert.equal(told().length, 12, 'the same definitions under another name cost nothing');
+    await first.api('DELETE', '/api/v1/aggregator/servers/many');
+    await first.close();
+
+    const second = await startAgain(env(service));
+    await second.add('late', { base_url: url });
+    await classified(second, 'late');
+    assert.equal(told().length, 12, 'nor do they after a restart');
+
+    const changed = small('many', [['create_invoice_0', 'Create an invoice; the weather is in it, too.']]);
+    await second.add('changed', { base_url: (await serve(t, changed)).url });
+    assert.deepEqual(skillsIn(await classified(second, 'changed')), ['weather']);
+    assert.deepEqual(
+      told()
+        .slice(12)
+        .map(({ name }) => name),
+      ['create_invoice_0'],
+    );
+    await second.api('PUT', '/api/v1/skills/databases', { name: 'databases', description: 'Tables and rows' });
+    await until(
+      async () => told().length,
+      (count) => count === 13 + 13,
+    );
+    await untilClassified(second);
+    assert.equal(told().length, 26, 'another taxonomy is another question, asked once for both servers');
+    await second.close();
+
+    const other = await startAgain({ ...env(service), MCP_AGGREGATOR_MODEL: 'another-model' });
+    await other.add('later', { base_url: url });
+    await classified(other, 'later');
+    assert.equal(told().length, 38, 'what one model said is not what another would');
   });
 
   for (const [how, mode] of [
