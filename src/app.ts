@@ -41,6 +41,7 @@ import { createRateLimiter } from './replicas/rate-limit.ts';
 import { createReplicas } from './replicas/replicas.ts';
 import { advertisedAddress, followEverything, type Rooms, takePart } from './replicas/take-part.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
+import { createChoices } from './routing/choices.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator, type Principal } from './security/auth.ts';
@@ -229,6 +230,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
           onDropped: metrics.onSpansDropped,
         });
   closers.push(() => tracer.close());
+  const choices = createChoices(secrets.mask);
   const router = createRouter({
     loginLink: oauth.loginLink,
     config,
@@ -237,6 +239,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     audit,
     events,
     tracer,
+    choices,
     onCall(report) {
       metrics.onCall(report);
       noteCall(log, report);
@@ -275,6 +278,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     createSessionId: () => toSessionId(replicas.id, randomUUID()),
     elsewhere: createForwarder(replicas),
     admitCall,
+    choices,
     more: queryTools(asker),
     async findTools(query, { limit, scope, signal }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
@@ -328,7 +332,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...queryRoutes({ asker, audit }),
-      ...searchRoutes({ catalog, finder, skillBook, audit }),
+      ...searchRoutes({ catalog, finder, choices, skillBook, audit }),
       ...stateRoutes({
         config,
         db,

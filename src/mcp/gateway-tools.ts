@@ -3,6 +3,8 @@
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { Choices } from '../routing/choices.ts';
+import { chooserOf } from './bridge.ts';
 import { OwnError } from './dress.ts';
 import type { Call } from './peer.ts';
 import type { Scope } from './scope.ts';
@@ -27,6 +29,8 @@ export interface FoundTool {
 
 export interface GatewayToolDependencies {
   findTools: (query: string, options: { limit: number; scope: Scope; signal: AbortSignal }) => Promise<FoundTool[]>;
+  /** Remembers what a search returned, until one of its tools is called. */
+  choices?: Choices;
   /** Tools of other rooms (the aggregator query). */
   more?: GatewayTool[];
 }
@@ -54,7 +58,7 @@ export function createGatewayTools(deps: GatewayToolDependencies): GatewayTools 
 
 const whenSearching = (scope: Scope) => scope.searchOnly();
 
-function searchTools({ findTools }: GatewayToolDependencies): GatewayTool {
+function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTool {
   return {
     definition: {
       name: 'search_tools',
@@ -97,6 +101,12 @@ function searchTools({ findTools }: GatewayToolDependencies): GatewayTool {
         lines.push(line);
         tools.push({ name, server: tool.server.name, score: Math.round(score * 1_000) / 1_000 });
       }
+      const shown = found.slice(0, lines.length);
+      choices?.searched(
+        chooserOf(peer),
+        query,
+        shown.map(({ tool }) => [tool.row.name]),
+      );
       const rest = found.length - lines.length;
       if (rest > 0) lines.push(`(${rest} more; raise max_tokens to see them)`);
       return textResult(lines.join('\n'), { tools });

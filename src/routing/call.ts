@@ -18,6 +18,7 @@ import { HttpProblem } from '../upstream/http.ts';
 import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
+import type { Choices } from './choices.ts';
 
 export interface Caller {
   principal: Principal;
@@ -28,6 +29,8 @@ export interface Caller {
   /** Of the client's request: they may name its trace and its id. */
   headers?: Readonly<Record<string, string | string[] | undefined>>;
   client?: ClientIdentity;
+  /** Whoever may have found the tool by a search: an MCP session or a principal. Not set for calls of our own. */
+  chooser?: string;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
 }
@@ -89,6 +92,7 @@ export interface RouterDependencies {
   audit: Audit;
   events: Events;
   tracer?: Tracer;
+  choices?: Choices;
   onCall?: (report: CallReport) => void;
   /** Our page where this principal logs in to the server. */
   loginLink?: (server: Server, principal: Principal) => string;
@@ -206,6 +210,7 @@ export function createRouter(deps: RouterDependencies): Router {
     };
     events.emit('call.started', call);
     let outcome: Outcome = 'failed';
+    const chosen_for = deps.choices?.find(caller.chooser, row.name);
     try {
       deps.catalog.changes.requireReviewed(tool);
       const headers = server.era === 'modern' ? parameterHeaders(row.input_schema, params.arguments) : undefined;
@@ -238,7 +243,7 @@ export function createRouter(deps: RouterDependencies): Router {
         ip_address: caller.address,
         server_id: server.id,
         server_name: server.name,
-        details: { tool: row.name, outcome, duration_ms },
+        details: { tool: row.name, outcome, duration_ms, ...(chosen_for && { chosen_for }) },
       });
       events.emit('call.finished', { ...call, outcome, duration_ms });
       deps.onCall?.({

@@ -295,6 +295,49 @@ suite('what can be asked for', () => {
     const nothing = await call('search_tools', { query: 'zzz qqq xxx' });
     assert.equal(nothing.content[0].text, 'No tool fits this task.');
   });
+
+  test('a call that follows a search says in the audit what it was chosen for, and only there', async (t) => {
+    const app = await start(t, { MCP_AGGREGATOR_EXPOSURE: 'search' });
+    await app.add('mail', { base_url: (await serve(t, small('mail', mailTools))).url });
+    await app.add('weather', { base_url: (await serve(t, small('weather', weatherTools))).url });
+    await untilClassified(app);
+    const client = new Client({ name: 'journey', version: '1.0.0' });
+    const requestInit = { headers: { authorization: `Bearer ${app.adminToken}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${app.url}/mcp`), { requestInit }));
+    t.after(() => client.close());
+    const lastCall = async (): Promise<Body> =>
+      (await app.api('GET', '/api/v1/aggregator/audit?event=tool.called&limit=1')).body.audit[0].details;
+
+    await app.call('mail.send_email');
+    assert.deepEqual(Object.keys(await lastCall()), ['tool', 'outcome', 'duration_ms'], 'nobody searched');
+
+    const query = `send an email message with the password ${app.adminToken}`;
+    const before = names(await find(app, query));
+    const rank = before.indexOf('mail.send_email') + 1;
+    await app.call('mail.send_email');
+    const { tool, outcome, chosen_for: chosenFor } = await lastCall();
+    assert.deepEqual([tool, outcome], ['mail.send_email', 'ok']);
+    assert.deepEqual(chosenFor, { query: 'send an email message with the password ***', rank });
+    assert.deepEqual(names(await find(app, query)), before, 'nothing was learnt from it');
+
+    const { structuredContent }: Body = await client.callTool({
+      name: 'search_tools',
+      arguments: { query: 'weather forecast of a city' },
+    });
+    assert.equal(structuredContent.tools[0].name, 'weather__get_forecast');
+    await client.callTool({ name: 'call_tool', arguments: { name: 'weather__get_forecast' } });
+    assert.deepEqual((await lastCall()).chosen_for, { query: 'weather forecast of a city', rank: 1 });
+    await client.callTool({ name: 'weather__get_forecast', arguments: {} });
+    assert.equal((await lastCall()).chosen_for.rank, 1);
+
+    await app.call('weather.get_forecast');
+    assert.match((await lastCall()).chosen_for.query, /^send an email/, 'a session has its own searches');
+    const query_tools = [{ tool: 'search_email', arguments: {} }];
+    await app.api('PATCH', '/api/v1/aggregator/servers/mail', { options: { query_tools } });
+    await app.api('POST', '/api/v1/query', { query: 'search email messages', servers: ['mail'] });
+    const asked = await lastCall();
+    assert.deepEqual([asked.tool, asked.chosen_for], ['mail.search_email', undefined], 'that was our own choice');
+  });
 });
 
 interface Service {
