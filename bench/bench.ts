@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 /** `npm run bench <name> -- options` runs bench/<name>.ts; without a name it lists what there is. */
 const parts = new Set([
-  ...['aggregator', 'bench', 'plain-bm25', 'query-collection', 'query-servers', 'relay', 'table'],
+  ...['aggregator', 'bench', 'plain-bm25', 'query-collection', 'query-deps', 'query-memory'],
+  ...['query-servers', 'query-tokens', 'relay', 'table'],
   ...['search-build', 'search-measures', 'search-scale', 'search-sets'],
 ]);
 const names = readdirSync(new URL('.', import.meta.url))

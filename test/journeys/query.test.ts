@@ -148,6 +148,7 @@ suite('one question to five servers', () => {
       [{ query: 'x', max_tokens: 5 }, 'max_tokens', /between 100 and 200000, got 5/],
       [{ query: 'x', rerank: 'magic' }, 'rerank', /"local", "model"/],
       [{ query: 'x', explain: 'yes' }, 'explain', /true or false/],
+      [{ query: 'x', full: 1 }, 'full', /true or false/],
     ];
     for (const [args, field, reason] of bad) {
       const error: Body = await client.callTool({ name: queryName, arguments: { ...args } }).then(
