@@ -17,7 +17,13 @@ import { carryTrace, noTracer, type TraceContext, type Tracer, traceOf } from '.
 import { HttpProblem } from '../upstream/http.ts';
 import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
+import {
+  AccessDenied,
+  type ClientIdentity,
+  ConnectionLost,
+  type Exchange,
+  MessageTooLarge,
+} from '../upstream/session.ts';
 import type { Choices } from './choices.ts';
 
 export interface Caller {
@@ -155,7 +161,7 @@ export function createRouter(deps: RouterDependencies): Router {
       try {
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
       } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
+        if (!(error instanceof ConnectionLost) || error instanceof MessageTooLarge) throw error;
         await link.reportLost(session, error);
         if (!mayRepeat(error, method, params, server)) throw lostInMidCall(server, method, params, started, error);
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
@@ -373,13 +379,13 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
     });
   }
   if (deadline.signal.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
-  if (error instanceof ConnectionLost) {
+  if (error instanceof ConnectionLost && !(error instanceof MessageTooLarge)) {
     return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${error.message}`, {
       cause: error,
       body: { server: brief(server) },
     });
   }
-  if (error instanceof HttpProblem || error instanceof AccessDenied) {
+  if (error instanceof HttpProblem || error instanceof AccessDenied || error instanceof MessageTooLarge) {
     return new AppError('EXECUTION_FAILED', `${server.name}: ${link.mask(describe(error))}`, { cause: error });
   }
   if (error instanceof RpcError) {
