@@ -115,7 +115,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const audit = createAudit(db, {
     keys: auditKeys,
     retentionDays: config.auditRetentionDays,
-    mask: secrets.maskJson,
+    stringify: secrets.stringify,
     onError,
   });
   closers.push(() => audit.close());

@@ -88,23 +88,34 @@ export function createExposition(): Exposition {
   };
 }
 
-/** One state per combination of label values, found by a single map lookup because calls pass here. */
+/** One state per combination of label values; calls pass here, and mostly with the labels of the call before. */
 function createSeries<State>(names: readonly string[], create: () => State) {
-  const known = new Map<string, { first: string | undefined; text: string; state: State }>();
+  const known = new Map<string, { values: readonly string[]; text: string; state: State }>();
+  let latest: { values: readonly string[]; state: State } | undefined;
+
+  function find(values: readonly string[]) {
+    const key = values.join('\0');
+    const entry = known.get(key) ?? { values, text: labelText(names, values), state: create() };
+    known.set(key, entry);
+    return entry;
+  }
+
   return {
     at(values: readonly string[]): State {
-      const key = values.length === 1 ? (values[0] ?? '') : values.join('\0');
-      const entry = known.get(key);
-      if (entry !== undefined) return entry.state;
-      const state = create();
-      known.set(key, { first: values[0], text: labelText(names, values), state });
-      return state;
+      if (latest === undefined || !sameList(values, latest.values)) latest = find(values);
+      return latest.state;
     },
     all: () => [...known.values()],
     forget(first: string): void {
-      for (const [key, entry] of known) if (entry.first === first) known.delete(key);
+      latest = undefined;
+      for (const [key, { values }] of known) if (values[0] === first) known.delete(key);
     },
   };
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  for (let place = 0; place < b.length; place += 1) if (a[place] !== b[place]) return false;
+  return a.length === b.length;
 }
 
 function histogramLines(

@@ -55,14 +55,16 @@ const badness = ['DISCONNECTED', 'DISCONNECTING', 'CONNECTING', 'CONNECTED', 'DE
 export function createActivity(events: Events, now: () => number = Date.now): Activity {
   const startedAt = now();
   const servers = new Map<string, Map<number, Counts>>();
-  const calls: RecentCall[] = [];
+  const calls: { call: AppEvents['call.finished']; at: number }[] = [];
+  let next = 0;
 
   function countsNow(serverId: string): Counts {
     const slot = Math.floor(now() / sliceMs);
     const slots = servers.get(serverId) ?? new Map<number, Counts>();
-    servers.set(serverId, slots);
-    const counts = slots.get(slot) ?? nothing();
-    slots.set(slot, counts);
+    const known = slots.get(slot);
+    if (known !== undefined) return known;
+    const counts = nothing();
+    servers.set(serverId, slots.set(slot, counts));
     for (const old of slots.keys()) {
       if (old > slot - slicesKept) break;
       slots.delete(old);
@@ -70,14 +72,15 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
     return counts;
   }
 
-  function onFinished({ server_id, outcome, duration_ms, ...call }: AppEvents['call.finished']): void {
+  function onFinished(call: AppEvents['call.finished']): void {
+    const { server_id, outcome, duration_ms } = call;
     const counts = countsNow(server_id);
     counts.calls += 1;
     counts.totalMs += duration_ms;
     counts.maxMs = Math.max(counts.maxMs, duration_ms);
     if (!answered.has(outcome)) counts.failed += 1;
-    calls.push({ ...call, outcome, duration_ms, at: new Date(now()).toISOString() });
-    if (calls.length > callsKept) calls.shift();
+    calls[next] = { call, at: now() };
+    next = (next + 1) % callsKept;
   }
 
   const offs = [
@@ -107,7 +110,11 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
       }
       return slices;
     },
-    recent: (isVisible) => calls.filter(({ server }) => isVisible(server)).reverse(),
+    recent: (isVisible) =>
+      [...calls.slice(next), ...calls.slice(0, next)]
+        .filter(({ call }) => isVisible(call.server))
+        .map(toRecent)
+        .reverse(),
     onCheck(serverId, { failed }) {
       if (failed) countsNow(serverId).checksFailed += 1;
     },
@@ -115,6 +122,11 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
       for (const off of offs) off();
     },
   };
+}
+
+function toRecent({ call, at }: { call: AppEvents['call.finished']; at: number }): RecentCall {
+  const { server_id: _id, ...shown } = call;
+  return { ...shown, at: new Date(at).toISOString() };
 }
 
 const nothing = (): Counts => ({

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Config, isLoopback } from '../config.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
+import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
@@ -46,7 +47,7 @@ const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', server
 export function createHttpServer(deps: HttpDependencies): HttpServer {
   const { config, log, gatekeeper, routes, metrics, tracer } = deps;
   const closing = new AbortController();
-  const unanswered = new Set<ServerResponse>();
+  const unanswered = createLedger<ServerResponse>();
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
   // The rest of the time is for ending what is left: servers' sessions, their children, the last records.
   const drainMs = config.shutdownTimeoutMs * 0.8;
@@ -90,8 +91,8 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       reply.header('connection', 'close');
       throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
     }
-    unanswered.add(reply.raw);
-    reply.raw.on('close', () => unanswered.delete(reply.raw));
+    const id = unanswered.add(reply.raw);
+    reply.raw.on('close', () => unanswered.remove(id));
     checkHost(request.headers.host, { boundHost: config.host, boundPort, allowedHosts: config.allowedHosts });
     checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
     // Nothing has such a name, and PostgreSQL would refuse to look for it.

@@ -30,7 +30,8 @@ interface Question {
 interface ParkedCall {
   id: string;
   principal: string;
-  digest: string;
+  /** Of what was asked: only the same request resumes the call. */
+  digest: () => string;
   outcome: Promise<JsonObject>;
   questions: Map<string, Question>;
   asked: PromiseWithResolvers<void>;
@@ -95,12 +96,12 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     return plain;
   }
 
-  async function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
+  function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
     const { peer } = call;
-    if (peer.era === 'legacy') return await askWithin(call, server, params, send);
+    if (peer.era === 'legacy') return askWithin(call, server, params, send);
     // Between equals the question, its state and the retry pass through untouched.
-    if (server.era === 'modern') return await send(params, callerOf(call), exchangeOf(call));
-    return await askByAnswer(call, server, method, params, send);
+    if (server.era === 'modern') return send(params, callerOf(call), exchangeOf(call));
+    return askByAnswer(call, server, method, params, send);
   }
 
   /** Legacy client: questions of either era become requests on the stream of its call. */
@@ -135,11 +136,11 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     send: Send,
   ): Promise<JsonObject> {
     const { requestState, inputResponses, ...plain } = params;
-    const digest = digestOf(method, plain);
+    const digest = () => digestOf(method, plain);
     const entry =
       requestState === undefined
         ? await start(call, server, digest, plain, send)
-        : resume(call, digest, requestState, isObject(inputResponses) ? inputResponses : {});
+        : resume(call, digest(), requestState, isObject(inputResponses) ? inputResponses : {});
     if (entry === undefined) return await send(plain, callerOf(call), exchangeOf(call));
 
     entry.current = call;
@@ -165,7 +166,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       return {
         resultType: 'input_required',
         inputRequests: urls,
-        requestState: sealState({ id: 'again', digest, principal: call.peer.principal.id }),
+        requestState: sealState({ id: 'again', digest: digest(), principal: call.peer.principal.id }),
       };
     } finally {
       call.signal.removeEventListener('abort', cancel);
@@ -176,7 +177,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   async function start(
     call: Call,
     server: Server,
-    digest: string,
+    digest: () => string,
     params: JsonObject,
     send: Send,
   ): Promise<ParkedCall> {
@@ -214,7 +215,6 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     ).finally(lease?.end);
     entry.outcome = Promise.race([sent, refused.promise]);
     entry.outcome.catch(() => undefined); // whoever waits for it sees the failure
-    parked.set(entry.id, entry);
     return entry;
   }
 
@@ -282,6 +282,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       entry.fail(crowded);
       throw crowded;
     }
+    parked.set(entry.id, entry);
     clearTimeout(entry.expires);
     entry.expires = setTimeout(() => {
       entry.controller.abort(new DOMException('nobody answered', 'TimeoutError'));
@@ -290,7 +291,11 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     const inputRequests = Object.fromEntries(
       [...entry.questions].map(([key, { method, params }]) => [key, { method, params }]),
     );
-    return { resultType: 'input_required', inputRequests, requestState: sealState(entry) };
+    return {
+      resultType: 'input_required',
+      inputRequests,
+      requestState: sealState({ ...entry, digest: entry.digest() }),
+    };
   }
 
   function finish(entry: ParkedCall): void {
@@ -377,8 +382,8 @@ function missingCapability(capability: string): OwnError {
   });
 }
 
-function canAnswer(capabilities: JsonObject): boolean {
-  return Object.values(capabilityOf).some((capability) => capabilities[capability] !== undefined);
+function canAnswer({ sampling, elicitation, roots }: JsonObject): boolean {
+  return sampling !== undefined || elicitation !== undefined || roots !== undefined;
 }
 
 export function callerOf({ peer, headers }: Call): Caller {

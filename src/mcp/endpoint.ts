@@ -13,6 +13,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import { createLedger } from '../ledger.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
 import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
@@ -64,7 +65,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
   );
-  const unanswered = new Set<ServerResponse>();
+  const unanswered = createLedger<ServerResponse>();
   let draining = false;
 
   return {
@@ -74,8 +75,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       if (face === undefined) return false;
       // Streams without an end don't count: they end with us.
       if (request.method === 'POST') {
-        unanswered.add(response);
-        response.on('close', () => unanswered.delete(response));
+        const id = unanswered.add(response);
+        response.on('close', () => unanswered.remove(id));
       }
       void serve(face, request, response).catch((error: unknown) => fail(error, request, response));
       return true;
@@ -96,9 +97,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 
   async function admit(messages: readonly RpcMessage[], principal: Principal): Promise<void> {
-    if (deps.admitCall === undefined) return;
     for (const message of messages) {
-      if (isRequest(message) && !answeredByUs.has(message.method)) await deps.admitCall(principal);
+      if (isRequest(message) && !answeredByUs.has(message.method)) await deps.admitCall?.(principal);
     }
   }
 
@@ -134,7 +134,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       const message = expectMessage(body);
       const scope = createScope(scopeOf, principal, deps);
       if (!isRequest(message)) return void response.writeHead(202).end();
-      await admit([message], principal);
+      if (deps.admitCall !== undefined) await admit([message], principal);
       const disconnected = new AbortController();
       response.on('close', () => {
         if (!response.writableFinished)
@@ -182,12 +182,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
         { status: 400 },
       );
     }
-    if (await isElsewhere(sessionIdOf(request), request, response, JSON.stringify(body))) return;
+    if (await isElsewhere(sessionIdOf(request), request, response, body)) return;
     const session = findSession(request, principal);
     if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
       throw new OwnError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', { status: 400 });
     }
-    await admit(messages, principal);
+    if (deps.admitCall !== undefined) await admit(messages, principal);
     session.post(messages, response, accept);
   }
 
@@ -217,11 +217,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     id: string | undefined,
     request: IncomingMessage,
     response: ServerResponse,
-    body?: string,
+    body?: unknown,
   ): Promise<boolean> {
     const owner = id === undefined ? undefined : deps.elsewhere?.ownerOf(id, request);
     if (owner === undefined) return false;
-    const forwarding = await deps.elsewhere?.forward(owner, request, response, body);
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const forwarding = await deps.elsewhere?.forward(owner, request, response, sent);
     if (forwarding !== 'lost') return forwarding === 'answering';
     throw new OwnError(
       rpcCodes.internalError,
@@ -263,7 +264,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
     const message = expectMessage(await readJson(request, config.maxBodyBytes));
     refuseNew([message], response);
-    await admit([message], principal);
+    if (deps.admitCall !== undefined) await admit([message], principal);
     session.receive(message);
     response.writeHead(202).end();
   }
@@ -357,7 +358,7 @@ const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? 
 
 async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
-  if (!/^application\/json\b/i.test(type)) {
+  if (type !== 'application/json' && !/^application\/json\b/i.test(type)) {
     request.resume();
     throw new OwnError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
   }
@@ -404,7 +405,10 @@ function readBody(request: IncomingMessage, limit: number): Promise<string> {
       request.removeAllListeners('data').resume();
       reject(new AppError('BODY_TOO_LARGE', `The body is larger than ${limit} bytes`));
     });
-    request.on('end', () => resolve(Buffer.concat(parts).toString('utf8')));
+    request.on('end', () => {
+      const [only] = parts;
+      resolve((parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)).toString('utf8'));
+    });
     request.on('error', reject);
     request.on('aborted', () =>
       reject(new OwnError(rpcCodes.invalidRequest, 'The request was cut off', { status: 400 })),

@@ -20,6 +20,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import { createLedger } from '../ledger.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
@@ -144,7 +145,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   function createSession(params: JsonObject, { principal, address, scope, kind }: Opener): ManagedSession {
     const id = createSessionId();
     const ownerKey = `session:${id}`;
-    const running = new Map<RequestId, AbortController>();
+    const running = createLedger<{ requestId: RequestId; controller: AbortController }>();
     const questions = new Map<RequestId, { resolve: (answer: JsonObject) => void; reject: (error: Error) => void }>();
     const subscriptions = new Map<string, { key: string; release: () => Promise<void> }>();
     const recorded: RecordedEvent[] = [];
@@ -244,7 +245,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     async function answer(request: RpcRequest, outlet: Outlet): Promise<RpcMessage> {
       const { id: requestId, method } = request;
       const controller = new AbortController();
-      running.set(requestId, controller);
+      const place = running.add({ requestId, controller });
       try {
         const result = await handle(callOf(method, outlet, controller.signal), method, request.params ?? {});
         return { jsonrpc: '2.0', id: requestId, result: dressResult(peer, method, result, ourInfo) };
@@ -252,7 +253,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         deps.onFailure(error, method);
         return toFailure(requestId, error, 'legacy');
       } finally {
-        running.delete(requestId);
+        running.remove(place);
         usedAt = performance.now();
       }
     }
@@ -326,10 +327,14 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         else question?.resolve(message.result);
       } else if (isNotification(message)) {
         const { method, params: notice = {} } = message;
-        if (method === 'notifications/cancelled')
-          running.get(notice.requestId as RequestId)?.abort(new DOMException('cancelled by the client', 'AbortError'));
+        if (method === 'notifications/cancelled') cancel(notice.requestId);
         else if (method === 'notifications/roots/list_changed') router.tell(ownerKey, method, notice);
       }
+    }
+
+    function cancel(requestId: unknown): void {
+      const reason = new DOMException('cancelled by the client', 'AbortError');
+      for (const call of running) if (call.requestId === requestId) call.controller.abort(reason);
     }
 
     return {
@@ -351,7 +356,6 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         if (requests.length === 0) return void response.writeHead(202).end();
 
         const stream = ++streams;
-        unfinished.add(stream);
         const first = requests[0];
         const opened = first?.method === 'initialize';
         const reply: Reply = createReply(response, {
@@ -361,11 +365,12 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           record: (message) => record(stream, message),
           primer: peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
           onStream: () => {
+            unfinished.add(stream);
             attachStream(stream, response);
           },
         });
         // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
-        const isCut = () => reply.streaming && (response.destroyed || openStreams.get(stream) !== response);
+        const isCut = () => reply.isStreaming() && (response.destroyed || openStreams.get(stream) !== response);
         const outlet: Outlet = (message) => {
           if (isCut()) send(stream, message);
           else reply.push(message);
@@ -431,7 +436,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         if (!sessions.delete(id)) return;
         const reason = new DOMException('the session was closed', 'AbortError');
         closed.abort(reason);
-        for (const controller of running.values()) controller.abort(reason);
+        for (const { controller } of running) controller.abort(reason);
         for (const response of openStreams.values()) response.end();
         // The servers may be gone as well; what is left of a subscription ends with their sessions.
         for (const { release } of subscriptions.values()) void release().catch(() => undefined);

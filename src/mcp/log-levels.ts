@@ -11,7 +11,7 @@ export const isLogLevel = (level: unknown): level is string => typeof level === 
 
 export interface LogLevels {
   /** A server of the old era has one level per session: it is set to the lowest that anybody asked for. */
-  ensure(caller: Caller, server: Server): Promise<void>;
+  ensure(caller: Caller, server: Server): Promise<void> | undefined;
   /** The same call, hearing only what its client wants to hear. */
   filter(call: Call): Call;
 }
@@ -19,20 +19,25 @@ export interface LogLevels {
 export function createLogLevels(router: Router): LogLevels {
   const current = new Map<string, number>();
 
+  async function set(caller: Caller, server: Server, level: string): Promise<void> {
+    try {
+      await router.relay(server, 'logging/setLevel', { level }, caller);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error; // it has its own idea of levels: no reason to fail the call
+    }
+  }
+
   return {
-    async ensure(caller, server) {
+    ensure(caller, server) {
       const wanted = caller.client?.logLevel;
-      if (wanted === undefined || server.era === 'modern' || server.capabilities?.logging === undefined) return;
+      if (wanted === undefined || server.era === 'modern' || server.capabilities?.logging === undefined)
+        return undefined;
       const session = `${server.id} ${server.connected_at} ${caller.owner?.key ?? ''}`;
       const level = levels.indexOf(wanted);
-      if ((current.get(session) ?? levels.length) <= level) return;
+      if ((current.get(session) ?? levels.length) <= level) return undefined;
       if (current.size > 10_000) current.clear();
       current.set(session, level);
-      try {
-        await router.relay(server, 'logging/setLevel', { level: wanted }, caller);
-      } catch (error) {
-        if (!(error instanceof RpcError)) throw error; // it has its own idea of levels: no reason to fail the call
-      }
+      return set(caller, server, wanted);
     },
 
     filter(call) {

@@ -16,7 +16,7 @@ import type { Scope } from './scope.ts';
 
 export interface Methods {
   knows(peer: Peer, method: string): boolean;
-  handle(call: Call, method: string, params: JsonObject): Promise<JsonObject>;
+  handle(call: Call, method: string, params: JsonObject): Promise<JsonObject> | JsonObject;
   capabilities(scope: Scope, era: Peer['era']): JsonObject;
   instructions(scope: Scope): string | undefined;
 }
@@ -133,9 +133,9 @@ export function createMethods(deps: MethodDependencies): Methods {
     params: JsonObject,
     send: Send,
   ): Promise<JsonObject> {
-    const result = await bridge.run(logLevels.filter(call), server, method, params, async (sent, caller, exchange) => {
-      await logLevels.ensure(caller, server);
-      return await send(sent, caller, exchange);
+    const result = await bridge.run(logLevels.filter(call), server, method, params, (sent, caller, exchange) => {
+      const setting = logLevels.ensure(caller, server);
+      return setting === undefined ? send(sent, caller, exchange) : setting.then(() => send(sent, caller, exchange));
     });
     if (call.peer.scope.single === undefined) owners.remember(server, result);
     return result;
@@ -217,15 +217,15 @@ export function createMethods(deps: MethodDependencies): Methods {
         ? true
         : scope.single !== undefined && !perHop.has(method),
 
-    async handle(call, method, params) {
+    handle(call, method, params) {
       const handler = handlers.get(method);
-      if (handler !== undefined) return await handler(call, params);
+      if (handler !== undefined) return handler(call, params);
       const { single } = call.peer.scope;
       if (single === undefined || perHop.has(method))
         throw new OwnError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
       // One server's own endpoint passes on what we do not know: extensions, methods of revisions to come.
       requireRole(call.peer.principal, 'caller');
-      return await router.relay(single, method, params, callerOf(call), {
+      return router.relay(single, method, params, callerOf(call), {
         signal: call.signal,
         onNotification: call.notify,
       });

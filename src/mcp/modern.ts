@@ -120,10 +120,10 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     };
   }
 
-  async function answer(call: Call, { id, method, params = {} }: RpcRequest): Promise<JsonObject> {
+  function answer(call: Call, { id, method, params = {} }: RpcRequest): Promise<JsonObject> | JsonObject {
     if (method === 'server/discover') return discover(call.peer);
-    if (method === 'subscriptions/listen') return await listen(call, id, params);
-    return await methods.handle(call, method, params);
+    if (method === 'subscriptions/listen') return listen(call, id, params);
+    return methods.handle(call, method, params);
   }
 
   function discover({ scope }: Peer): JsonObject {

@@ -6,7 +6,8 @@ export interface Reply {
   /** Something before the answer. */
   push(message: RpcMessage): void;
   finish(answer: RpcMessage | RpcMessage[], status?: number): void;
-  readonly streaming: boolean;
+  /** Not a getter: V8 makes a hidden class for each object with one, which keeps what it holds from being collected. */
+  isStreaming(): boolean;
 }
 
 export interface ReplyOptions {
@@ -50,9 +51,7 @@ export function createReply(response: ServerResponse, options: ReplyOptions): Re
   }
 
   return {
-    get streaming() {
-      return streaming;
-    },
+    isStreaming: () => streaming,
     push(message) {
       if (!options.acceptsStream) return;
       open();

@@ -84,7 +84,7 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
     },
 
     remember(server, result) {
-      for (const uri of urisIn(result)) note(uri, server);
+      eachUri(result, (uri) => note(uri, server));
     },
   };
 }
@@ -112,15 +112,20 @@ export function matchesTemplate(template: string, uri: string): boolean {
 }
 
 /** Links and embedded resources in tool results, prompt messages and resource contents. */
-function* urisIn(result: JsonObject): Generator<string> {
-  const messages = Array.isArray(result.messages)
-    ? result.messages.map((message) => (isObject(message) ? message.content : undefined))
-    : [];
-  for (const list of [result.content, result.contents, ...messages]) {
-    for (const part of Array.isArray(list) ? list : [list]) {
-      if (!isObject(part)) continue;
-      const holder = isObject(part.resource) ? part.resource : part;
-      if (typeof holder.uri === 'string') yield holder.uri;
-    }
-  }
+function eachUri({ content, contents, messages }: JsonObject, take: (uri: string) => void): void {
+  eachUriIn(content, take);
+  eachUriIn(contents, take);
+  if (!Array.isArray(messages)) return;
+  for (const message of messages) if (isObject(message)) eachUriIn(message.content, take);
+}
+
+function eachUriIn(parts: unknown, take: (uri: string) => void): void {
+  if (Array.isArray(parts)) return parts.forEach((part) => void takeUri(part, take));
+  takeUri(parts, take);
+}
+
+function takeUri(part: unknown, take: (uri: string) => void): void {
+  if (!isObject(part)) return;
+  const { uri } = isObject(part.resource) ? part.resource : part;
+  if (typeof uri === 'string') take(uri);
 }

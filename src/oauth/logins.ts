@@ -47,7 +47,7 @@ export interface Refusal {
 
 /** What one session's requests are asked for before they go, and told of when they are refused. */
 export interface SessionCredentials {
-  headers(): Promise<Record<string, string>>;
+  headers(): Record<string, string> | Promise<Record<string, string>>;
   /** True: there are other credentials now, send it again. False: not a matter of OAuth. */
   refused(refusal: Refusal): Promise<boolean>;
 }
@@ -176,13 +176,25 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     return login;
   }
 
-  async function headers(target: Target): Promise<Record<string, string>> {
-    if (target.oauth.grant === 'client_credentials') return await machineHeaders(target);
+  /** Without waiting where that can be: every request to a server asks. */
+  function headers(target: Target): Record<string, string> | Promise<Record<string, string>> {
+    if (target.oauth.grant === 'client_credentials') return machineHeaders(target);
     const key = keyOf(target.server.id, target.principal);
-    const login = known.get(key) ?? (absent.has(key) ? undefined : await load(target));
+    if (absent.has(key)) return {};
+    const login = known.get(key);
+    return login === undefined ? load(target).then((loaded) => headersOf(target, loaded)) : headersOf(target, login);
+  }
+
+  function headersOf(
+    target: Target,
+    login: Login | undefined,
+  ): Record<string, string> | Promise<Record<string, string>> {
     const tokens = usable(login, target);
     if (login === undefined || tokens === undefined) return {};
-    if (!isDue(login.row)) return bearer(tokens.access_token);
+    return isDue(login.row) ? freshHeaders(target, login, tokens) : bearer(tokens.access_token);
+  }
+
+  async function freshHeaders(target: Target, login: Login, tokens: Tokens): Promise<Record<string, string>> {
     const fresh = await refresh(target, login);
     return bearer(fresh.tokens?.access_token ?? tokens.access_token);
   }

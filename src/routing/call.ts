@@ -108,7 +108,7 @@ export function createRouter(deps: RouterDependencies): Router {
   const { config, pool, audit, events, tracer = noTracer } = deps;
   let active = 0;
 
-  async function relay(
+  function relay(
     server: Server,
     method: string,
     params: JsonObject,
@@ -117,8 +117,20 @@ export function createRouter(deps: RouterDependencies): Router {
     timing: { acquiredAt?: number } = {},
   ): Promise<JsonObject> {
     const parent = caller.trace ?? traceOf(caller.headers ?? {}, params);
+    if (!tracer.enabled) return send(server, method, carryTrace(params, parent), caller, exchange, timing);
+    return sendTraced(parent, server, method, params, caller, exchange, timing);
+  }
+
+  async function sendTraced(
+    parent: TraceContext | undefined,
+    server: Server,
+    method: string,
+    params: JsonObject,
+    caller: Caller,
+    exchange: RelayExchange,
+    timing: { acquiredAt?: number },
+  ): Promise<JsonObject> {
     const hop = tracer.child(parent);
-    if (!tracer.enabled) return await send(server, method, carryTrace(params, hop), caller, exchange, timing);
     const startedAt = performance.now();
     let error: unknown;
     try {
@@ -151,13 +163,14 @@ export function createRouter(deps: RouterDependencies): Router {
     timing: { acquiredAt?: number },
   ): Promise<JsonObject> {
     const link = pool.open(server);
-    await link.gate.enter(exchange.signal);
+    const place = link.gate.enter(exchange.signal);
+    if (place !== undefined) await place;
     active += 1;
     const deadline = createDeadline(link, config, exchange);
     try {
       let session = await link.session(caller.owner, deadline.signal, caller.principal.id);
       timing.acquiredAt = performance.now();
-      const started = new Date().toISOString();
+      const started = Date.now();
       try {
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
       } catch (error) {
@@ -353,7 +366,7 @@ function lostInMidCall(
   server: Server,
   method: string,
   params: JsonObject,
-  started: string,
+  started: number,
   cause: ConnectionLost,
 ): AppError {
   return new AppError(
@@ -363,7 +376,7 @@ function lostInMidCall(
       cause,
       body: { server: brief(server) },
       context: {
-        in_progress: { method, name: params.name ?? params.uri ?? null, started_at: started },
+        in_progress: { method, name: params.name ?? params.uri ?? null, started_at: new Date(started).toISOString() },
         executed: 'unknown',
       },
     },

@@ -1,5 +1,5 @@
 /** The seal on audit records: a hash chain whose ends are signed, and the verifier that walks along it. */
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
 import {
   type AuditSeal,
   type ChainPlace,
@@ -41,8 +41,8 @@ export function createAuditSeal({ current, previous }: AuditKeys): AuditSeal {
 /** Over everything that is stored of a record but its id; both engines give details back with their keys in order. */
 export function hashRecord(previous: ChainPlace, entry: NewAudit): string {
   const { timestamp, event, actor, ip_address, server_id, server_name, details } = entry;
-  const record = [previous.seq + 1, timestamp, event, actor, ip_address, server_id, server_name, details];
-  return createHash('sha256').update(previous.hash).update('\n').update(JSON.stringify(record)).digest('hex');
+  const columns = JSON.stringify([previous.seq + 1, timestamp, event, actor, ip_address, server_id, server_name]);
+  return hash('sha256', `${previous.hash}\n${columns.slice(0, -1)},${details}]`);
 }
 
 export interface AuditVerdict {
@@ -115,7 +115,8 @@ function problemOf(last: ChainPlace, row: AuditRow): AuditProblem | undefined {
     const range = row.seq - 1 === expected ? `record ${expected} is` : `records ${expected} to ${row.seq - 1} are`;
     return { kind: 'removed', seq: expected, id: null, explanation: `${range} missing` };
   }
-  if (row.hash !== hashRecord(last, row)) {
+  const details = row.details === null ? null : JSON.stringify(row.details);
+  if (row.hash !== hashRecord(last, { ...row, details })) {
     return { kind: 'changed', ...at, explanation: `record ${row.seq} is not what was written` };
   }
   if (row.event !== headLostEvent) return undefined;

@@ -48,8 +48,8 @@ export interface AuditOptions {
   capacity?: number;
   /** 0 keeps records for ever. */
   retentionDays?: number;
-  /** Hides secrets in what others say of themselves. */
-  mask?: <T>(value: T) => T;
+  /** May hide secrets in what others say of themselves. */
+  stringify?: (details: JsonObject) => string;
   /** Told when a flush failed; what was not stored is tried again with the next one. */
   onError?: (error: unknown) => void;
 }
@@ -59,9 +59,15 @@ const pruneEveryMs = dayMs / 24;
 const exportPage = 1_000;
 
 export function createAudit(db: Database, options: AuditOptions): Audit {
-  const { flushEveryMs = 250, capacity = 10_000, retentionDays = 0, onError = () => {}, mask } = options;
+  const {
+    flushEveryMs = 250,
+    capacity = 10_000,
+    retentionDays = 0,
+    onError = () => {},
+    stringify = JSON.stringify,
+  } = options;
   const seal = createAuditSeal(options.keys);
-  const waiting: AuditEntry[] = [];
+  const waiting: Waiting[] = [];
   let unreported = 0;
   let dropped = 0;
   // The ends may still be signed with the key before this one, which will be taken away.
@@ -79,20 +85,37 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     if (waiting.length === 0 && unreported === 0) return;
     const batch = waiting.slice();
     const lost = unreported;
-    const entries = batch.map(toStored);
-    if (lost > 0) entries.push(toStored(stamped({ event: 'audit.overflow', actor: 'system', details: { lost } })));
+    const entries = batch.map(toRow);
+    if (lost > 0) entries.push(toRow(arriving({ event: 'audit.overflow', actor: 'system', details: { lost } })));
     await insertAuditBatch(db, entries, seal);
     waiting.splice(0, batch.length);
     unreported -= lost;
   }
 
-  function toStored(entry: AuditEntry): NewAudit {
-    const row = toRow(entry);
-    return mask === undefined ? row : { ...row, details: mask(row.details) };
+  /** Exactly what a reader will get back, because the hash is over it: both engines change some texts and times. */
+  function toRow({ entry, at }: Waiting): NewAudit {
+    return {
+      timestamp: entry.timestamp === undefined ? isoTime(at) : new Date(entry.timestamp).toISOString(),
+      event: storable(entry.event),
+      actor: storable(entry.actor),
+      ip_address: entry.ip_address == null ? null : storable(entry.ip_address),
+      server_id: entry.server_id == null ? null : storable(entry.server_id),
+      server_name: entry.server_name == null ? null : storable(entry.server_name),
+      details: entry.details == null ? null : toText(entry.details),
+    };
+  }
+
+  /** One record that can't be written must not keep all the others waiting behind it. */
+  function toText(details: JsonObject): string {
+    try {
+      return stringify(details);
+    } catch (error) {
+      return JSON.stringify({ unserialisable: describe(error) });
+    }
   }
 
   async function recordNow(entry: AuditEntry): Promise<void> {
-    waiting.push(stamped(entry));
+    waiting.push(arriving(entry));
     await flush();
   }
 
@@ -113,7 +136,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   return {
     record(entry) {
       if (waiting.length < capacity) {
-        waiting.push(stamped(entry));
+        waiting.push(arriving(entry));
         return;
       }
       unreported += 1;
@@ -149,33 +172,23 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   };
 }
 
-function stamped(entry: AuditEntry): AuditEntry {
-  return entry.timestamp === undefined ? { ...entry, timestamp: new Date().toISOString() } : entry;
+interface Waiting {
+  entry: AuditEntry;
+  /** Epoch, ms. */
+  at: number;
 }
 
-/** Exactly what a reader will get back, because the hash is over it: both engines change some texts and times. */
-function toRow(entry: AuditEntry): NewAudit {
-  return {
-    timestamp: new Date(entry.timestamp ?? Date.now()).toISOString(),
-    event: storable(entry.event),
-    actor: storable(entry.actor),
-    ip_address: entry.ip_address == null ? null : storable(entry.ip_address),
-    server_id: entry.server_id == null ? null : storable(entry.server_id),
-    server_name: entry.server_name == null ? null : storable(entry.server_name),
-    details: entry.details == null ? null : plain(entry.details),
-  };
+const arriving = (entry: AuditEntry): Waiting => ({ entry, at: Date.now() });
+
+let formatted = { at: 0, text: '' };
+
+/** Records of one millisecond come together, and writing a time costs as much as hashing a record. */
+function isoTime(at: number): string {
+  if (formatted.at !== at) formatted = { at, text: new Date(at).toISOString() };
+  return formatted.text;
 }
 
 /** PostgreSQL refuses NUL in a text, and a lone half of a surrogate pair can't be stored by either engine. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
-}
-
-/** One record that can't be written must not keep all the others waiting behind it. */
-function plain(details: JsonObject): JsonObject {
-  try {
-    return JSON.parse(JSON.stringify(details));
-  } catch (error) {
-    return { unserialisable: describe(error) };
-  }
 }

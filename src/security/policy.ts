@@ -59,21 +59,18 @@ export function checkOrigin(
 }
 
 /**
- * Both checks for every request of a listener. Clients send the same names each time, so what passed once is remembered;
- * what did not pass is never.
+ * Both checks for every request of a listener. Clients mostly send the same names, so the ones that passed last are
+ * remembered.
  */
 export function createEntryCheck(listener: Listener, allowedOrigins: readonly string[]) {
-  const passed = new Set<string>();
+  let passed: { host?: string; origin?: string } = {};
   return (host: string | undefined, origin: string | undefined): void => {
-    const names = `${host}\n${origin}`;
-    if (passed.has(names)) return;
+    if (host !== undefined && host === passed.host && origin === passed.origin) return;
     checkHost(host, listener);
     checkOrigin(origin, host, allowedOrigins);
-    if (passed.size < rememberedEntries) passed.add(names);
+    passed = { host, origin };
   };
 }
-
-const rememberedEntries = 1_000;
 
 /** SSE and HTTP servers get secrets in their headers, so they are spoken to over TLS, or on this machine. */
 export function isHttpsOrLoopback(url: string): boolean {

@@ -10,6 +10,8 @@ export interface Secrets {
   mask(text: string): string;
   /** The same for a JSON value; unchanged, and the same object, where nothing had to be hidden. */
   maskJson<T>(value: T): T;
+  /** JSON of an object, with nothing secret in it. */
+  stringify(value: object): string;
 }
 
 /** Values this short are words ("true", "admin", "8080"): to hide them everywhere would garble more than it protects. */
@@ -36,6 +38,10 @@ export function createSecrets(): Secrets {
     maskJson(value) {
       const text = JSON.stringify(value);
       return text === undefined || mask(text) === text ? value : mapStrings(value, mask);
+    },
+    stringify(value) {
+      const text = JSON.stringify(value);
+      return mask(text) === text ? text : JSON.stringify(mapStrings(value, mask));
     },
   };
 }

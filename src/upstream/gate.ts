@@ -4,7 +4,8 @@ import { AppError } from '../errors.ts';
 export interface Gate {
   readonly active: number;
   readonly queued: number;
-  enter(signal?: AbortSignal): Promise<void>;
+  /** Undefined where there is room: most calls need not wait. */
+  enter(signal?: AbortSignal): Promise<void> | undefined;
   leave(): void;
   /** Resolves when nothing is active any more. */
   idle(): Promise<void>;
@@ -27,10 +28,10 @@ export function createGate(name: string, limits: { concurrent: number; queued: n
     get queued() {
       return queue.length;
     },
-    async enter(signal) {
+    enter(signal) {
       if (active < limits.concurrent) {
         active += 1;
-        return;
+        return undefined;
       }
       if (queue.length >= limits.queued) {
         throw new AppError(
@@ -42,7 +43,7 @@ export function createGate(name: string, limits: { concurrent: number; queued: n
           },
         );
       }
-      await new Promise<void>((admit, refuse) => {
+      return new Promise<void>((admit, refuse) => {
         const waiting = { admit, refuse };
         queue.push(waiting);
         signal?.addEventListener(

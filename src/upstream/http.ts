@@ -14,6 +14,7 @@ import {
   type RpcMessage,
   type RpcRequest,
 } from '../json-rpc.ts';
+import { createLedger } from '../ledger.ts';
 import {
   answerTo,
   ConnectionLost,
@@ -64,17 +65,15 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   const { wire, events, maxMessageBytes } = options;
   let { identity, sessionId } = options;
   const closed = new AbortController();
-  const inFlight = new Set<Exchange>();
-  const progressOf = new Map<number, { exchange: Exchange; token: unknown }>();
+  // The handshake was number 1.
+  const inFlight = createLedger<{ exchange: Exchange; progressToken: unknown }>(1);
   let reopening: Promise<void> | undefined;
-  let nextId = 2;
   let heardAt = performance.now();
 
   if (identity.era === 'legacy') void listen();
 
   async function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
     const usedSession = sessionId;
-    inFlight.add(exchange);
     try {
       return await exchangeOne(method, params, exchange);
     } catch (error) {
@@ -82,15 +81,14 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       if (!(error instanceof HttpProblem) || error.status !== 404 || usedSession === undefined) throw error;
       await reopen(usedSession);
       return await exchangeOne(method, params, exchange);
-    } finally {
-      inFlight.delete(exchange);
     }
   }
 
   async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<JsonObject> {
-    const id = nextId++;
-    const dressed = withOwnToken(id, dress(params, identity, exchange.client), exchange);
-    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: dressed };
+    const dressed = dress(params, identity, exchange.client);
+    const progressToken = isObject(dressed._meta) ? dressed._meta.progressToken : undefined;
+    const id = inFlight.add({ exchange, progressToken });
+    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: withOwnToken(id, dressed) };
     const signal = exchange.signal;
     try {
       const answer = await wire.send('POST', {
@@ -108,23 +106,22 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       }
       throw orConnectionLost(error, wire.url);
     } finally {
-      progressOf.delete(id);
+      inFlight.remove(id);
     }
   }
 
   /** Many clients share a session of the old era, and two may both use 1; the new era has no session to share. */
-  function withOwnToken(id: number, params: JsonObject, exchange: Exchange): JsonObject {
-    const meta = isObject(params._meta) ? params._meta : {};
-    if (identity.era === 'modern' || meta.progressToken === undefined) return params;
-    progressOf.set(id, { exchange, token: meta.progressToken });
-    return { ...params, _meta: { ...meta, progressToken: id } };
+  function withOwnToken(id: number, params: JsonObject): JsonObject {
+    if (identity.era === 'modern' || !isObject(params._meta) || params._meta.progressToken === undefined) return params;
+    return { ...params, _meta: { ...params._meta, progressToken: id } };
   }
 
   /** Some servers report progress on the stream that belongs to no request; the token still tells whose it is. */
   function tellProgress(params: JsonObject): boolean {
-    const known = progressOf.get(params.progressToken as number);
-    known?.exchange.onNotification?.('notifications/progress', { ...params, progressToken: known.token });
-    return known !== undefined;
+    const known = identity.era === 'legacy' ? inFlight.get(params.progressToken as number) : undefined;
+    if (known?.progressToken === undefined) return false;
+    known.exchange.onNotification?.('notifications/progress', { ...params, progressToken: known.progressToken });
+    return true;
   }
 
   async function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
@@ -268,7 +265,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     heardAt = performance.now();
     if (isResponse(message)) return;
     if (isRequest(message)) {
-      const candidates = [...inFlight];
+      const candidates = [...inFlight].map(({ exchange }) => exchange);
       void answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
     } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
       // told
@@ -281,9 +278,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   /** A log message outside a request's stream does not say which call it is about, unless there is just one. */
   function tellOnly(method: string, params: JsonObject): void {
-    const [only, ...others] = [...inFlight].filter(({ onNotification }) => onNotification !== undefined);
-    if (only?.onNotification === undefined || others.length > 0) events.onNotification(method, params);
-    else only.onNotification(method, params);
+    const [only, ...others] = [...inFlight].filter(({ exchange }) => exchange.onNotification !== undefined);
+    if (only?.exchange.onNotification === undefined || others.length > 0) events.onNotification(method, params);
+    else only.exchange.onNotification(method, params);
   }
 
   async function reopen(expired: string): Promise<void> {

@@ -63,7 +63,7 @@ export interface Link {
   /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */
   readonly listed: boolean;
   connect(attempts?: number): void;
-  session(owner: SessionOwner | undefined, signal?: AbortSignal, principal?: string): Promise<Session>;
+  session(owner: SessionOwner | undefined, signal?: AbortSignal, principal?: string): Session | Promise<Session>;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
   release(ownerKey: string): Promise<void>;
@@ -214,7 +214,10 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       }
     };
     return {
-      headers: () => watched(given.headers()),
+      headers() {
+        const headers = given.headers();
+        return headers instanceof Promise ? watched(headers) : headers;
+      },
       refused: (refusal) => watched(given.refused(refusal)),
     };
   }
@@ -257,12 +260,16 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     registry.apply(server.id, 'connection_lost', { error: explain(error), stderr: output });
   }
 
-  async function session(owner: SessionOwner | undefined, signal?: AbortSignal, principal?: string): Promise<Session> {
+  function session(
+    owner: SessionOwner | undefined,
+    signal?: AbortSignal,
+    principal?: string,
+  ): Session | Promise<Session> {
     if (draining !== undefined) throw unavailable();
-    if (hasOwnCredentials(server)) return await principalSession(principal ?? '', owner);
-    if (owner !== undefined && wantsOwnSession(server)) return await ownSession(owner, signal);
+    if (hasOwnCredentials(server)) return principalSession(principal ?? '', owner);
+    if (owner !== undefined && wantsOwnSession(server)) return ownSession(owner, signal);
     if (shared !== undefined && behaviour[server.lifecycle.status].executes) return shared;
-    return await awaitSession(signal);
+    return awaitSession(signal);
   }
 
   function mayComeBack(): boolean {

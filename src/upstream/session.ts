@@ -15,6 +15,7 @@ import {
   type RpcSuccess,
   rpcCodes,
 } from '../json-rpc.ts';
+import { createLedger } from '../ledger.ts';
 import { version } from '../version.ts';
 
 /** Who is behind a request, told to servers that want to know it with every request. */
@@ -114,12 +115,11 @@ export const subscriptionAcknowledged = 'notifications/subscriptions/acknowledge
 
 /** Requests, answers and everything in between on one two-way channel (STDIO, HTTP+SSE). */
 export function createConversation(open: (handlers: ChannelHandlers) => Channel, events: SessionEvents) {
-  const pending = new Map<number, Pending>();
+  let pending = createLedger<Pending>();
   const asked = new Map<string | number, AbortController>();
   let identity: Pick<ServerIdentity, 'era' | 'protocolVersion'> = { era: 'legacy', protocolVersion: '' };
   let lost: ConnectionLost | undefined;
   let closing = false;
-  let nextId = 1;
   let heardAt = performance.now();
   let unasked = { second: 0, count: 0 };
 
@@ -128,16 +128,16 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
     if (lost !== undefined) return Promise.reject(new ConnectionLost(lost.message, 'no', lost));
     if (exchange.signal?.aborted) return Promise.reject(exchange.signal.reason);
-    const id = nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
     const dressed = dress(params, identity, exchange.client);
     // Tokens are unique per channel only if we choose them: two clients may both use 1.
     const meta = isObject(dressed._meta) ? dressed._meta : undefined;
     const progressToken = meta?.progressToken;
+    const id = pending.add({ method, resolve, reject, exchange, progressToken });
     const sent = progressToken === undefined ? dressed : { ...dressed, _meta: { ...meta, progressToken: id } };
 
     const cancel = () => {
-      if (!pending.delete(id)) return;
+      if (pending.remove(id) === undefined) return;
       void Promise.resolve(
         channel.send({
           jsonrpc: '2.0',
@@ -147,11 +147,10 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
       ).catch(() => undefined); // the channel reports its own end through onClose
       reject(exchange.signal?.reason);
     };
-    pending.set(id, { method, resolve, reject, exchange, progressToken });
     exchange.signal?.addEventListener('abort', cancel, { once: true });
     const message: RpcRequest = { jsonrpc: '2.0', id, method, params: sent };
     void Promise.resolve(channel.send(message)).catch((error: Error) => {
-      if (pending.delete(id)) reject(error);
+      if (pending.remove(id) !== undefined) reject(error);
     });
     return promise.finally(() => exchange.signal?.removeEventListener('abort', cancel));
   }
@@ -177,7 +176,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
 
   /** A log message does not say which call it is about: it is certain only while there is just one. */
   function onlyListener(): Exchange | undefined {
-    const [only, ...others] = [...pending.values()].filter(
+    const [only, ...others] = [...pending].filter(
       ({ method, exchange }) => exchange.onNotification !== undefined && method !== 'subscriptions/listen',
     );
     return others.length === 0 ? only?.exchange : undefined;
@@ -193,9 +192,8 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     result?: JsonObject;
     error?: { code: number; message: string; data?: unknown };
   }) {
-    const owner = pending.get(message.id as number);
+    const owner = pending.remove(message.id as number);
     if (owner === undefined) return countUnasked();
-    pending.delete(message.id as number);
     if (message.error !== undefined) {
       owner.reject(new RpcError(message.error.code, message.error.message, message.error.data));
     } else {
@@ -206,7 +204,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   async function answer(message: RpcRequest, params: JsonObject): Promise<void> {
     const controller = new AbortController();
     asked.set(message.id, controller);
-    const inFlight = [...pending.values()].map((owner) => owner.exchange);
+    const inFlight = [...pending].map((owner) => owner.exchange);
     const reply = await answerTo(message, () => events.onRequest(message.method, params, inFlight, controller.signal));
     asked.delete(message.id);
     if (lost === undefined && !controller.signal.aborted)
@@ -225,8 +223,8 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   function fail(error: ConnectionLost): void {
     if (lost !== undefined) return;
     lost = error;
-    for (const owner of pending.values()) owner.reject(error);
-    pending.clear();
+    for (const owner of pending) owner.reject(error);
+    pending = createLedger();
     for (const controller of asked.values()) controller.abort();
     if (!closing) events.onClose(error);
   }

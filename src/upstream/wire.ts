@@ -16,7 +16,7 @@ export interface WireOptions {
 
 /** Credentials that change over time (OAuth): asked for before every request, told of every refusal. */
 export interface Credentials {
-  headers(): Promise<Record<string, string>>;
+  headers(): Record<string, string> | Promise<Record<string, string>>;
   /** True when there are other ones now, so that the request is worth sending again. */
   refused(refusal: {
     status: number;
@@ -69,15 +69,14 @@ export function createWire(options: WireOptions): Wire {
   });
   const fixed = lowerCase(options.headers);
 
-  async function exchange(request: Dispatcher.DispatchOptions, signal: AbortSignal | undefined): Promise<WireAnswer> {
-    try {
-      return await new Promise<WireAnswer>((resolve, reject) => {
-        pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, resolve, reject));
-      });
-    } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      throw error instanceof ConnectionLost ? error : toConnectionLost(error, url);
-    }
+  function exchange(request: Dispatcher.DispatchOptions, signal: AbortSignal | undefined): Promise<WireAnswer> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown) => {
+        if (signal?.aborted) reject(signal.reason);
+        else reject(error instanceof ConnectionLost ? error : toConnectionLost(error, url));
+      };
+      pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, resolve, fail));
+    });
   }
 
   return {
@@ -85,13 +84,14 @@ export function createWire(options: WireOptions): Wire {
     async send(method, { headers, body, signal, path: otherPath }) {
       const { credentials } = options;
       for (let attempt = 0; ; attempt += 1) {
-        const sent = credentials === undefined ? {} : await credentials.headers();
+        const given = credentials?.headers();
+        const sent = given instanceof Promise ? await given : given;
         const request = { method, path: otherPath ?? path, headers: { ...fixed, ...sent, ...headers }, body };
         const answer = await exchange(request, signal);
         const { status } = answer;
         if (credentials === undefined || attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
         const challenge = header(answer, 'www-authenticate');
-        if (!(await credentials.refused({ status, challenge, sent, attempt }))) return answer;
+        if (!(await credentials.refused({ status, challenge, sent: sent ?? {}, attempt }))) return answer;
         answer.events?.destroy();
       }
     },
