@@ -179,6 +179,17 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     onStored: (id) => replicas.tell({ kind: 'tools', id }),
   });
   closers.push(() => catalog.close());
+  const tracer =
+    config.otlpEndpoint === undefined
+      ? noTracer
+      : createTracer({
+          endpoint: config.otlpEndpoint,
+          headers: config.otlpHeaders,
+          serviceName: config.otelServiceName,
+          log,
+          onDropped: metrics.onSpansDropped,
+        });
+  closers.push(() => tracer.close());
   const skillBook = await createSkillBook(db, () => replicas.tell({ kind: 'skills' }));
   const finder = createFinder({
     db,
@@ -187,6 +198,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     events,
     log,
     config,
+    tracer,
     onSearch: (ms) => metrics.onSearch(ms),
     isOurs: replicas.leads,
     onClassified(ids) {
@@ -219,17 +231,6 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   });
   closers.push(() => monitor.close());
 
-  const tracer =
-    config.otlpEndpoint === undefined
-      ? noTracer
-      : createTracer({
-          endpoint: config.otlpEndpoint,
-          headers: config.otlpHeaders,
-          serviceName: config.otelServiceName,
-          log,
-          onDropped: metrics.onSpansDropped,
-        });
-  closers.push(() => tracer.close());
   const choices = createChoices(secrets.mask);
   const router = createRouter({
     loginLink: oauth.loginLink,
@@ -257,6 +258,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       await upsertSetting(db, rulesKey, rules);
       replicas.tell({ kind: 'rules' });
     },
+    tracer,
     onQuery: (ms) => metrics.onQuery(ms),
   });
   const limiter =
@@ -280,10 +282,11 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     admitCall,
     choices,
     more: queryTools(asker),
-    async findTools(query, { limit, scope, signal }) {
+    async findTools(query, { limit, scope, signal, trace }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
       const isVisible = ({ name }: { name: string }) => offered.has(name);
-      const { tools } = await finder.search({ query, limit, toolThreshold: nothingFitsBelow, isVisible }, signal);
+      const request = { query, limit, toolThreshold: nothingFitsBelow, isVisible };
+      const { tools } = await finder.search(request, signal, trace);
       return tools.flatMap(({ tool: { name }, score }) => {
         const tool = offered.get(name);
         return tool === undefined ? [] : [{ tool, score }];

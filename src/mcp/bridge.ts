@@ -386,11 +386,12 @@ function canAnswer({ sampling, elicitation, roots }: JsonObject): boolean {
   return sampling !== undefined || elicitation !== undefined || roots !== undefined;
 }
 
-export function callerOf({ peer, headers }: Call): Caller {
+export function callerOf({ peer, headers, trace }: Call): Caller {
   return {
     principal: peer.principal,
     address: peer.address,
     headers,
+    trace,
     client: peer.client,
     chooser: chooserOf(peer),
     owner: canAnswer(peer.client.capabilities) ? peer.owner : undefined,

@@ -265,7 +265,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     const message = expectMessage(await readJson(request, config.maxBodyBytes));
     refuseNew([message], response);
     if (deps.admitCall !== undefined) await admit([message], principal);
-    session.receive(message);
+    session.receive(message, request.headers);
     response.writeHead(202).end();
   }
 
@@ -347,6 +347,7 @@ function acceptOf(request: IncomingMessage, batch: boolean) {
   const any = accept.includes('*/*');
   return {
     batch,
+    headers: request.headers,
     stream: any || accept.includes('text/event-stream'),
     json: any || accept.includes('application/json') || !accept.includes('text/event-stream'),
   };

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Choices } from '../routing/choices.ts';
 import { chooserOf } from './bridge.ts';
 import { OwnError } from './dress.ts';
-import type { Call } from './peer.ts';
+import type { Call, Peer } from './peer.ts';
 import type { Scope } from './scope.ts';
 
 export interface GatewayTool {
@@ -28,7 +28,10 @@ export interface FoundTool {
 }
 
 export interface GatewayToolDependencies {
-  findTools: (query: string, options: { limit: number; scope: Scope; signal: AbortSignal }) => Promise<FoundTool[]>;
+  findTools: (
+    query: string,
+    options: { limit: number } & Pick<Call, 'signal' | 'trace'> & Pick<Peer, 'scope'>,
+  ) => Promise<FoundTool[]>;
   /** Remembers what a search returned, until one of its tools is called. */
   choices?: Choices;
   /** Tools of other rooms (the aggregator query). */
@@ -83,12 +86,12 @@ function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTo
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     listed: whenSearching,
-    async call({ peer, signal }, params) {
+    async call({ peer, signal, trace }, params) {
       const args = isObject(params.arguments) ? params.arguments : {};
       const query = text(args, 'query', 10_000);
       const limit = whole(args, 'limit', 1, 50, 10);
       const budget = whole(args, 'max_tokens', 100, 100_000, defaultBudget);
-      const found = await findTools(query, { limit, scope: peer.scope, signal });
+      const found = await findTools(query, { limit, scope: peer.scope, signal, trace });
       if (found.length === 0) return textResult('No tool fits this task.', { tools: [] });
       const lines: string[] = [];
       const tools: JsonObject[] = [];

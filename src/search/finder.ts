@@ -21,6 +21,7 @@ import {
   updateToolSkills,
 } from '../store/tools.ts';
 import { findVectors, upsertVectors } from '../store/vectors.ts';
+import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
 import { loadStaticEmbedder } from './embed.ts';
 import { createQdrant, type ToolPoint } from './qdrant.ts';
 import { createQdrantMirror, type QdrantMirror } from './qdrant-mirror.ts';
@@ -32,7 +33,7 @@ import type { SearchableTool } from './tool.ts';
 import { contentHash, toFloats, toVectorRows } from './vector-row.ts';
 
 export interface Finder {
-  search(request: SearchRequest, signal?: AbortSignal): Promise<SearchResult>;
+  search(request: SearchRequest, signal?: AbortSignal, trace?: TraceContext): Promise<SearchResult>;
   /** The catalog's change, in the order of changes. */
   follow(server: { name: string }, changes: ToolChanges): void;
   /** The same where another replica discovered and classifies. */
@@ -62,6 +63,7 @@ export interface FinderDependencies {
   events: Events;
   log: Logger;
   config: Config;
+  tracer?: Tracer;
   onSearch?: (ms: number) => void;
   /** False where another replica classifies this server's tools. */
   isOurs?: (serverId: string) => boolean;
@@ -73,7 +75,7 @@ const saveEveryMs = 100;
 const embedAtOnce = 256;
 
 export function createFinder(deps: FinderDependencies): Finder {
-  const { db, catalog, skillBook, events, log, config, isOurs = () => true } = deps;
+  const { db, catalog, skillBook, events, log, config, tracer = noTracer, isOurs = () => true } = deps;
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
@@ -364,13 +366,14 @@ export function createFinder(deps: FinderDependencies): Finder {
   }
 
   return {
-    async search(request, signal) {
-      await filled;
-      refreshSkills();
-      const found = await search(index, request, signal, remoteFor(request));
-      deps.onSearch?.(found.metadata.totalTimeMs);
-      return found;
-    },
+    search: (request, signal, trace) =>
+      traced(tracer, { name: 'search', parent: trace, attributes: toAttributes }, async () => {
+        await filled;
+        refreshSkills();
+        const found = await search(index, request, signal, remoteFor(request));
+        deps.onSearch?.(found.metadata.totalTimeMs);
+        return found;
+      }),
     follow,
     followElsewhere,
     takeOver: (serverId) => classifyPending((candidate) => candidate === serverId),
@@ -415,6 +418,16 @@ export function createFinder(deps: FinderDependencies): Finder {
       clearTimeout(saveTimer);
       await working;
     },
+  };
+}
+
+function toAttributes({ tools, metadata }: SearchResult) {
+  return {
+    'mcp_aggregator.search.strategy': metadata.strategyUsed,
+    'mcp_aggregator.search.results': tools.length,
+    'mcp_aggregator.search.tools_searched': metadata.toolsSearched,
+    'mcp_aggregator.search.servers_searched': metadata.serversSearched,
+    'mcp_aggregator.search.parts': metadata.parts.length,
   };
 }
 

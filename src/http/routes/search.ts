@@ -87,7 +87,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
           }),
         },
       },
-      async handle({ body, principal, signal }) {
+      async handle({ body, principal, signal, trace }) {
         const found = await finder.search(
           {
             query: body.query,
@@ -101,6 +101,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
             isVisible: principal.servers === null ? undefined : (tool) => maySee(principal, tool.server),
           },
           signal,
+          trace,
         );
         choices.searched(
           principal.id,
