@@ -15,6 +15,7 @@ import {
 } from '../json-rpc.ts';
 import { createLedger } from '../ledger.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
+import { createClientAddress } from '../security/client-address.ts';
 import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
@@ -61,6 +62,7 @@ interface Visit {
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
   const { config, gatekeeper, modern, legacy } = deps;
+  const addressOf = createClientAddress(config.trustedProxies);
   const checkEntry = createEntryCheck(
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
@@ -355,7 +357,6 @@ function acceptOf(request: IncomingMessage, batch: boolean) {
 
 const sessionIdOf = (request: IncomingMessage) => one(request.headers['mcp-session-id']);
 const one = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
-const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? '';
 
 async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
