@@ -3,7 +3,11 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** `npm run bench <name> -- options` runs bench/<name>.ts; without a name it lists what there is. */
-const parts = new Set(['aggregator', 'bench', 'query-collection', 'query-servers', 'relay', 'table']);
+const parts = new Set([
+  ...['aggregator', 'bench', 'plain-bm25', 'query-collection', 'query-deps', 'query-memory'],
+  ...['query-servers', 'query-tokens', 'relay', 'table'],
+  ...['search-build', 'search-measures', 'search-scale', 'search-sets'],
+]);
 const names = readdirSync(new URL('.', import.meta.url))
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length))

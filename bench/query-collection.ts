@@ -11,6 +11,8 @@ export interface JudgedQuery {
   text: string;
   /** Document id → 3 it is about this, 1 it says something about this. */
   grades: Map<string, number>;
+  /** What is said about it anywhere. */
+  sentences: readonly string[];
 }
 
 export interface Collection {
@@ -253,10 +255,10 @@ export function makeCollection(): Collection {
   }
   const queries = products.flatMap((product, p) =>
     [0, 1, 2].map((q) => {
-      const { name, asked } = aspects[(p * 7 + q * 11) % aspects.length] ?? pick(aspects);
+      const { name, asked, sentences } = aspects[(p * 7 + q * 11) % aspects.length] ?? pick(aspects);
       const words = asked[q % asked.length] ?? name;
       const text = q === 2 ? `${product} ${name}` : `How do I ${words} with ${product}?`;
-      return { text, grades: about.get(`${product}/${name}`) ?? new Map<string, number>() };
+      return { text, grades: about.get(`${product}/${name}`) ?? new Map<string, number>(), sentences };
     }),
   );
   return { documents, queries };

@@ -2,98 +2,89 @@
  * The aggregator query: speed of merging and ranking, memory of a query, tokens saved, and how good the merged ranking
  * of five servers is beside one server that holds everything. `node bench/query.ts`
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { condense } from '../src/query/condense.ts';
 import { dedupe, normalise } from '../src/query/dedupe.ts';
 import type { Item } from '../src/query/items.ts';
-import { type QueryDeps, runQuery } from '../src/query/query.ts';
-import { type Candidate, rank } from '../src/query/rank.ts';
+import { runQuery } from '../src/query/query.ts';
+import { type Candidate, type Ranked, rank } from '../src/query/rank.ts';
 import { random } from '../test/query/random.ts';
 import { makeCollection } from './query-collection.ts';
-import { makeServer, type SearchServer, splitOverServers } from './query-servers.ts';
+import { depsFor, embed, proseTexts } from './query-deps.ts';
+import { type MemoryReport, memoryCases } from './query-memory.ts';
+import { makeServer, splitOverServers } from './query-servers.ts';
+import { measureTokens } from './query-tokens.ts';
 
-setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
 const live = new AbortController().signal;
-const embed = await findEmbed();
+const question = 'how do I configure the retry of failed requests';
 const { documents, queries } = makeCollection();
 const servers = splitOverServers(documents);
 
-speed();
-await memory();
+await speed();
+memory();
 precision();
 await quality();
+await measureTokens(servers, queries);
 
-/** The embedding table belongs to another room; without it the words decide alone. */
-async function findEmbed(): Promise<QueryDeps['embed']> {
-  const path = '../src/search/embed.ts';
-  const module: unknown = await import(path).catch(() => undefined);
-  if (typeof module !== 'object' || module === null || !('loadStaticEmbedder' in module)) return undefined;
-  const { loadStaticEmbedder } = module;
-  if (typeof loadStaticEmbedder !== 'function') return undefined;
-  const embedder: { embedText(text: string): Float32Array } = loadStaticEmbedder();
-  return (texts) => texts.map((text) => embedder.embedText(text));
-}
-
-function speed(): void {
+async function speed(): Promise<void> {
   const prose = proseTexts();
-  const cases: { text: string; items: Item[]; goal: number | string }[] = [
-    { text: 'prose', items: longItems(100, prose), goal: 20 },
+  const hundred = longItems(100, prose);
+  const merging: { text: string; items: Item[]; goal: number | string }[] = [
+    { text: 'prose', items: hundred, goal: 20 },
     { text: 'prose', items: longItems(1000, prose), goal: 1000 },
     { text: 'the same sentences shuffled', items: longItems(100), goal: '–' },
   ];
-  const rows = cases.map(({ text, items, goal }) => {
-    const query = 'how do I configure the retry of failed requests';
-    const isSmall = items.length === 100 && text === 'prose';
-    const runs = Array.from({ length: isSmall ? 60 : 6 }, () => {
-      // Of this thread alone: on a machine that is busy with other things, the wall clock tells of those.
-      const cpu = process.threadCpuUsage();
-      const started = performance.now();
-      mergeAndRank(query, items);
-      const spent = process.threadCpuUsage(cpu);
-      return { wall: performance.now() - started, cpu: (spent.user + spent.system) / 1000 };
-    }).slice(isSmall ? 20 : 1);
-    return {
+  const rows = [];
+  for (const { text, items, goal } of merging) {
+    const isSmall = items === hundred;
+    const { distinct } = mergeAndRank(items);
+    const times = await timed(isSmall ? 60 : 6, isSmall ? 20 : 1, () => mergeAndRank(items));
+    rows.push({
+      step: 'deduplicate and rank',
       'results of 5 KB': items.length,
       text,
-      distinct: mergeAndRank(query, items).candidates,
-      'median ms': round(median(runs.map((run) => run.wall))),
-      'fastest ms': round(Math.min(...runs.map((run) => run.wall))),
-      'median cpu ms': round(median(runs.map((run) => run.cpu))),
+      distinct,
+      ...times,
       'goal ms': goal,
-    };
-  });
-  console.log('Deduplicate and rank, a quarter of the results near-duplicates');
+    });
+  }
+  const { ranked } = mergeAndRank(hundred);
+  for (const count of [30, ranked.length]) {
+    const results = ranked.slice(0, count);
+    const times = await timed(20, 5, () => condense({ query: question, results, embed }));
+    rows.push({ step: 'shorten', 'results of 5 KB': count, text: 'prose', distinct: count, ...times, 'goal ms': '–' });
+  }
+  console.log('Speed; a quarter of the results are near-duplicates');
   console.table(rows);
 }
 
-/** Real documentation to work on: the Markdown files of the installed packages, in pieces. Change logs are no prose. */
-function proseTexts(): string[] {
-  const root = new URL('../node_modules/', import.meta.url);
-  const paths = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
-    (path) => /\.md$/i.test(path) && !/change|history|release/i.test(path),
-  );
-  const texts = paths.toSorted().flatMap((path) => {
-    const text = readFileSync(new URL(path, root), 'utf8');
-    return Array.from({ length: Math.floor(text.length / 5120) }, (_, i) => text.slice(i * 5120, (i + 1) * 5120));
-  });
-  const next = random(11);
-  return texts
-    .map((text) => ({ text, key: next() }))
-    .toSorted((x, y) => x.key - y.key)
-    .map(({ text }) => text);
+async function timed(count: number, warmUp: number, run: () => unknown) {
+  const runs = [];
+  for (let i = 0; i < count; i++) {
+    // Of this thread alone: on a machine that is busy with other things, the wall clock tells of those.
+    const cpu = process.threadCpuUsage();
+    const started = performance.now();
+    await run();
+    const spent = process.threadCpuUsage(cpu);
+    runs.push({ wall: performance.now() - started, cpu: (spent.user + spent.system) / 1000 });
+  }
+  const counted = runs.slice(warmUp);
+  return {
+    'median ms': round(median(counted.map(({ wall }) => wall))),
+    'fastest ms': round(Math.min(...counted.map(({ wall }) => wall))),
+    'median cpu ms': round(median(counted.map(({ cpu }) => cpu))),
+  };
 }
 
-function mergeAndRank(query: string, items: Item[]): { candidates: number } {
+function mergeAndRank(items: Item[]): { distinct: number; ranked: Ranked[] } {
   const { clusters } = dedupe(items.map((item) => item.content));
   const candidates: Candidate[] = clusters.flatMap((members) => {
     const sources = members.flatMap((index) => items[index] ?? []);
     const [item] = sources;
     return item === undefined ? [] : [{ item, sources }];
   });
-  rank({ query, candidates });
-  return { candidates: candidates.length };
+  return { distinct: candidates.length, ranked: rank({ query: question, candidates }) };
 }
 
 /** Five kilobytes each; every fourth repeats an earlier one with edits. Without texts, from the collection's sentences. */
@@ -121,90 +112,30 @@ function longItems(count: number, originals: readonly string[] = []): Item[] {
   }));
 }
 
-async function memory(): Promise<void> {
-  const texts = longItems(100).map((item) => item.content);
-  const huge = JSON.stringify(Array.from({ length: 10_000 }, (_, i) => ({ title: `T${i}`, content: texts[i % 100] })));
-  const cases: [string, QueryDeps][] = [
-    [
-      '100 results of 5 KB',
-      depsFor(servers, (server) => ({
-        content: [{ type: 'text', text: JSON.stringify(texts.filter((_, i) => i % 5 === servers.indexOf(server))) }],
-      })),
-    ],
-    ['collection, 5 servers', depsFor(servers)],
-    [
-      'one server answers 50 MB',
-      depsFor(servers, (server, query) =>
-        server.name === 'server-1' ? { content: [{ type: 'text', text: huge }] } : server.answer(query),
-      ),
-    ],
-  ];
-  const rows = [];
-  for (const [name, deps] of cases) {
-    for (let i = 0; i < 3; i++) await runQuery(deps, { query: 'retry failed requests' }, live);
-    collectGarbage();
-    const before = process.memoryUsage();
-    let peak = 0;
-    // Answers are in memory before a query sees them: what is measured is what the query adds.
-    const sample = (): void => {
-      collectGarbage();
-      peak = Math.max(peak, used(process.memoryUsage()) - used(before));
-    };
-    const output = await runQuery(
-      { ...deps, embed: sampled(sample, deps.embed ?? noVectors) },
-      { query: 'retry failed requests' },
-      live,
-    );
-    sample();
-    rows.push({
-      query: name,
-      'MB held at most': round(peak / 1024 / 1024),
-      'goal MB': 10,
-      items: output.metadata.totalResultsRaw,
-      cut: output.metadata.truncated,
+/** Each case in a process of its own: what one left behind must not count for the next. */
+function memory(): void {
+  const program = fileURLToPath(new URL('query-memory.ts', import.meta.url));
+  const rows = memoryCases.map((name) => {
+    const { status, stdout } = spawnSync(process.execPath, ['--expose-gc', program, name], {
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
-  }
-  rows.push(...[100, 400].map((count) => comparing(count)));
-  console.log('Memory of one query (live bytes after collection, sampled after merging)');
+    if (status !== 0) throw new Error(`the memory of "${name}" could not be measured`);
+    const { items, cut, asItems, comparing, returned }: MemoryReport = JSON.parse(stdout.toString());
+    return {
+      query: name,
+      items,
+      cut,
+      'MB as items': round(asItems),
+      'MB while comparing': round(comparing),
+      'MB of the answer': round(returned),
+      'MB at most': round(Math.max(asItems, comparing, returned)),
+      'goal MB': 10,
+    };
+  });
+  console.log(
+    'Memory of one query: live bytes beyond those before it, garbage collected, what servers sent not counted',
+  );
   console.table(rows);
-}
-
-/** What comparing holds when its last text comes up: the texts prepared, and their profiles. */
-function comparing(count: number): Record<string, unknown> {
-  const contents = longItems(count).map((item) => item.content);
-  const last = contents.at(-1) ?? '';
-  collectGarbage();
-  const before = used(process.memoryUsage());
-  let held = 0;
-  const get = (): string => {
-    collectGarbage();
-    held = used(process.memoryUsage()) - before;
-    return last;
-  };
-  Object.defineProperty(contents, count - 1, { get });
-  dedupe(contents);
-  return {
-    query: `comparing ${count} results of 5 KB`,
-    'MB held at most': round(held / 1024 / 1024),
-    'goal MB': 10,
-    items: count,
-  };
-}
-
-function sampled(sample: () => void, inner: NonNullable<QueryDeps['embed']>): QueryDeps['embed'] {
-  return (texts) => {
-    sample();
-    return inner(texts);
-  };
-}
-
-/** `external` holds array buffers and the memory of compiled kernels. */
-function used({ heapUsed, external }: NodeJS.MemoryUsage): number {
-  return heapUsed + external;
-}
-
-function noVectors(texts: readonly string[]): Float32Array[] {
-  return texts.map(() => new Float32Array(1));
 }
 
 /** Pairs that the fast way puts together against pairs of the plain definition. */
@@ -260,11 +191,6 @@ async function quality(): Promise<void> {
     scores[name] ??= [];
     scores[name].push(score);
   };
-  let tokensRaw = 0;
-  let tokensReturned = 0;
-  let rawDistinct = 0;
-  let relevantRaw = 0;
-  let relevantReturned = 0;
   const merged = depsFor(servers);
   const onlyCentral = depsFor([central]);
   for (const { text, grades } of queries) {
@@ -299,19 +225,9 @@ async function quality(): Promise<void> {
           grades,
         ),
       );
-
-    const sent = new Set(servers.flatMap((server) => server.search(text).map((document) => document.id)));
-    const returned = new Set(output.results.map((result) => idOf(result.link)));
-    tokensRaw += output.metadata.tokensRaw ?? 0;
-    tokensReturned += output.metadata.tokensReturned ?? 0;
-    rawDistinct += sent.size;
-    relevantRaw += [...sent].filter((id) => grades.has(id)).length;
-    relevantReturned += [...returned].filter((id) => grades.has(id)).length;
   }
   const centralScore = mean(scores['one server with everything, its own order'] ?? []);
-  console.log(
-    `NDCG@10: ${documents.length} documents, ${queries.length} queries, ${embed === undefined ? 'words only' : 'words and vectors'}`,
-  );
+  console.log(`NDCG@10: ${documents.length} documents, ${queries.length} queries, words and vectors`);
   console.table(
     Object.entries(scores).map(([ranking, values]) => ({
       ranking,
@@ -319,36 +235,6 @@ async function quality(): Promise<void> {
       'of central': round(mean(values) / centralScore, 4),
     })),
   );
-  console.log('Tokens');
-  console.table([
-    {
-      'sent by servers': tokensRaw,
-      returned: tokensReturned,
-      'saved %': round(100 * (1 - tokensReturned / tokensRaw)),
-      'distinct items sent': rawDistinct,
-      'relevant items sent': relevantRaw,
-      'relevant items returned': relevantReturned,
-      'recall of relevant': round(relevantReturned / relevantRaw, 4),
-    },
-  ]);
-}
-
-function depsFor(
-  list: readonly SearchServer[],
-  answer = (server: SearchServer, query: string) => server.answer(query),
-): QueryDeps {
-  const inputSchema = { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] };
-  const byName = new Map(list.map((server) => [server.name, server]));
-  return {
-    servers: () => list.map(({ name }) => ({ name, tools: [{ name: 'search_docs', inputSchema }] })),
-    findTools: (_query, names) => names.map((server) => ({ server, tool: 'search_docs', score: 1 })),
-    callTool: async (name, _tool, args) => {
-      const server = byName.get(name);
-      return server === undefined ? {} : answer(server, String(args.query));
-    },
-    rules: [],
-    embed,
-  };
 }
 
 function idOf(link: string | undefined): string {

@@ -41,6 +41,7 @@ import { createRateLimiter } from './replicas/rate-limit.ts';
 import { createReplicas } from './replicas/replicas.ts';
 import { advertisedAddress, followEverything, type Rooms, takePart } from './replicas/take-part.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
+import { createChoices } from './routing/choices.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator, type Principal } from './security/auth.ts';
@@ -178,6 +179,17 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     onStored: (id) => replicas.tell({ kind: 'tools', id }),
   });
   closers.push(() => catalog.close());
+  const tracer =
+    config.otlpEndpoint === undefined
+      ? noTracer
+      : createTracer({
+          endpoint: config.otlpEndpoint,
+          headers: config.otlpHeaders,
+          serviceName: config.otelServiceName,
+          log,
+          onDropped: metrics.onSpansDropped,
+        });
+  closers.push(() => tracer.close());
   const skillBook = await createSkillBook(db, () => replicas.tell({ kind: 'skills' }));
   const finder = createFinder({
     db,
@@ -186,6 +198,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     events,
     log,
     config,
+    tracer,
     onSearch: (ms) => metrics.onSearch(ms),
     isOurs: replicas.leads,
     onClassified(ids) {
@@ -218,17 +231,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   });
   closers.push(() => monitor.close());
 
-  const tracer =
-    config.otlpEndpoint === undefined
-      ? noTracer
-      : createTracer({
-          endpoint: config.otlpEndpoint,
-          headers: config.otlpHeaders,
-          serviceName: config.otelServiceName,
-          log,
-          onDropped: metrics.onSpansDropped,
-        });
-  closers.push(() => tracer.close());
+  const choices = createChoices(secrets.mask);
   const router = createRouter({
     loginLink: oauth.loginLink,
     config,
@@ -237,6 +240,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     audit,
     events,
     tracer,
+    choices,
     onCall(report) {
       metrics.onCall(report);
       noteCall(log, report);
@@ -254,6 +258,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       await upsertSetting(db, rulesKey, rules);
       replicas.tell({ kind: 'rules' });
     },
+    tracer,
     onQuery: (ms) => metrics.onQuery(ms),
   });
   const limiter =
@@ -275,11 +280,13 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     createSessionId: () => toSessionId(replicas.id, randomUUID()),
     elsewhere: createForwarder(replicas),
     admitCall,
+    choices,
     more: queryTools(asker),
-    async findTools(query, { limit, scope, signal }) {
+    async findTools(query, { limit, scope, signal, trace }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
       const isVisible = ({ name }: { name: string }) => offered.has(name);
-      const { tools } = await finder.search({ query, limit, toolThreshold: nothingFitsBelow, isVisible }, signal);
+      const request = { query, limit, toolThreshold: nothingFitsBelow, isVisible };
+      const { tools } = await finder.search(request, signal, trace);
       return tools.flatMap(({ tool: { name }, score }) => {
         const tool = offered.get(name);
         return tool === undefined ? [] : [{ tool, score }];
@@ -328,7 +335,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
       ...queryRoutes({ asker, audit }),
-      ...searchRoutes({ catalog, finder, skillBook, audit }),
+      ...searchRoutes({ catalog, finder, choices, skillBook, audit }),
       ...stateRoutes({
         config,
         db,

@@ -1,5 +1,6 @@
 /** Every setting, described once: environment variable, flag, help, check and default all come from this table. */
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { AppError, describe } from './errors.ts';
@@ -278,9 +279,9 @@ export const settings = {
   }),
   trustedProxies: setting({
     env: 'MCP_AGGREGATOR_TRUSTED_PROXIES',
-    help: 'addresses (comma-separated, also networks, loopback, uniquelocal) whose X-Forwarded-For is believed',
+    help: 'addresses (comma-separated, also networks, loopback, linklocal, uniquelocal) whose X-Forwarded-For is believed',
     example: '10.0.0.0/8',
-    parse: list,
+    parse: networks,
     default: [] as string[],
   }),
   publicUrl: setting({
@@ -575,6 +576,17 @@ function list(value: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+}
+
+function networks(value: string): string[] {
+  for (const entry of list(value)) {
+    if (/^(?:loopback|linklocal|uniquelocal)$/.test(entry)) continue;
+    const [address = '', bits, ...more] = entry.split('/');
+    const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    const isSubnet = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+    if (most === -1 || !isSubnet || more.length > 0) throw new Error('has an entry that is no address and no network');
+  }
+  return list(value);
 }
 
 function boolean(value: string): boolean {

@@ -4,7 +4,7 @@
  * came and nothing else happens.
  */
 import { randomBytes } from 'node:crypto';
-import { describe } from './errors.ts';
+import { AppError, describe } from './errors.ts';
 import { isObject, type JsonObject } from './json-rpc.ts';
 import type { Logger } from './log.ts';
 import { version } from './version.ts';
@@ -48,6 +48,32 @@ export const noTracer: Tracer = {
   record() {},
   async close() {},
 };
+
+export interface Work<T> {
+  name: string;
+  parent: TraceContext | undefined;
+  /** Counts and choices, never what somebody asked. */
+  attributes: (result: T) => SpanRecord['attributes'];
+}
+
+/** Does something of ours in a span of its own, whose context it is given to pass on. */
+export async function traced<T>(
+  tracer: Tracer,
+  { name, parent, attributes }: Work<T>,
+  work: (context: TraceContext | undefined) => Promise<T>,
+): Promise<T> {
+  if (!tracer.enabled) return await work(parent);
+  const span = { name, kind: 'internal', context: tracer.child(parent), parent, startedAt: performance.now() } as const;
+  try {
+    const result = await work(span.context);
+    tracer.record({ ...span, endedAt: performance.now(), attributes: attributes(result) });
+    return result;
+  } catch (error) {
+    const type = { 'error.type': error instanceof AppError ? error.code : undefined };
+    tracer.record({ ...span, endedAt: performance.now(), attributes: type, error });
+    throw error;
+  }
+}
 
 export interface TracerOptions {
   endpoint: string;

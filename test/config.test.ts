@@ -55,6 +55,9 @@ suite('configuration', () => {
     ['REDIS_URL', 'x'],
     ['QDRANT_URL', 'x'],
     ['MCP_AGGREGATOR_MAX_BODY_BYTES', '1'],
+    ['MCP_AGGREGATOR_TRUSTED_PROXIES', '10.0.0.0/8,proxy.internal'],
+    ['MCP_AGGREGATOR_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['MCP_AGGREGATOR_TRUSTED_PROXIES', '10.0.0.0/8/8'],
   ];
   for (const [name, value] of wrong) {
     test(`${name}=${value} stops the start with a line that names it and gives an example`, () => {

@@ -4,7 +4,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { suite, test } from 'node:test';
 
-const floor = ['config', 'errors', 'log', 'metrics', 'events', 'json-rpc', 'ledger', 'version', 'tracing', 'prometheus'];
+const floor = [
+  'config',
+  'errors',
+  'log',
+  'metrics',
+  'events',
+  'json-rpc',
+  'ledger',
+  'version',
+  'tracing',
+  'prometheus',
+];
 
 const rooms: Record<string, string[]> = {
   store: [],

@@ -11,6 +11,7 @@ import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
+import { createClientAddress } from '../security/client-address.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
@@ -51,6 +52,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
   // The rest of the time is for ending what is left: servers' sessions, their children, the last records.
   const drainMs = config.shutdownTimeoutMs * 0.8;
+  const addressOf = createClientAddress(config.trustedProxies);
   let boundPort = config.port;
 
   const app: FastifyInstance = fastify({
@@ -58,7 +60,6 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     logger: false,
     bodyLimit: config.maxBodyBytes,
     genReqId: requestIdOf,
-    trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
@@ -84,7 +85,10 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   });
   app.addHook('onRequest', async (request, reply) => {
     const parent = traceOf(request.headers);
-    inProgress.set(request, { fields: {}, startedAt: performance.now(), parent, trace: tracer.child(parent) });
+    // Now: a connection that was closed no longer knows whose it was.
+    const address = addressOf(request.raw);
+    const startedAt = performance.now();
+    inProgress.set(request, { fields: {}, address, startedAt, parent, trace: tracer.child(parent) });
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     if (closing.signal.aborted) {
@@ -133,7 +137,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
           query: parse(definition.query, request.query, 'query'),
           body: parse(definition.body, definition.body === undefined ? undefined : jsonBody(request), 'body'),
           principal,
-          address: request.ip,
+          address: notes?.address ?? '',
           requestId: request.id,
           trace: notes?.trace,
           note,
@@ -165,6 +169,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     const id = requestIdOf(request);
     request.headers['x-request-id'] = id;
     response.setHeader('x-request-id', id);
+    const ip = log.isLevelEnabled('debug') ? addressOf(request) : undefined;
     const startedAt = performance.now();
     const parent = traceOf(request.headers);
     const context = tracer.child(parent);
@@ -174,9 +179,10 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       const { method = '' } = request;
       const status = response.statusCode;
       metrics.onRequest(method, path, status, endedAt - startedAt);
-      if (log.isLevelEnabled('debug')) {
+      if (ip !== undefined) {
         const duration_ms = Math.round((endedAt - startedAt) * 1_000) / 1_000;
-        log.debug({ request_id: request.headers['x-request-id'], method, path, status, duration_ms }, 'request');
+        const request_id = request.headers['x-request-id'];
+        log.debug({ request_id, method, path, status, duration_ms, ip }, 'request');
       }
       if (!tracer.enabled) return;
       const attributes = { 'http.request.method': method, 'http.route': path, 'http.response.status_code': status };
@@ -188,7 +194,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
 
   /** One line, one measurement and one span per request. */
   function conclude(request: FastifyRequest, status: number, notes: RequestNotes): void {
-    const { fields, startedAt, parent, trace, error } = notes;
+    const { fields, address, startedAt, parent, trace, error } = notes;
     const endedAt = performance.now();
     const { method } = request;
     const route = request.routeOptions.url ?? 'unmatched';
@@ -199,7 +205,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       path: request.url.split('?')[0],
       status,
       duration_ms: Math.round((endedAt - startedAt) * 1_000) / 1_000,
-      ip: request.ip,
+      ip: address,
       ...fields,
       ...(trace === undefined ? {} : { trace_id: trace.traceId }),
       ...(error instanceof AppError ? { error_code: error.code } : {}),
@@ -242,6 +248,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
 
 interface RequestNotes {
   fields: Record<string, unknown>;
+  address: string;
   startedAt: number;
   parent: TraceContext | undefined;
   trace: TraceContext | undefined;

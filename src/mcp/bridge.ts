@@ -10,7 +10,7 @@ import type { Server } from '../registry/registry.ts';
 import type { Caller, RelayExchange } from '../routing/call.ts';
 import type { Vault } from '../security/credentials.ts';
 import { OwnError } from './dress.ts';
-import type { Call } from './peer.ts';
+import type { Call, Peer } from './peer.ts';
 
 export type Send = (params: JsonObject, caller: Caller, exchange: RelayExchange) => Promise<JsonObject>;
 
@@ -386,15 +386,19 @@ function canAnswer({ sampling, elicitation, roots }: JsonObject): boolean {
   return sampling !== undefined || elicitation !== undefined || roots !== undefined;
 }
 
-export function callerOf({ peer, headers }: Call): Caller {
+export function callerOf({ peer, headers, trace }: Call): Caller {
   return {
     principal: peer.principal,
     address: peer.address,
     headers,
+    trace,
     client: peer.client,
+    chooser: chooserOf(peer),
     owner: canAnswer(peer.client.capabilities) ? peer.owner : undefined,
   };
 }
+
+export const chooserOf = ({ owner, principal }: Peer) => owner?.key ?? principal.id;
 
 function exchangeOf(call: Call): RelayExchange {
   return { signal: call.signal, onNotification: (method, params) => call.notify(method, params) };

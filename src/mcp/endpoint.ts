@@ -15,6 +15,7 @@ import {
 } from '../json-rpc.ts';
 import { createLedger } from '../ledger.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
+import { createClientAddress } from '../security/client-address.ts';
 import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
@@ -61,6 +62,7 @@ interface Visit {
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
   const { config, gatekeeper, modern, legacy } = deps;
+  const addressOf = createClientAddress(config.trustedProxies);
   const checkEntry = createEntryCheck(
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
@@ -265,7 +267,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     const message = expectMessage(await readJson(request, config.maxBodyBytes));
     refuseNew([message], response);
     if (deps.admitCall !== undefined) await admit([message], principal);
-    session.receive(message);
+    session.receive(message, request.headers);
     response.writeHead(202).end();
   }
 
@@ -347,6 +349,7 @@ function acceptOf(request: IncomingMessage, batch: boolean) {
   const any = accept.includes('*/*');
   return {
     batch,
+    headers: request.headers,
     stream: any || accept.includes('text/event-stream'),
     json: any || accept.includes('application/json') || !accept.includes('text/event-stream'),
   };
@@ -354,7 +357,6 @@ function acceptOf(request: IncomingMessage, batch: boolean) {
 
 const sessionIdOf = (request: IncomingMessage) => one(request.headers['mcp-session-id']);
 const one = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
-const addressOf = (request: IncomingMessage) => request.socket.remoteAddress ?? '';
 
 async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';

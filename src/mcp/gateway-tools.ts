@@ -3,8 +3,10 @@
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { Choices } from '../routing/choices.ts';
+import { chooserOf } from './bridge.ts';
 import { OwnError } from './dress.ts';
-import type { Call } from './peer.ts';
+import type { Call, Peer } from './peer.ts';
 import type { Scope } from './scope.ts';
 
 export interface GatewayTool {
@@ -26,7 +28,12 @@ export interface FoundTool {
 }
 
 export interface GatewayToolDependencies {
-  findTools: (query: string, options: { limit: number; scope: Scope; signal: AbortSignal }) => Promise<FoundTool[]>;
+  findTools: (
+    query: string,
+    options: { limit: number } & Pick<Call, 'signal' | 'trace'> & Pick<Peer, 'scope'>,
+  ) => Promise<FoundTool[]>;
+  /** Remembers what a search returned, until one of its tools is called. */
+  choices?: Choices;
   /** Tools of other rooms (the aggregator query). */
   more?: GatewayTool[];
 }
@@ -54,7 +61,7 @@ export function createGatewayTools(deps: GatewayToolDependencies): GatewayTools 
 
 const whenSearching = (scope: Scope) => scope.searchOnly();
 
-function searchTools({ findTools }: GatewayToolDependencies): GatewayTool {
+function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTool {
   return {
     definition: {
       name: 'search_tools',
@@ -79,12 +86,12 @@ function searchTools({ findTools }: GatewayToolDependencies): GatewayTool {
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     listed: whenSearching,
-    async call({ peer, signal }, params) {
+    async call({ peer, signal, trace }, params) {
       const args = isObject(params.arguments) ? params.arguments : {};
       const query = text(args, 'query', 10_000);
       const limit = whole(args, 'limit', 1, 50, 10);
       const budget = whole(args, 'max_tokens', 100, 100_000, defaultBudget);
-      const found = await findTools(query, { limit, scope: peer.scope, signal });
+      const found = await findTools(query, { limit, scope: peer.scope, signal, trace });
       if (found.length === 0) return textResult('No tool fits this task.', { tools: [] });
       const lines: string[] = [];
       const tools: JsonObject[] = [];
@@ -97,6 +104,12 @@ function searchTools({ findTools }: GatewayToolDependencies): GatewayTool {
         lines.push(line);
         tools.push({ name, server: tool.server.name, score: Math.round(score * 1_000) / 1_000 });
       }
+      const shown = found.slice(0, lines.length);
+      choices?.searched(
+        chooserOf(peer),
+        query,
+        shown.map(({ tool }) => [tool.row.name]),
+      );
       const rest = found.length - lines.length;
       if (rest > 0) lines.push(`(${rest} more; raise max_tokens to see them)`);
       return textResult(lines.join('\n'), { tools });

@@ -3,7 +3,7 @@
  * ask and notify, and streams can be resumed. A session belongs to the principal that opened it.
  */
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Config } from '../config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
@@ -24,6 +24,7 @@ import { createLedger } from '../ledger.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
+import { traceOf } from '../tracing.ts';
 import { callerOf, capabilityOf } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
@@ -69,13 +70,13 @@ export interface LegacySession {
   post(
     messages: RpcMessage[],
     response: ServerResponse,
-    accept: { stream: boolean; json: boolean; batch: boolean },
+    accept: { stream: boolean; json: boolean; batch: boolean; headers: IncomingHttpHeaders },
   ): void;
   /** The stream for what belongs to no request; false when it is open already. */
   listen(response: ServerResponse, lastEventId: string | undefined): boolean;
   /** 2024-11-05: everything goes through one stream. */
   attach(response: ServerResponse, messagesPath: string): void;
-  receive(message: RpcMessage): void;
+  receive(message: RpcMessage, headers: IncomingHttpHeaders): void;
   close(): Promise<void>;
 }
 
@@ -248,12 +249,13 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     }
 
     /** Never throws: whatever becomes of a request is its answer. */
-    async function answer(request: RpcRequest, outlet: Outlet): Promise<RpcMessage> {
+    async function answer(request: RpcRequest, outlet: Outlet, headers: IncomingHttpHeaders): Promise<RpcMessage> {
       const { id: requestId, method } = request;
       const controller = new AbortController();
       const place = running.add({ requestId, controller });
       try {
-        const result = await handle(callOf(method, outlet, controller.signal), method, request.params ?? {});
+        const call = callOf(method, outlet, controller.signal, traceOf(headers, request.params));
+        const result = await handle(call, method, request.params ?? {});
         return { jsonrpc: '2.0', id: requestId, result: dressResult(peer, method, result, ourInfo) };
       } catch (error) {
         deps.onFailure(error, method);
@@ -264,11 +266,12 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       }
     }
 
-    function callOf(method: string, outlet: Outlet, signal: AbortSignal): Call {
+    function callOf(method: string, outlet: Outlet, signal: AbortSignal, trace: Call['trace']): Call {
       return {
         method,
         peer: { ...peer, scope: scope() },
         signal,
+        trace,
         notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
         ask: (asked, question, withdrawn) => ask(outlet, asked, question, withdrawn),
       };
@@ -381,7 +384,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           if (isCut()) send(stream, message);
           else reply.push(message);
         };
-        void Promise.all(requests.map((request) => answer(request, outlet))).then((answers) => {
+        void Promise.all(requests.map((request) => answer(request, outlet, accept.headers))).then((answers) => {
           const [only] = answers;
           unfinished.delete(stream);
           if (isCut()) {
@@ -422,10 +425,10 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         response.on('close', () => void this.close());
       },
 
-      receive(message) {
+      receive(message, headers) {
         usedAt = performance.now();
         if (!isRequest(message)) return take(message);
-        void answer(message, standaloneOutlet).then(standaloneOutlet);
+        void answer(message, standaloneOutlet, headers).then(standaloneOutlet);
       },
 
       hearLists(changed) {

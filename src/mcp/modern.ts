@@ -13,6 +13,7 @@ import {
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
+import { traceOf } from '../tracing.ts';
 import { callerOf } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel } from './log-levels.ts';
@@ -118,6 +119,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       peer,
       signal,
       headers,
+      trace: traceOf(headers, params),
       notify: (method, notice) => reply.push({ jsonrpc: '2.0', method, params: notice }),
     };
   }

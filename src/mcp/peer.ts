@@ -2,6 +2,7 @@
 import type { Era, JsonObject } from '../json-rpc.ts';
 import type { Caller } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
+import type { TraceContext } from '../tracing.ts';
 import type { Scope } from './scope.ts';
 
 export interface Peer {
@@ -21,6 +22,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** `Mcp-Param-*` and the like, to be checked and passed on. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+  /** The span that the request belongs to: the client's own, or that of its HTTP request. */
+  readonly trace?: TraceContext;
   /** On the stream of this request. */
   notify(method: string, params: JsonObject): void;
   /** Legacy: asks the client on the stream of this request. Modern clients are asked by the answer itself. */

@@ -35,9 +35,9 @@ const wherever: GatewayTool['listed'] = (scope) => scope.profile === undefined |
 const argumentsOf = ({ arguments: args }: Record<string, unknown>) => (isObject(args) ? args : {});
 
 function asking(call: Call): Asking {
-  // Nobody can be asked in the middle of a query, so no server gets a session for asking.
+  // Nobody can be asked in the middle of a query, so no server gets a session for asking; and the tools are our choice.
   return {
-    caller: { ...callerOf(call), owner: undefined },
+    caller: { ...callerOf(call), owner: undefined, chooser: undefined },
     visible: (server) => call.peer.scope.sees(server),
     signal: call.signal,
   };

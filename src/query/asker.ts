@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Caller, Router } from '../routing/call.ts';
 import { resolveTool } from '../routing/resolve.ts';
 import type { Finder } from '../search/finder.ts';
+import { noTracer, type TraceContext, type Tracer, traced, traceOf } from '../tracing.ts';
 import { type ContextOutput, collectContext } from './context-agent.ts';
 import type { CallTool } from './fan-out.ts';
 import type { MessagesApi } from './messages-api.ts';
@@ -38,6 +39,7 @@ export interface AskerDependencies {
   listServers: () => Server[];
   rules: readonly ServerRule[];
   saveRules: (rules: readonly ServerRule[]) => Promise<void>;
+  tracer?: Tracer;
   onQuery?: (ms: number) => void;
 }
 
@@ -45,7 +47,7 @@ export interface AskerDependencies {
 const rerankTimeoutMs = 10_000;
 
 export function createAsker(deps: AskerDependencies): Asker {
-  const { config, catalog, router, finder } = deps;
+  const { config, catalog, router, finder, tracer = noTracer } = deps;
   let { rules } = deps;
   const model: MessagesApi | undefined =
     config.anthropicApiKey === undefined
@@ -68,7 +70,7 @@ export function createAsker(deps: AskerDependencies): Asker {
     return {
       servers: () => servers.map((server) => toQueryServer(server, catalog)),
       async findTools(query, names, limit) {
-        const { tools } = await finder.search({ query, limit, serverFilter: [...names] });
+        const { tools } = await finder.search({ query, limit, serverFilter: [...names] }, undefined, caller.trace);
         return tools.map(({ tool, score }) => ({ server: tool.server, tool: tool.originalName, score }));
       },
       callTool,
@@ -78,16 +80,22 @@ export function createAsker(deps: AskerDependencies): Asker {
   }
 
   return {
-    async ask(input, asking) {
-      const started = performance.now();
-      const output = await runQuery({ ...common(asking), rules }, input, asking.signal);
-      deps.onQuery?.(performance.now() - started);
-      return output;
-    },
+    ask: (input, asking) =>
+      traced(tracer, { name: 'query', parent: parentOf(asking), attributes: queryAttributes }, async (trace) => {
+        const started = performance.now();
+        const output = await runQuery({ ...common(within(asking, trace)), rules }, input, asking.signal);
+        deps.onQuery?.(performance.now() - started);
+        return output;
+      }),
     collect:
       model === undefined
         ? undefined
-        : async (input, asking) => await collectContext({ ...common(asking), model }, input, asking.signal),
+        : (input, asking) =>
+            traced(
+              tracer,
+              { name: 'query.context', parent: parentOf(asking), attributes: contextAttributes },
+              async (trace) => await collectContext({ ...common(within(asking, trace)), model }, input, asking.signal),
+            ),
     get rules() {
       return rules;
     },
@@ -98,6 +106,32 @@ export function createAsker(deps: AskerDependencies): Asker {
     takeRules(stored) {
       rules = stored;
     },
+  };
+}
+
+const parentOf = ({ caller }: Asking) => caller.trace ?? traceOf(caller.headers ?? {});
+
+function within(asking: Asking, trace: TraceContext | undefined): Asking {
+  return { ...asking, caller: { ...asking.caller, trace } };
+}
+
+function queryAttributes({ results, metadata }: QueryOutput) {
+  return {
+    'mcp_aggregator.query.servers': metadata.servers?.map(({ server }) => server).join(','),
+    'mcp_aggregator.query.servers_queried': metadata.serversQueried,
+    'mcp_aggregator.query.servers_succeeded': metadata.serversSucceeded,
+    'mcp_aggregator.query.chosen_by': metadata.chosenBy,
+    'mcp_aggregator.query.items': metadata.totalResultsRaw,
+    'mcp_aggregator.query.results': results.length,
+    'mcp_aggregator.query.ranking': metadata.ranking,
+  };
+}
+
+function contextAttributes({ metadata }: ContextOutput) {
+  return {
+    'mcp_aggregator.query.rounds': metadata.rounds,
+    'mcp_aggregator.query.calls': metadata.calls,
+    'mcp_aggregator.query.ended_by': metadata.endedBy,
   };
 }
 

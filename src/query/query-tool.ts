@@ -5,8 +5,8 @@ const sourceSchema = z.object({
   server: z.string(),
   tool: z.string(),
   position: z.int().describe('Place in the answer of that tool, from 0'),
-  title: z.string().optional(),
-  link: z.string().optional(),
+  title: z.string().optional().describe('Only where it differs from that of the result'),
+  link: z.string().optional().describe('Only where it differs from that of the result'),
 });
 
 const resultSchema = z.object({
@@ -22,7 +22,10 @@ const resultSchema = z.object({
     .array(sourceSchema)
     .optional()
     .describe('Every server and tool that gave this result, the shown one first'),
-  condensed: z.boolean().optional().describe('True when a model shortened the content'),
+  condensed: z
+    .boolean()
+    .optional()
+    .describe('True when the content was shortened, to the passages that matter for the query or by a model'),
 });
 
 const serverReportSchema = z.object({
@@ -48,6 +51,7 @@ const metadataSchema = z.object({
   totalResultsRaw: z.int().optional().describe('Total results before ranking/dedup'),
   totalResultsDedup: z.int().optional().describe('Results after deduplication'),
   resultsReturned: z.int().describe('Final result count returned'),
+  resultsCondensed: z.int().optional().describe('How many of them were shortened'),
   processingTimeMs: z.int().describe('Total processing time in milliseconds'),
   serverDiversity: z
     .number()

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { condense } from './condense.ts';
 import { dedupe, defaultThreshold } from './dedupe.ts';
 import { type CallTool, defaultFanOutLimits, type FanOutLimits, fanOut, type ServerOutcome } from './fan-out.ts';
 import type { Item } from './items.ts';
@@ -74,9 +75,8 @@ export async function runQuery(deps: QueryDeps, input: unknown, signal: AbortSig
   const merged = merge(items, deps.threshold ?? defaultThreshold);
   const local = await rankLocally(deps, request, servers, merged.candidates);
   const ranked = await rankByModel(deps, request, local, signal);
-  const results = withinBudget(ranked.results, { maxResults: request.maxResults, maxTokens: request.max_tokens }).map(
-    toResult,
-  );
+  const shown = await shorten(deps, request, ranked.results);
+  const results = withinBudget(shown, { maxResults: request.maxResults, maxTokens: request.max_tokens }).map(toResult);
   if (ranked.warning !== undefined) warnings.push(ranked.warning);
 
   return {
@@ -87,6 +87,7 @@ export async function runQuery(deps: QueryDeps, input: unknown, signal: AbortSig
       totalResultsRaw: items.length,
       totalResultsDedup: merged.candidates.length,
       resultsReturned: results.length,
+      resultsCondensed: results.filter((result) => result.condensed).length,
       processingTimeMs: elapsed(),
       serverDiversity: diversity(results, outcomes),
       ...common,
@@ -271,7 +272,14 @@ async function rankByModel(
       };
 }
 
-function toResult(ranked: Ranked & { condensed?: true }, index: number): QueryResult {
+/** With a budget of tokens, smaller results may be taken instead of larger ones that rank higher. */
+async function shorten(deps: QueryDeps, request: QueryRequest, ranked: readonly Ranked[]): Promise<readonly Ranked[]> {
+  if (request.full === true) return ranked;
+  const results = request.max_tokens === undefined ? ranked.slice(0, request.maxResults) : ranked;
+  return await condense({ query: request.query, results, embed: deps.embed });
+}
+
+function toResult(ranked: Ranked, index: number): QueryResult {
   const { item, sources, score, condensed } = ranked;
   return {
     content: item.content,
@@ -282,14 +290,18 @@ function toResult(ranked: Ranked & { condensed?: true }, index: number): QueryRe
     tool: item.tool,
     ...(item.title === undefined ? {} : { title: item.title }),
     ...(item.link === undefined ? {} : { link: item.link }),
-    sources: sources.map(({ server, tool, position, title, link }) => ({
-      server,
-      tool,
-      position,
-      ...(title === undefined ? {} : { title }),
-      ...(link === undefined ? {} : { link }),
-    })),
+    sources: sources.map((source) => toSource(source, item)),
     ...(condensed ? { condensed } : {}),
+  };
+}
+
+function toSource({ server, tool, position, title, link }: Item, shown: Item) {
+  return {
+    server,
+    tool,
+    position,
+    ...(title === undefined || title === shown.title ? {} : { title }),
+    ...(link === undefined || link === shown.link ? {} : { link }),
   };
 }
 

@@ -12,6 +12,8 @@ export interface Candidate {
 export interface Ranked extends Candidate {
   /** 0 to 1, falling with the rank. */
   score: number;
+  /** The item's content is shorter than the server gave it. */
+  condensed?: true;
 }
 
 export interface RankInput {
@@ -188,10 +190,11 @@ export function withinBudget(ranked: readonly Ranked[], { maxResults, maxTokens 
   }
   const [best] = ranked;
   if (chosen.length > 0 || best === undefined) return chosen;
-  return [{ ...best, item: { ...best.item, content: cutToTokens(best.item.content, maxTokens - tokensAroundResult) } }];
+  const content = cutToTokens(best.item.content, maxTokens - tokensAroundResult);
+  return [{ ...best, item: { ...best.item, content }, condensed: true }];
 }
 
-function cutToTokens(text: string, tokens: number): string {
+export function cutToTokens(text: string, tokens: number): string {
   let end = text.length;
   while (end > 0 && estimateTokens(text.slice(0, end)) > tokens - 1) end = Math.floor(end * 0.9);
   const space = text.lastIndexOf(' ', end);

@@ -34,6 +34,12 @@ export const querySchema = z.object({
     .enum(['local', 'model'])
     .optional()
     .describe('"model" lets the configured model reorder and condense the results (default: "local")'),
+  full: z
+    .boolean()
+    .optional()
+    .describe(
+      'Return every result whole; by default long ones are shortened to the passages that matter for the query, the more the lower they rank',
+    ),
   explain: z.boolean().optional().describe('Return the plan (servers, tools, arguments) without calling anything'),
 });
 

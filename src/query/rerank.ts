@@ -19,7 +19,7 @@ const rankingSchema = z.object({
     .describe('Best first; leave out what does not help at all'),
 });
 
-export type Reranked = { ok: true; results: (Ranked & { condensed?: true })[] } | { ok: false; reason: string };
+export type Reranked = { ok: true; results: Ranked[] } | { ok: false; reason: string };
 
 const shownChars = 2000;
 const system =

@@ -17,7 +17,14 @@ import { carryTrace, noTracer, type TraceContext, type Tracer, traceOf } from '.
 import { HttpProblem } from '../upstream/http.ts';
 import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { AccessDenied, type ClientIdentity, ConnectionLost, type Exchange } from '../upstream/session.ts';
+import {
+  AccessDenied,
+  type ClientIdentity,
+  ConnectionLost,
+  type Exchange,
+  MessageTooLarge,
+} from '../upstream/session.ts';
+import type { Choices } from './choices.ts';
 
 export interface Caller {
   principal: Principal;
@@ -28,6 +35,8 @@ export interface Caller {
   /** Of the client's request: they may name its trace and its id. */
   headers?: Readonly<Record<string, string | string[] | undefined>>;
   client?: ClientIdentity;
+  /** Whoever may have found the tool by a search: an MCP session or a principal. Not set for calls of our own. */
+  chooser?: string;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
 }
@@ -91,6 +100,7 @@ export interface RouterDependencies {
   audit: Audit;
   events: Events;
   tracer?: Tracer;
+  choices?: Choices;
   onCall?: (report: CallReport) => void;
   /** Our page where this principal logs in to the server. */
   loginLink?: (server: Server, principal: Principal) => string;
@@ -166,7 +176,7 @@ export function createRouter(deps: RouterDependencies): Router {
       try {
         return await session.request(method, params, { ...deadline.exchange, client: caller.client });
       } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
+        if (!(error instanceof ConnectionLost) || error instanceof MessageTooLarge) throw error;
         await link.reportLost(session, error);
         if (!mayRepeat(error, method, params, server)) throw lostInMidCall(server, method, params, started, error);
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
@@ -221,6 +231,7 @@ export function createRouter(deps: RouterDependencies): Router {
     };
     events.emit('call.started', call);
     let outcome: Outcome = 'failed';
+    const chosen_for = deps.choices?.find(caller.chooser, row.name);
     try {
       deps.catalog.changes.requireReviewed(tool);
       const headers =
@@ -254,7 +265,7 @@ export function createRouter(deps: RouterDependencies): Router {
         ip_address: caller.address,
         server_id: server.id,
         server_name: server.name,
-        details: { tool: row.name, outcome, duration_ms },
+        details: { tool: row.name, outcome, duration_ms, ...(chosen_for && { chosen_for }) },
       });
       events.emit('call.finished', { ...call, outcome, duration_ms });
       deps.onCall?.({
@@ -391,13 +402,13 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
     });
   }
   if (deadline.signal.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
-  if (error instanceof ConnectionLost) {
+  if (error instanceof ConnectionLost && !(error instanceof MessageTooLarge)) {
     return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${error.message}`, {
       cause: error,
       body: { server: brief(server) },
     });
   }
-  if (error instanceof HttpProblem || error instanceof AccessDenied) {
+  if (error instanceof HttpProblem || error instanceof AccessDenied || error instanceof MessageTooLarge) {
     return new AppError('EXECUTION_FAILED', `${server.name}: ${link.mask(describe(error))}`, { cause: error });
   }
   if (error instanceof RpcError) {

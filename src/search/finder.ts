@@ -5,8 +5,9 @@ import { describe } from '../errors.ts';
 import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import { type ClassificationQueue, createClassificationQueue } from '../skills/classification-queue.ts';
-import { createModelClassifier } from '../skills/classifier-model.ts';
+import { createModelClassifier, type ToolToClassify } from '../skills/classifier-model.ts';
 import { classifyTool } from '../skills/classify.ts';
+import { rememberClassifications } from '../skills/remembered-classifications.ts';
 import type { SkillBook } from '../skills/skill-book.ts';
 import { createSkillVectors } from '../skills/skill-vectors.ts';
 import type { Skill } from '../skills/taxonomy.ts';
@@ -20,6 +21,7 @@ import {
   updateToolSkills,
 } from '../store/tools.ts';
 import { findVectors, upsertVectors } from '../store/vectors.ts';
+import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
 import { loadStaticEmbedder } from './embed.ts';
 import { createQdrant, type ToolPoint } from './qdrant.ts';
 import { createQdrantMirror, type QdrantMirror } from './qdrant-mirror.ts';
@@ -31,7 +33,7 @@ import type { SearchableTool } from './tool.ts';
 import { contentHash, toFloats, toVectorRows } from './vector-row.ts';
 
 export interface Finder {
-  search(request: SearchRequest, signal?: AbortSignal): Promise<SearchResult>;
+  search(request: SearchRequest, signal?: AbortSignal, trace?: TraceContext): Promise<SearchResult>;
   /** The catalog's change, in the order of changes. */
   follow(server: { name: string }, changes: ToolChanges): void;
   /** The same where another replica discovered and classifies. */
@@ -61,6 +63,7 @@ export interface FinderDependencies {
   events: Events;
   log: Logger;
   config: Config;
+  tracer?: Tracer;
   onSearch?: (ms: number) => void;
   /** False where another replica classifies this server's tools. */
   isOurs?: (serverId: string) => boolean;
@@ -72,7 +75,7 @@ const saveEveryMs = 100;
 const embedAtOnce = 256;
 
 export function createFinder(deps: FinderDependencies): Finder {
-  const { db, catalog, skillBook, events, log, config, isOurs = () => true } = deps;
+  const { db, catalog, skillBook, events, log, config, tracer = noTracer, isOurs = () => true } = deps;
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
@@ -262,11 +265,14 @@ export function createFinder(deps: FinderDependencies): Finder {
     const model =
       config.anthropicApiKey === undefined
         ? undefined
-        : createModelClassifier({
-            apiKey: config.anthropicApiKey,
-            baseUrl: config.anthropicBaseUrl,
-            model: config.model,
-          });
+        : rememberClassifications(
+            db,
+            createModelClassifier({
+              apiKey: config.anthropicApiKey,
+              baseUrl: config.anthropicBaseUrl,
+              model: config.model,
+            }),
+          );
     return createClassificationQueue({
       async classify(tools, signal) {
         if (model !== undefined) return await model(tools, skillBook.list(), signal);
@@ -360,13 +366,14 @@ export function createFinder(deps: FinderDependencies): Finder {
   }
 
   return {
-    async search(request, signal) {
-      await filled;
-      refreshSkills();
-      const found = await search(index, request, signal, remoteFor(request));
-      deps.onSearch?.(found.metadata.totalTimeMs);
-      return found;
-    },
+    search: (request, signal, trace) =>
+      traced(tracer, { name: 'search', parent: trace, attributes: toAttributes }, async () => {
+        await filled;
+        refreshSkills();
+        const found = await search(index, request, signal, remoteFor(request));
+        deps.onSearch?.(found.metadata.totalTimeMs);
+        return found;
+      }),
     follow,
     followElsewhere,
     takeOver: (serverId) => classifyPending((candidate) => candidate === serverId),
@@ -414,6 +421,16 @@ export function createFinder(deps: FinderDependencies): Finder {
   };
 }
 
+function toAttributes({ tools, metadata }: SearchResult) {
+  return {
+    'mcp_aggregator.search.strategy': metadata.strategyUsed,
+    'mcp_aggregator.search.results': tools.length,
+    'mcp_aggregator.search.tools_searched': metadata.toolsSearched,
+    'mcp_aggregator.search.servers_searched': metadata.serversSearched,
+    'mcp_aggregator.search.parts': metadata.parts.length,
+  };
+}
+
 /** Seed 003, «Behavior by State». */
 const isSearchable = (status: string) => status === 'CONNECTED' || status === 'DEGRADED';
 
@@ -453,7 +470,10 @@ function toPoint(tool: SearchableTool, vector: Float32Array, serverId: string | 
   };
 }
 
-const toClassify = ({ id, name, description }: ToolRow) => ({ id, name, description: description ?? '' });
+/** Where the tool describes itself its server's name adds little, and without it the same tool elsewhere is the same. */
+function toClassify({ id, name, original_name, description }: ToolRow): ToolToClassify {
+  return { id, name: description ? original_name : name, description: description ?? '' };
+}
 
 const noSkills = { skill_ids: [], primary_skill_id: null, skill_confidences: {} };
 const asClassified = { is_classified: true, classification_state: 'CLASSIFIED' } as const;

@@ -42,35 +42,29 @@ const inputSchema = z.object({
   ),
 });
 
-const mostRemembered = 20_000;
+const form = z.toJSONSchema(inputSchema, { io: 'input' });
 
-/**
- * Asks a model through the Anthropic Messages API, several tools at a time, its answer forced into a tool call. What it
- * said about a text is remembered, so that a server that comes back, or a skill that is put back, costs nothing.
- */
-export function createModelClassifier(options: ClassifierModelOptions): ClassifyBatch {
+export interface ModelClassifier {
+  classify: ClassifyBatch;
+  /** The same for two tools that the model is told the same about: its name, the taxonomy and our words included. */
+  keyOf(tool: ToolToClassify, skills: Skill[]): string;
+}
+
+/** Asks a model through the Anthropic Messages API, several tools at a time, its answer forced into a tool call. */
+export function createModelClassifier(options: ClassifierModelOptions): ModelClassifier {
   const send = options.fetch ?? globalThis.fetch;
   const url = new URL('v1/messages', options.baseUrl.endsWith('/') ? options.baseUrl : `${options.baseUrl}/`);
   const timeoutMs = options.timeoutMs ?? 60_000;
-  const remembered = new Map<string, Classification>();
 
-  return async (tools, skills, signal) => {
-    const keys = new Map(tools.map((tool) => [tool.id, contentKey(tool, skills)]));
-    const unknown = tools.filter(({ id }) => !remembered.has(keys.get(id) ?? ''));
-    const answers = unknown.length === 0 ? new Map<number, Classification>() : await ask(unknown, skills, signal);
-    for (const [id, classification] of answers) remembered.set(keys.get(id) ?? '', classification);
-    const all = tools.flatMap(({ id }): [number, Classification][] => {
-      const classification = remembered.get(keys.get(id) ?? '');
-      return classification === undefined ? [] : [[id, classification]];
-    });
-    for (const key of remembered.keys()) {
-      if (remembered.size <= mostRemembered) break;
-      remembered.delete(key);
-    }
-    return new Map(all);
+  return {
+    classify,
+    keyOf: (tool, skills) =>
+      createHash('sha256')
+        .update(JSON.stringify(toMessage(options.model, [tool], skills)))
+        .digest('base64url'),
   };
 
-  async function ask(
+  async function classify(
     tools: ToolToClassify[],
     skills: Skill[],
     signal: AbortSignal,
@@ -94,12 +88,6 @@ export function createModelClassifier(options: ClassifierModelOptions): Classify
       throw failure('the model could not classify', {}, thrown);
     }
   }
-}
-
-/** Of everything that the model is told about a tool. */
-function contentKey({ name, description }: ToolToClassify, skills: Skill[]): string {
-  const told = [name, description.slice(0, longestDescription), skills.map(({ id, description }) => [id, description])];
-  return createHash('sha256').update(JSON.stringify(told)).digest('base64url');
 }
 
 function toMessage(model: string, tools: ToolToClassify[], skills: Skill[]): object {
@@ -126,7 +114,7 @@ function toMessage(model: string, tools: ToolToClassify[], skills: Skill[]): obj
       {
         name: 'assign_skills',
         description: 'Record the skills of every tool in the list.',
-        input_schema: z.toJSONSchema(inputSchema, { io: 'input' }),
+        input_schema: form,
       },
     ],
     tool_choice: { type: 'tool', name: 'assign_skills' },

@@ -14,6 +14,7 @@ export interface Schema {
   profiles: ProfilesTable;
   skills: SkillsTable;
   tool_vectors: ToolVectorsTable;
+  classifications: ClassificationsTable;
   settings: SettingsTable;
   tool_changes: ToolChangesTable;
   oauth_clients: OauthClientsTable;
@@ -164,6 +165,14 @@ interface ToolVectorsTable {
   vector: Uint8Array;
 }
 export type ToolVectorRow = Selectable<ToolVectorsTable>;
+
+interface ClassificationsTable {
+  /** Of everything that the model was told. */
+  content_hash: string;
+  skill_confidences: Json<Record<string, number>>;
+  used_at: string;
+}
+export type ClassificationRow = Selectable<ClassificationsTable>;
 
 /** `withdrawn`: the server went back, or changed the tool again. `removed`: the server took the tool away. */
 export type ToolChangeState = 'pending' | 'approved' | 'rejected' | 'withdrawn' | 'removed';

@@ -20,6 +20,7 @@ import {
   ConnectionLost,
   dress,
   type Exchange,
+  MessageTooLarge,
   type ServerIdentity,
   type Session,
   type SessionEvents,
@@ -152,7 +153,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
           retryMs = Math.min(ms, longestRetryMs);
         },
       ).catch((error: unknown) => {
-        if (outcome === undefined && (exchange.signal?.aborted || lastEventId === undefined)) throw error;
+        const isFinal = exchange.signal?.aborted || lastEventId === undefined || error instanceof MessageTooLarge;
+        if (outcome === undefined && isFinal) throw error;
       });
       if (outcome !== undefined) return outcome();
       if (lastEventId === undefined || attempt === 5) {

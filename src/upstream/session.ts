@@ -70,6 +70,14 @@ export class ConnectionLost extends Error {
   }
 }
 
+/** What the server sent is larger than we take. It would be so again, so the request is not repeated. */
+export class MessageTooLarge extends ConnectionLost {
+  constructor(limit: number) {
+    super(`the server sent a message of more than ${limit} bytes (MCP_AGGREGATOR_MAX_MESSAGE_BYTES)`, 'maybe');
+    this.name = 'MessageTooLarge';
+  }
+}
+
 /** The server wants other credentials than it got. Never evidence of its era. */
 export class AccessDenied extends Error {
   readonly status: number;

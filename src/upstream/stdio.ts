@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMessage, toLine } from '../json-rpc.ts';
-import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
+import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
 import type { Warden } from './warden.ts';
 
 export interface ChildOptions {
@@ -68,7 +68,8 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
         if (line.trim() === '') return;
         options.onLine(`stdout: ${line.slice(0, 500)}`);
         strayBytes += line.length;
-        if (strayBytes > strayOutputLimitBytes) stop('it printed too much text on stdout that is not MCP');
+        if (strayBytes > strayOutputLimitBytes)
+          stop(new ConnectionLost('it printed too much text on stdout that is not MCP', 'maybe'));
         return;
       }
       heard = true;
@@ -77,11 +78,11 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   }
 
   function overflow(): void {
-    stop(`it sent a message of more than ${options.maxMessageBytes} bytes`);
+    stop(new MessageTooLarge(options.maxMessageBytes));
   }
 
-  function stop(reason: string): void {
-    fail(new ConnectionLost(reason, 'maybe'));
+  function stop(reason: ConnectionLost): void {
+    fail(reason);
     void close();
   }
 
@@ -203,6 +204,7 @@ function lines(limit: number, onLine: (line: string) => void, onOverflow: () => 
       length = 0;
       start = end + 1;
       if (over) over = false;
+      else if (line.length > limit) onOverflow();
       else onLine(line.toString('utf8').replace(/\r$/, ''));
     }
     if (start === chunk.length || over) return;

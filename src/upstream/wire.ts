@@ -4,7 +4,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, Pool } from 'undici';
 import { AppError } from '../errors.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
-import { AccessDenied, ConnectionLost } from './session.ts';
+import { AccessDenied, ConnectionLost, MessageTooLarge } from './session.ts';
 
 export interface WireOptions {
   url: string;
@@ -145,7 +145,7 @@ function createReceiver(
       }
       length += chunk.length;
       parts.push(chunk);
-      if (length > limit) controller.abort(tooLarge(limit));
+      if (length > limit) controller.abort(new MessageTooLarge(limit));
     },
     onResponseEnd() {
       release();
@@ -161,9 +161,6 @@ function createReceiver(
     },
   };
 }
-
-const tooLarge = (limit: number) =>
-  new ConnectionLost(`the server sent a message of more than ${limit} bytes`, 'maybe');
 
 const neverSent = new Set([
   'ECONNREFUSED',
@@ -253,7 +250,7 @@ export async function readEvents(
   });
   for await (const chunk of body) {
     sinceEvent += chunk.length;
-    if (sinceEvent > limit) throw tooLarge(limit);
+    if (sinceEvent > limit) throw new MessageTooLarge(limit);
     parser.feed(decoder.decode(chunk, { stream: true }));
   }
 }

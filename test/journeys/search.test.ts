@@ -295,6 +295,49 @@ suite('what can be asked for', () => {
     const nothing = await call('search_tools', { query: 'zzz qqq xxx' });
     assert.equal(nothing.content[0].text, 'No tool fits this task.');
   });
+
+  test('a call that follows a search says in the audit what it was chosen for, and only there', async (t) => {
+    const app = await start(t, { MCP_AGGREGATOR_EXPOSURE: 'search' });
+    await app.add('mail', { base_url: (await serve(t, small('mail', mailTools))).url });
+    await app.add('weather', { base_url: (await serve(t, small('weather', weatherTools))).url });
+    await untilClassified(app);
+    const client = new Client({ name: 'journey', version: '1.0.0' });
+    const requestInit = { headers: { authorization: `Bearer ${app.adminToken}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${app.url}/mcp`), { requestInit }));
+    t.after(() => client.close());
+    const lastCall = async (): Promise<Body> =>
+      (await app.api('GET', '/api/v1/aggregator/audit?event=tool.called&limit=1')).body.audit[0].details;
+
+    await app.call('mail.send_email');
+    assert.deepEqual(Object.keys(await lastCall()), ['tool', 'outcome', 'duration_ms'], 'nobody searched');
+
+    const query = `send an email message with the password ${app.adminToken}`;
+    const before = names(await find(app, query));
+    const rank = before.indexOf('mail.send_email') + 1;
+    await app.call('mail.send_email');
+    const { tool, outcome, chosen_for: chosenFor } = await lastCall();
+    assert.deepEqual([tool, outcome], ['mail.send_email', 'ok']);
+    assert.deepEqual(chosenFor, { query: 'send an email message with the password ***', rank });
+    assert.deepEqual(names(await find(app, query)), before, 'nothing was learnt from it');
+
+    const { structuredContent }: Body = await client.callTool({
+      name: 'search_tools',
+      arguments: { query: 'weather forecast of a city' },
+    });
+    assert.equal(structuredContent.tools[0].name, 'weather__get_forecast');
+    await client.callTool({ name: 'call_tool', arguments: { name: 'weather__get_forecast' } });
+    assert.deepEqual((await lastCall()).chosen_for, { query: 'weather forecast of a city', rank: 1 });
+    await client.callTool({ name: 'weather__get_forecast', arguments: {} });
+    assert.equal((await lastCall()).chosen_for.rank, 1);
+
+    await app.call('weather.get_forecast');
+    assert.match((await lastCall()).chosen_for.query, /^send an email/, 'a session has its own searches');
+    const query_tools = [{ tool: 'search_email', arguments: {} }];
+    await app.api('PATCH', '/api/v1/aggregator/servers/mail', { options: { query_tools } });
+    await app.api('POST', '/api/v1/query', { query: 'search email messages', servers: ['mail'] });
+    const asked = await lastCall();
+    assert.deepEqual([asked.tool, asked.chosen_for], ['mail.search_email', undefined], 'that was our own choice');
+  });
 });
 
 interface Service {
@@ -468,7 +511,7 @@ suite('a model classifies', () => {
       await app.api('PUT', `/api/v1/skills/${id}`, { name: id, description: `About ${id}` });
   }
 
-  test('BR-004: batches of ten at most, unknown skills and small confidences dropped, the answer remembered', async (t) => {
+  test('BR-004: batches of ten at most, unknown skills and small confidences dropped', async (t) => {
     const service = await startModel(t);
     const app = await start(t, env(service));
     await withSkills(app);
@@ -488,16 +531,62 @@ suite('a model classifies', () => {
     );
     assert.ok(service.asked.every(({ tool_choice: choice }) => choice.name === 'assign_skills'));
 
-    // The same definitions again cost nothing.
-    const requests = service.asked.length;
-    await app.api('DELETE', '/api/v1/aggregator/servers/many');
-    await app.add('many', { base_url: url });
-    await until(
-      () => toolsOf(app, 'many'),
-      (all) => all.length > 0 && all.every(({ is_classified: done }) => done),
-    );
-    assert.equal(service.asked.length, requests);
     assert.ok(!app.log.some((line) => line.includes('a-key-for-the-model')));
+  });
+
+  test('BR-004: what a model was told before it is not told again: a server that comes back, another one, a restart', async (t) => {
+    const service = await startModel(t);
+    const startAgain = await createStorage(t);
+    const told = () => service.asked.flatMap(({ messages }) => JSON.parse(messages[0].content));
+    const classified = (app: TestApp, server: string) =>
+      until(
+        () => toolsOf(app, server),
+        (all) => all.length > 0 && all.every(({ is_classified: done }) => done),
+      );
+    const first = await startAgain(env(service));
+    await withSkills(first);
+    const { url } = await serve(t, manyTools(12));
+    await first.add('many', { base_url: url });
+    const before = (await classified(first, 'many')).map(({ skill_ids: ids, primary_skill_id: id }) => [ids, id]);
+    assert.equal(told().length, 12);
+
+    await first.api('DELETE', '/api/v1/aggregator/servers/many');
+    await first.add('many', { base_url: url });
+    const again = (await classified(first, 'many')).map(({ skill_ids: ids, primary_skill_id: id }) => [ids, id]);
+    assert.deepEqual(again, before);
+    await first.add('twin', { base_url: url });
+    await classified(first, 'twin');
+    assert.equal(told().length, 12, 'the same definitions under another name cost nothing');
+    await first.api('DELETE', '/api/v1/aggregator/servers/many');
+    await first.close();
+
+    const second = await startAgain(env(service));
+    await second.add('late', { base_url: url });
+    await classified(second, 'late');
+    assert.equal(told().length, 12, 'nor do they after a restart');
+
+    const changed = small('many', [['create_invoice_0', 'Create an invoice; the weather is in it, too.']]);
+    await second.add('changed', { base_url: (await serve(t, changed)).url });
+    assert.deepEqual(skillsIn(await classified(second, 'changed')), ['weather']);
+    assert.deepEqual(
+      told()
+        .slice(12)
+        .map(({ name }) => name),
+      ['create_invoice_0'],
+    );
+    await second.api('PUT', '/api/v1/skills/databases', { name: 'databases', description: 'Tables and rows' });
+    await until(
+      async () => told().length,
+      (count) => count === 13 + 13,
+    );
+    await untilClassified(second);
+    assert.equal(told().length, 26, 'another taxonomy is another question, asked once for both servers');
+    await second.close();
+
+    const other = await startAgain({ ...env(service), MCP_AGGREGATOR_MODEL: 'another-model' });
+    await other.add('later', { base_url: url });
+    await classified(other, 'later');
+    assert.equal(told().length, 38, 'what one model said is not what another would');
   });
 
   for (const [how, mode] of [

@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { carryTrace, createTracer, formatTraceparent, noTracer, parseTraceparent, traceOf } from '../../src/tracing.ts';
+import { createDocumentation, startDocumentation } from '../support/servers/documentation.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
-import { startApp } from './running-app.ts';
+import { type RunningApp, startApp } from './running-app.ts';
 
 interface ReceivedSpan {
   traceId: string;
@@ -84,6 +85,110 @@ test('a trace goes from the client through us to the server; the collector gets 
   assert.deepEqual([request?.path, request?.service], ['/v1/traces', 'gateway']);
   assert.deepEqual([request?.headers['x-api-key'], request?.headers.other], ['a b', 'c']);
   assert.ok(app.lines.some((line) => line.includes(`"trace_id":"${traceId}"`)));
+});
+
+const modernMeta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+};
+const accept = 'application/json, text/event-stream';
+
+/** One tool of ours called the way that clients of each face do; `headers` go with that request alone. */
+const faces: Record<
+  string,
+  (app: RunningApp, name: string, args: object, headers: Record<string, string>) => Promise<unknown>
+> = {
+  async rest(app, name, args, headers) {
+    const path = name === 'search_tools' ? '/api/v1/search' : '/api/v1/query';
+    return await app.ask('POST', path, args, headers);
+  },
+  async legacy(app, name, args, headers) {
+    const clientInfo = { name: 'test', version: '1' };
+    const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    const opened = await app.ask(
+      'POST',
+      '/mcp',
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params: hello },
+      { accept },
+    );
+    const session = { accept, 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+    const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name, arguments: args } };
+    return await app.ask('POST', '/mcp', call, { ...session, ...headers });
+  },
+  async modern(app, name, args, headers) {
+    const params = { name, arguments: args, _meta: modernMeta };
+    const own = { accept, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name };
+    return await app.ask(
+      'POST',
+      '/mcp',
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+      { ...own, ...headers },
+    );
+  },
+};
+
+for (const [face, call] of Object.entries(faces)) {
+  test(`a search and a query over ${face} are spans below the request, every server's call one below the query`, async (t) => {
+    const collector = await startCollector(t);
+    const app = await startApp(t, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      MCP_AGGREGATOR_EXPOSURE: 'search',
+    });
+    for (const name of ['handbook', 'manual'] as const) {
+      const docs = await startDocumentation(createDocumentation(name));
+      t.after(() => docs.close());
+      await app.register(name, { transport_type: 'HTTP', connection_config: { base_url: docs.url } });
+    }
+    const asked = 'how are hippopotamus requests retried';
+    const searching = `00-${'a'.repeat(32)}-b7ad6b7169203331-01`;
+    const querying = `00-${'b'.repeat(32)}-b7ad6b7169203331-01`;
+    await call(
+      app,
+      'search_tools',
+      { query: 'search the documentation for pages, hippopotamus' },
+      { traceparent: searching },
+    );
+    await call(app, 'mcp__proxy__aggregator__query', { query: asked }, { traceparent: querying });
+    await app.close();
+
+    const inTrace = (id: string) => collector.spans.filter((span) => span.traceId === id.repeat(32));
+    const find = (spans: ReceivedSpan[], name: string | RegExp) => {
+      const found = spans.filter((span) => (typeof name === 'string' ? span.name === name : name.test(span.name)));
+      assert.equal(found.length, 1, `${name} in ${spans.map((span) => span.name)}`);
+      return found[0] as ReceivedSpan;
+    };
+    const valuesOf = ({ attributes }: ReceivedSpan) =>
+      Object.fromEntries(attributes.map(({ key, value }) => [key.split('.').at(-1), Object.values(value)[0]]));
+
+    const [request, search] = [find(inTrace('a'), /^POST /), find(inTrace('a'), 'search')];
+    assert.equal(inTrace('a').length, 2);
+    assert.deepEqual([request.parentSpanId, search.parentSpanId], ['b7ad6b7169203331', request.spanId]);
+    const { strategy, results, servers_searched: searched } = valuesOf(search);
+    assert.match(String(strategy), /^(hierarchical|direct)$/);
+    assert.deepEqual([Number(results) > 0, searched], [true, '2']);
+
+    const spans = inTrace('b');
+    const query = find(spans, 'query');
+    assert.equal(query.parentSpanId, find(spans, /^POST /).spanId);
+    for (const name of ['search', 'tools/call handbook', 'tools/call manual'])
+      assert.equal(find(spans, name).parentSpanId, query.spanId, name);
+    const values = valuesOf(query);
+    assert.deepEqual(String(values.servers).split(',').toSorted(), ['handbook', 'manual']);
+    assert.deepEqual([values.servers_queried, values.servers_succeeded, values.chosen_by], ['2', '2', 'search']);
+    assert.ok(Number(values.results) > 0);
+    assert.ok(!JSON.stringify(collector.spans).includes('hippopotamus'), "what was asked is nobody's business");
+  });
+}
+
+test('a query that fails is a span that failed', async (t) => {
+  const collector = await startCollector(t);
+  const app = await startApp(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  await app.ask('POST', '/api/v1/query', { query: 'anything' }, { traceparent });
+  await app.close();
+  const query = collector.spans.find((span) => span.traceId === traceId && span.name === 'query');
+  assert.equal(query?.status.code, 2);
+  assert.equal(query?.attributes.find(({ key }) => key === 'error.type')?.value.stringValue, 'SERVER_UNAVAILABLE');
 });
 
 test('without a collector the context passes as it came, and nothing is invented', async (t) => {

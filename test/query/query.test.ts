@@ -72,7 +72,7 @@ test('000: the input schema is the contract, plus our optional extras', () => {
       required: ['query'],
     },
   );
-  assert.deepEqual(Object.keys(extras), ['max_tokens', 'rerank', 'explain']);
+  assert.deepEqual(Object.keys(extras), ['max_tokens', 'rerank', 'full', 'explain']);
   assert.equal(queryTool.name, 'mcp__proxy__aggregator__query');
 });
 
@@ -369,4 +369,29 @@ test('embeddings and skills move what words alone cannot tell apart', async () =
   ];
   const bySkill = await runQuery({ ...asked, servers: () => servers, skillsOf: () => ['web'] }, { query: 'q' }, live);
   assert.equal(bySkill.results[0]?.server, 'b');
+});
+
+test('long results are shortened to what matters, every distinct one stays; full returns them whole', async () => {
+  const gossip = (n: number, count: number) =>
+    Array.from(
+      { length: count },
+      (_, i) => `The ${(n * 7919 + i * 104_729).toString(36)} garden is ${n ** 5 % (i + 7)}. `,
+    );
+  const page = (n: number) =>
+    `${gossip(n, 30).join('')}React hooks of kind ${n} hold state. ${gossip(n + 50, 40).join('')}`.trim();
+  const two = deps({ a: saying(...[1, 2, 3, 4].map(page)), b: saying(...[3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(page)) });
+  const short = await runQuery(two, { query: 'react hooks state' }, live);
+  const whole = await runQuery(two, { query: 'react hooks state', full: true }, live);
+  const kinds = ({ results }: typeof short) => results.map(({ content }) => /kind (\d+)/.exec(content)?.[1]);
+  assert.deepEqual(kinds(short), kinds(whole), 'the same results in the same order');
+  assert.equal(short.results.length, short.metadata.totalResultsDedup);
+  assert.deepEqual([short.metadata.resultsCondensed, whole.metadata.resultsCondensed], [short.results.length, 0]);
+  assert.ok(short.results.every(({ condensed }) => condensed === true));
+  assert.ok((short.metadata.tokensReturned ?? 0) < 0.4 * (whole.metadata.tokensReturned ?? 0));
+  assert.equal(short.metadata.tokensRaw, whole.metadata.tokensRaw);
+  const budget = { query: 'react hooks state', max_tokens: 1000 };
+  const fitting = await runQuery(two, budget, live);
+  const fewer = await runQuery(two, { ...budget, full: true }, live);
+  assert.ok(fitting.results.length > fewer.results.length);
+  queryOutputSchema.parse(short);
 });

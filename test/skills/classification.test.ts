@@ -76,7 +76,7 @@ test('model: one forced tool call for several tools; unknown skills and tools ar
       ],
     }),
   );
-  const ask = createModelClassifier({ apiKey: 'k', baseUrl: url, model: 'claude' });
+  const { classify: ask } = createModelClassifier({ apiKey: 'k', baseUrl: url, model: 'claude' });
   const result = await ask(tools(5, 6), defaultSkills, new AbortController().signal);
   assert.deepEqual([...result.keys()], [5]);
   assert.deepEqual(result.get(5)?.skillIds, ['email']);
@@ -99,11 +99,11 @@ test('model: bad answers, refusals, silence and absence are one named error', as
     { hang: true },
   ];
   const { url } = await startLoopback(context, (_, count) => answers[count - 1] ?? { status: 500 });
-  const ask = createModelClassifier({ apiKey: 'k', baseUrl: url, model: 'claude', timeoutMs: 300 });
+  const { classify: ask } = createModelClassifier({ apiKey: 'k', baseUrl: url, model: 'claude', timeoutMs: 300 });
   const signal = new AbortController().signal;
   for (const _ of answers)
     await assert.rejects(ask(tools(1), defaultSkills, signal), { code: 'CLASSIFICATION_FAILED' });
-  const nobody = createModelClassifier({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1', model: 'claude' });
+  const { classify: nobody } = createModelClassifier({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1', model: 'claude' });
   await assert.rejects(nobody(tools(1), defaultSkills, signal), { code: 'CLASSIFICATION_FAILED' });
 });
 

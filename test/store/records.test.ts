@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuditSeal } from '../../src/security/audit-chain.ts';
 import { findAudit, insertAuditBatch } from '../../src/store/audit.ts';
+import { findClassifications, upsertClassifications } from '../../src/store/classifications.ts';
 import { deleteProfile, findProfile, findProfiles, upsertProfile } from '../../src/store/profiles.ts';
 import { deleteSetting, findSetting, upsertSetting } from '../../src/store/settings.ts';
 import { deleteSkill, findSkills, upsertSkill } from '../../src/store/skills.ts';
@@ -64,4 +65,30 @@ test('profiles and skills are created, changed, listed and removed', async (t) =
   assert.deepEqual(await findSkills(db), [renamed]);
   assert.equal(renamed.name, 'The web');
   assert.equal(await deleteSkill(db, 'web'), true);
+});
+
+test('classifications are kept by what was told, the most lately used ones up to a limit', async (t) => {
+  const db = await openTestDatabase(t);
+  const row = (n: number) => ({ content_hash: `hash-${n}`, skill_confidences: { zoo: n / 10, email: 0.5 } });
+  const kept = async () => {
+    const hashes = Array.from({ length: 250 }, (_, n) => `hash-${n}`);
+    return (await findClassifications(db, hashes)).map(({ content_hash: hash }) => hash).toSorted();
+  };
+  const laterThanBefore = async () => {
+    const last = new Date().toISOString();
+    while (new Date().toISOString() === last) await new Promise(setImmediate);
+  };
+  for (const n of [1, 2, 3]) {
+    await upsertClassifications(db, [row(n)], { most: 3 });
+    await laterThanBefore();
+  }
+  assert.deepEqual(await findClassifications(db, ['hash-2', 'unknown']), [row(2)]);
+  await upsertClassifications(db, [row(1)], { most: 3 });
+  await laterThanBefore();
+  await upsertClassifications(db, [row(4)], { most: 3 });
+  assert.deepEqual(await kept(), ['hash-1', 'hash-3', 'hash-4'], 'hash-2 was not used for the longest time');
+  await laterThanBefore();
+  const many = Array.from({ length: 240 }, (_, n) => row(n + 5));
+  await upsertClassifications(db, many, { most: 200 });
+  assert.equal((await kept()).length, 200);
 });

@@ -54,7 +54,7 @@ export const addQuery: AddCommand = (program, environment) => {
     .option('--max-tokens <number>', 'budget for the content of all results')
     .option('--rerank <by>', 'local, or model where a model key is configured')
     .option('--explain', 'show what would be called, and call nothing')
-    .option('--full', 'print results in full')
+    .option('--full', 'every result whole, not only the passages that matter')
     .action(async (words: string[], options: QueryOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const body = {
@@ -64,6 +64,7 @@ export const addQuery: AddCommand = (program, environment) => {
         max_tokens: toNumber(options.maxTokens, '--max-tokens'),
         rerank: options.rerank,
         explain: options.explain,
+        full: options.full,
       };
       const answer = await terminal.progress('asking', () =>
         client.post<QueryAnswer>('/api/v1/query', body).catch((error: unknown) => {

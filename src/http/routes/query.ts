@@ -24,9 +24,9 @@ export function queryRoutes({ asker, audit }: { asker: Asker; audit: Audit }): A
             role: 'caller',
             body: z.unknown(),
             answers: { 200: { description: 'The context', schema: contextOutputSchema } },
-            handle: ({ body, principal, address, signal }) =>
+            handle: ({ body, principal, address, requestId, trace, signal }) =>
               collect(body, {
-                caller: { principal, address },
+                caller: { principal, address, requestId, trace },
                 visible: (server) => maySee(principal, server.name),
                 signal,
               }),
@@ -46,9 +46,9 @@ export function queryRoutes({ asker, audit }: { asker: Asker; audit: Audit }): A
         200: { description: 'The results', schema: queryOutputSchema },
         503: { description: 'No server answered; context names those that were tried and their errors' },
       },
-      handle: ({ body, principal, address, signal }) =>
+      handle: ({ body, principal, address, requestId, trace, signal }) =>
         asker.ask(body, {
-          caller: { principal, address },
+          caller: { principal, address, requestId, trace },
           visible: (server) => maySee(principal, server.name),
           signal,
         }),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Catalog, CatalogTool } from '../../catalog/catalog.ts';
 import { AppError } from '../../errors.ts';
 import { statuses } from '../../registry/lifecycle.ts';
+import type { Choices } from '../../routing/choices.ts';
 import type { Finder } from '../../search/finder.ts';
 import type { Audit } from '../../security/audit.ts';
 import { maySee } from '../../security/policy.ts';
@@ -12,6 +13,7 @@ import { type AnyRoute, route } from '../route.ts';
 export interface SearchRouteDependencies {
   catalog: Catalog;
   finder: Finder;
+  choices: Choices;
   skillBook: SkillBook;
   audit: Audit;
 }
@@ -53,7 +55,7 @@ const foundTool = z.object({
 const skillView = skillDefinition.extend({ id: z.string(), tool_count: z.int() });
 const round = (value: number) => Math.round(value * 10_000) / 10_000;
 
-export function searchRoutes({ catalog, finder, skillBook, audit }: SearchRouteDependencies): AnyRoute[] {
+export function searchRoutes({ catalog, finder, choices, skillBook, audit }: SearchRouteDependencies): AnyRoute[] {
   const toSource = ({ server }: CatalogTool) => ({ id: server.id, name: server.name, status: server.lifecycle.status });
   const toSkillView = (id: string) => {
     const skill = skillBook.find(id);
@@ -85,7 +87,7 @@ export function searchRoutes({ catalog, finder, skillBook, audit }: SearchRouteD
           }),
         },
       },
-      async handle({ body, principal, signal }) {
+      async handle({ body, principal, signal, trace }) {
         const found = await finder.search(
           {
             query: body.query,
@@ -99,6 +101,12 @@ export function searchRoutes({ catalog, finder, skillBook, audit }: SearchRouteD
             isVisible: principal.servers === null ? undefined : (tool) => maySee(principal, tool.server),
           },
           signal,
+          trace,
+        );
+        choices.searched(
+          principal.id,
+          body.query,
+          found.tools.map(({ tool, alternatives = [] }) => [tool.name, ...alternatives.map(({ name }) => name)]),
         );
         const byName = catalog.snapshot.toolsByCanonicalName;
         return {

@@ -67,7 +67,7 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
         const { result, warning, routingMs, executionMs } = await router.callTool(
           tool,
           params,
-          { principal, address, requestId, trace },
+          { principal, address, requestId, trace, chooser: principal.id },
           { signal },
         );
         return {

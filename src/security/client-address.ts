@@ -1,0 +1,42 @@
+/** Where a request came from, on every face: the nearest address that is no proxy of ours. */
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** Names for what nobody wants to write down. */
+const named: Record<string, readonly string[]> = {
+  loopback: ['127.0.0.0/8', '::1'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+};
+
+type Request = Pick<IncomingMessage, 'headers' | 'socket'>;
+
+/**
+ * X-Forwarded-For is a list that every proxy appends to, and whoever came first wrote what they liked: it is read from
+ * its end, and only as far as trusted proxies vouch for it.
+ */
+export function createClientAddress(trustedProxies: readonly string[]): (request: Request) => string {
+  if (trustedProxies.length === 0) return peerOf;
+  const trusted = new BlockList();
+  for (const entry of trustedProxies.flatMap((proxy) => named[proxy] ?? [proxy])) {
+    const [address = '', bits] = entry.split('/');
+    const family = familyOf(address);
+    if (bits === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(bits), family);
+  }
+
+  return (request) => {
+    const forwarded = request.headers['x-forwarded-for'];
+    let address = peerOf(request);
+    if (forwarded === undefined) return address;
+    for (const before of String(forwarded).split(',').reverse()) {
+      const candidate = before.trim();
+      if (isIP(address) === 0 || !trusted.check(address, familyOf(address)) || isIP(candidate) === 0) break;
+      address = candidate;
+    }
+    return address;
+  };
+}
+
+const peerOf = ({ socket }: Request): string => socket.remoteAddress ?? '';
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
