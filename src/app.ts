@@ -146,7 +146,10 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     log,
     authenticator,
     baseUrl,
-    onLogin: (server) => pool.open(server).loggedIn(),
+    onLogin(server) {
+      pool.open(server).loggedIn();
+      replicas.tell({ kind: 'server', id: server.id });
+    },
   });
   closers.push(() => oauth.close());
 

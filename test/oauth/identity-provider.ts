@@ -2,7 +2,7 @@
 import { generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import Provider from 'oidc-provider';
+import Provider, { type StoredToken } from 'oidc-provider';
 
 export interface IdentityProvider {
   readonly issuer: string;
@@ -17,10 +17,14 @@ export interface IdentityProvider {
   sign(claims: Record<string, unknown>): string;
   /** Every refresh token, and the access tokens that came with them. */
   revokeEverything(): Promise<void>;
+  /** Access tokens stop working before their time; refresh tokens stay. */
+  dropAccessTokens(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ProviderOptions {
+  /** How long the token endpoint thinks about every request. */
+  tokenDelayMs?: number;
   port?: number;
   accessTokenSeconds?: number;
   /** Resources whose tokens are JWTs; the others get opaque ones. */
@@ -34,6 +38,7 @@ export interface ProviderOptions {
 
 export async function startIdentityProvider(options: ProviderOptions = {}): Promise<IdentityProvider> {
   const { accessTokenSeconds = 3_600, scopes = 'mcp:use', jwtFor, machines = {}, redirectUri } = options;
+  const { tokenDelayMs = 0 } = options;
   const server = createServer().listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -87,12 +92,18 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
   });
   const grants: Record<string, number> = {};
   const refreshGrants = new Set<string>();
+  const accessTokens = new Set<StoredToken>();
   provider.on('grant.success', ({ oidc }) => {
     const type = oidc.params?.grant_type ?? '';
     grants[type] = (grants[type] ?? 0) + 1;
   });
+  provider.on('access_token.saved', (token) => accessTokens.add(token));
   provider.on('refresh_token.saved', ({ grantId }) => refreshGrants.add(grantId));
-  server.on('request', provider.callback());
+  const answer = provider.callback();
+  server.on('request', (request, response) => {
+    if (tokenDelayMs > 0 && request.url === '/token') setTimeout(answer, tokenDelayMs, request, response);
+    else answer(request, response);
+  });
 
   return {
     issuer,
@@ -127,6 +138,10 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
         await provider.AccessToken.revokeByGrantId(grant);
       }
       refreshGrants.clear();
+    },
+    async dropAccessTokens() {
+      for (const token of accessTokens) await token.destroy();
+      accessTokens.clear();
     },
     async close() {
       server.closeAllConnections();
