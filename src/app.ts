@@ -296,6 +296,12 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ['parked', 'modern', mcp.sessions.parked],
   ]);
 
+  const sessions = await createPageSessions({
+    db,
+    vault,
+    gatekeeper: oauth.gatekeeper,
+    onEnded: () => replicas.tell({ kind: 'sessions' }),
+  });
   const rooms: Rooms = {
     replicas,
     registry,
@@ -304,6 +310,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     finder,
     monitor,
     authenticator,
+    sessions,
     profiles,
     skillBook,
     events,
@@ -311,7 +318,6 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   };
   const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
   closers.push(() => resealer.close());
-  const sessions = createPageSessions({ vault, gatekeeper: oauth.gatekeeper });
   const http = createHttpServer({
     config,
     log,

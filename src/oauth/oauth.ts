@@ -8,12 +8,14 @@ import type { Authenticator, Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 import type { Secrets } from '../security/secrets.ts';
 import type { Database } from '../store/database.ts';
+import { insertSpentPass } from '../store/sign-in.ts';
 import { type BrowserSessions, createBrowserSessions } from './browser-session.ts';
 import type { OurClient } from './client-registration.ts';
 import { createLoginFlow, type LoginFlow } from './flow.ts';
 import { createGatekeeper, type ResourceGatekeeper } from './gatekeeper.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { createLogins, type Logins } from './logins.ts';
+import { createPasses } from './passes.ts';
 import { createSignIn, type SignIn } from './sign-in.ts';
 
 export interface OauthDependencies {
@@ -45,9 +47,12 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
   const { config, authenticator, vault, baseUrl } = deps;
   const fetch = createGuardedFetch();
   const logins = await createLogins({ ...deps, fetch });
+  const passes = createPasses({ vault, config, findPrincipal: (id) => authenticator.findPrincipal(id) });
+  const spend = ({ id, expires }: { id: string; expires: number }) =>
+    insertSpentPass(deps.db, { id, expires_at: new Date(expires).toISOString() });
   const sessions = createBrowserSessions({
-    vault,
-    findPrincipal: (id) => authenticator.findPrincipal(id),
+    passes,
+    spend,
     isSecure: () => baseUrl().startsWith('https:'),
   });
 

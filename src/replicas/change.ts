@@ -18,6 +18,8 @@ const change = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('health'), id: z.string(), outcome }),
   z.object({ kind: z.literal('statuses') }),
   z.object({ kind: z.literal('tokens') }),
+  /** Somebody signed out of the dashboard. */
+  z.object({ kind: z.literal('sessions') }),
   z.object({ kind: z.literal('profiles') }),
   z.object({ kind: z.literal('skills') }),
   z.object({ kind: z.literal('rules') }),

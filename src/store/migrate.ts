@@ -6,6 +6,7 @@ import { auditChain } from './migrations/010-audit-chain.ts';
 import { toolChanges } from './migrations/011-tool-changes.ts';
 import { oauth } from './migrations/020-oauth.ts';
 import { replicas } from './migrations/030-replicas.ts';
+import { signIn } from './migrations/040-sign-in.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** What a column type is called on each engine, so that one text of SQL serves both. */
@@ -28,7 +29,7 @@ export interface Migration {
 }
 
 /** In order, never changed once released: a change to the tables is a new entry. */
-const migrations: readonly Migration[] = [initial, auditChain, toolChanges, oauth, replicas];
+const migrations: readonly Migration[] = [initial, auditChain, toolChanges, oauth, replicas, signIn];
 
 const columnTypes: Record<Engine, ColumnTypes> = {
   sqlite: {

@@ -197,7 +197,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const { params, query, reply } = context;
           const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
           if (query.ticket !== undefined) {
-            const guest = isFromHere(context) ? sessions.redeemTicket(query.ticket) : undefined;
+            const guest = isFromHere(context) ? await sessions.redeemTicket(query.ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
             // The ticket is used up, and gone from the address that the browser keeps.
             return reply.redirect(here, 303);

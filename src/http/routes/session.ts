@@ -69,7 +69,7 @@ export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: Sessio
         if (request.headers.origin !== undefined && !isOwnPage(request)) {
           throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the dashboard itself can sign in');
         }
-        const token = 'token' in body ? body.token.trim() : sessions.redeem(body.code);
+        const token = 'token' in body ? body.token.trim() : await sessions.redeem(body.code);
         const { principal, cookie } = await sessions.begin(token, request.headers);
         reply.header('set-cookie', cookie);
         return toView(principal);
@@ -83,8 +83,8 @@ export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: Sessio
       summary: 'Sign out',
       role: 'public',
       answers: { 204: { description: 'Signed out' } },
-      handle({ request, reply }) {
-        if (isOwnPage(request)) reply.header('set-cookie', sessions.end(request.headers));
+      async handle({ request, reply }) {
+        if (isOwnPage(request)) reply.header('set-cookie', await sessions.end(request.headers));
         reply.status(204);
       },
     }),
@@ -101,10 +101,10 @@ export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: Sessio
           schema: z.object({ path: z.string(), expires_at: z.string() }),
         },
       },
-      handle({ request, reply }) {
+      async handle({ request, reply }) {
         const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
         if (token === undefined) throw new AppError('UNAUTHENTICATED', 'A link needs a token to sign in with');
-        const { code, expiresAt } = sessions.createCode(token);
+        const { code, expiresAt } = await sessions.createCode(token);
         reply.status(201);
         // After the "#": browsers keep that part to themselves, so no log and no proxy sees it.
         return { path: `/#/sign-in?code=${code}`, expires_at: expiresAt };
