@@ -331,7 +331,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
-      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: reconnect }),
+      ...oauthRoutes({ ...oauth, pageSessions: sessions, registry, authenticator, audit, onLogout: reconnect }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
@@ -349,7 +349,13 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         backlog: () => finder.backlog,
       }),
       ...accessRoutes({ authenticator, audit }),
-      ...sessionRoutes({ sessions, gatekeeper: oauth.gatekeeper, loopbackListener: isLoopback(config.host) }),
+      ...sessionRoutes({
+        sessions,
+        pages: oauth.sessions,
+        gatekeeper: oauth.gatekeeper,
+        identityProvider: oauth.identityProvider,
+        loopbackListener: isLoopback(config.host),
+      }),
       ...activityRoutes({ activity, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...backupRoutes({

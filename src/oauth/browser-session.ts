@@ -14,6 +14,8 @@ export interface BrowserSessions {
   createTicket(principal: Principal): string;
   redeemTicket(ticket: string): Promise<Principal | undefined>;
   cookieFor(principal: Principal): string;
+  /** Takes the cookie back. */
+  endCookie(): string;
   find(cookieHeader: string | undefined): Principal | undefined;
   /** Proof that a form was made for this person and this purpose. */
   createFormKey(principal: Principal, purpose: string): string;
@@ -35,18 +37,21 @@ const formLifetimeMs = 1_800_000;
 export function createBrowserSessions({ passes, spend, isSecure }: BrowserSessionOptions): BrowserSessions {
   const cookieName = () => (isSecure() ? '__Host-mcp-aggregator' : 'mcp-aggregator');
 
+  function toCookie(value: string, maxAge: number): string {
+    const secure = isSecure() ? '; Secure' : '';
+    // Lax: the authorization server sends the browser back to us by a link.
+    return `${cookieName()}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
+  }
+
   return {
     createTicket: (principal) => passes.issue(principal, ticketLifetimeMs, 'oauth-ticket'),
     async redeemTicket(ticket) {
       const opened = passes.open(ticket, 'oauth-ticket');
       return opened !== undefined && (await spend(opened)) ? opened.principal : undefined;
     },
-    cookieFor(principal) {
-      const value = passes.issue(principal, sessionLifetimeMs, 'browser-session');
-      const secure = isSecure() ? '; Secure' : '';
-      // Lax: the authorization server sends the browser back to us by a link.
-      return `${cookieName()}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${sessionLifetimeMs / 1_000}${secure}`;
-    },
+    cookieFor: (principal) =>
+      toCookie(passes.issue(principal, sessionLifetimeMs, 'browser-session'), sessionLifetimeMs / 1_000),
+    endCookie: () => toCookie('', 0),
     find(cookieHeader) {
       const name = `${cookieName()}=`;
       const value = cookieHeader?.split(/;\s*/).find((part) => part.startsWith(name));

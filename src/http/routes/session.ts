@@ -1,6 +1,8 @@
 /** `/api/v1/session`: signing in to the dashboard, and the one-time link of `mcp-aggregator open`. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
+import type { BrowserSessions } from '../../oauth/browser-session.ts';
+import type { IdentityProviderView } from '../../oauth/oauth.ts';
 import type { Gatekeeper, Principal } from '../../security/auth.ts';
 import { isOwnPage, type PageSessions, sessionPath as path } from '../../security/page-session.ts';
 import { version } from '../../version.ts';
@@ -14,15 +16,34 @@ const principalView = z.object({
   version: z.string(),
 });
 
+const waysView = z.object({
+  identity_provider: z
+    .object({
+      issuer: z.string(),
+      dashboard: z.string().nullable().describe('where a browser begins, relative to this aggregator'),
+      command_line: z
+        .object({ client_id: z.string(), resource: z.string(), scopes: z.array(z.string()) })
+        .nullable()
+        .describe('what `mcp-aggregator sign-in` asks for'),
+    })
+    .nullable()
+    .describe('null: only our own tokens open anything here'),
+});
+
 const tag = 'access';
 
 export interface SessionRouteDependencies {
   sessions: PageSessions;
+  /** Of the login pages: who signs out of the dashboard is signed out of them as well. */
+  pages: BrowserSessions;
   gatekeeper: Gatekeeper;
+  identityProvider: () => IdentityProviderView | undefined;
   loopbackListener: boolean;
 }
 
-export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: SessionRouteDependencies): AnyRoute[] {
+export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
+  const { sessions, pages, gatekeeper, loopbackListener } = deps;
+
   async function whoIs(authorization: string | undefined): Promise<Principal | undefined> {
     try {
       return await gatekeeper.authenticate({ authorization, loopbackListener, path });
@@ -84,9 +105,21 @@ export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: Sessio
       role: 'public',
       answers: { 204: { description: 'Signed out' } },
       async handle({ request, reply }) {
-        if (isOwnPage(request)) reply.header('set-cookie', await sessions.end(request.headers));
+        if (isOwnPage(request)) {
+          reply.header('set-cookie', [await sessions.end(request.headers), pages.endCookie()]);
+        }
         reply.status(204);
       },
+    }),
+
+    route({
+      method: 'GET',
+      path: `${path}/ways`,
+      tag,
+      summary: 'How people sign in here, beside with our tokens',
+      role: 'public',
+      answers: { 200: { description: 'The identity provider, if there is one', schema: waysView } },
+      handle: (): z.infer<typeof waysView> => ({ identity_provider: deps.identityProvider() ?? null }),
     }),
 
     route({
