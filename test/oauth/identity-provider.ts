@@ -135,6 +135,8 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
   });
   provider.on('access_token.saved', (token) => accessTokens.add(token));
   provider.on('refresh_token.saved', ({ grantId }) => refreshGrants.add(grantId));
+  // Its page says no more than that something went wrong.
+  provider.on('server_error', (_context, error) => console.error(error));
   const answer = provider.callback();
   server.on('request', (request, response) => {
     if (tokenDelayMs > 0 && request.url === '/token') setTimeout(answer, tokenDelayMs, request, response);
