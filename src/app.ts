@@ -391,6 +391,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     if (method === 'notifications/resources/updated' && typeof params.uri === 'string') {
       events.emit('resource.updated', { server_id: server.id, name: server.name, uri: params.uri });
     }
+    if (method.startsWith('notifications/tasks')) events.emit('task.changed', { server_id: server.id, method, params });
   }
 
   async function loadRules() {

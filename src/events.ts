@@ -16,6 +16,8 @@ export interface AppEvents {
   'server.lists_changed': { server_id: string; kinds: string[] };
   'catalog.changed': { server_id: string; tools: boolean; prompts: boolean; resources: boolean };
   'resource.updated': { server_id: string; name: string; uri: string };
+  /** As its server told it, to those who follow the task. */
+  'task.changed': { server_id: string; method: string; params: Record<string, unknown> };
   'call.started': CallEvent;
   'call.finished': CallEvent & { outcome: string; duration_ms: number };
 }

@@ -1,6 +1,7 @@
 /** 2026-07-28: parameters that a tool marks with `x-mcp-header` are repeated as `Mcp-Param-<Name>` headers. */
 import { encodeHeader, isObject, type JsonObject } from '../json-rpc.ts';
 
+const prefix = 'mcp-param-';
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Not `number`: two programs rarely write the same fraction alike. */
 const markable = new Set(['string', 'integer', 'boolean']);
@@ -40,15 +41,22 @@ function visit(schema: JsonObject, path: string[], found: MarkedParameter[]): bo
   });
 }
 
-export function parameterHeaders(schema: JsonObject, args: unknown): Record<string, string> | undefined {
-  const marked = markedParameters(schema) ?? [];
-  if (marked.length === 0) return undefined;
-  const headers: Record<string, string> = {};
-  for (const { header, path } of marked) {
+/** The headers of a call: what the tool marks, and what a client sent that we know nothing of. */
+export function parameterHeaders(
+  schema: JsonObject,
+  args: unknown,
+  received: Readonly<Record<string, string | string[] | undefined>> = {},
+): Record<string, string> | undefined {
+  let headers: Record<string, string> | undefined;
+  for (const name in received) {
+    const value = received[name];
+    if (name.startsWith(prefix) && typeof value === 'string') headers = { ...headers, [name]: value };
+  }
+  for (const { header, path } of markedParameters(schema) ?? []) {
     const value = path.reduce<unknown>((current, key) => (isObject(current) ? current[key] : undefined), args);
-    if (typeof value === 'string') headers[`mcp-param-${header.toLowerCase()}`] = encodeHeader(value);
-    else if (typeof value === 'number' || typeof value === 'boolean')
-      headers[`mcp-param-${header.toLowerCase()}`] = String(value);
+    if (!['string', 'number', 'boolean'].includes(typeof value)) continue;
+    const text = typeof value === 'string' ? encodeHeader(value) : String(value);
+    headers = { ...headers, [prefix + header.toLowerCase()]: text };
   }
   return headers;
 }

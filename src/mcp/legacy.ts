@@ -30,7 +30,7 @@ import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import type { Call, Peer } from './peer.ts';
-import { createReply, type Reply, streamHeaders, toEvent } from './reply.ts';
+import { createReply, type Reply, serialize, streamHeaders, toEvent } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
 
@@ -83,11 +83,13 @@ export interface LegacySession {
 interface RecordedEvent {
   stream: number;
   number: number;
-  message: RpcMessage;
+  text: string;
 }
 
 const keepAliveMs = 15_000;
+/** What a client that comes back can still get: the newest events of its session, and always the last. */
 const keptEvents = 500;
+const keptCharacters = 1_048_576;
 const retryMs = 1_000;
 const standalone = 0;
 
@@ -155,6 +157,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     const closed = new AbortController();
     let streams = standalone;
     let eventNumber = 0;
+    let recordedCharacters = 0;
     let nextQuestion = 1;
     // Not the time of day: a clock that jumps must not end every session.
     let usedAt = performance.now();
@@ -192,10 +195,11 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     }
 
     function send(stream: number, message: RpcMessage): void {
-      const number = record(stream, message);
+      const text = serialize(message);
+      const number = record(stream, text);
       const response = openStreams.get(stream);
       if (response !== undefined && !response.destroyed)
-        response.write(toEvent(message, kind === 'sse' ? undefined : number));
+        response.write(toEvent(text, kind === 'sse' ? undefined : number));
     }
 
     /** A stream that was resumed has a new response while the old one may still be closing. */
@@ -206,10 +210,12 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       });
     }
 
-    function record(stream: number, message: RpcMessage): string {
+    function record(stream: number, text: string): string {
       eventNumber += 1;
-      recorded.push({ stream, number: eventNumber, message });
-      if (recorded.length > keptEvents) recorded.shift();
+      recorded.push({ stream, number: eventNumber, text });
+      recordedCharacters += text.length;
+      while (recorded.length > 1 && (recorded.length > keptEvents || recordedCharacters > keptCharacters))
+        recordedCharacters -= recorded.shift()?.text.length ?? 0;
       return `${stream}-${eventNumber}`;
     }
 
@@ -365,7 +371,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           acceptsStream: accept.stream,
           acceptsJson: accept.json,
           headers: opened ? { 'mcp-session-id': id } : undefined,
-          record: (message) => record(stream, message),
+          record: (text) => record(stream, text),
           primer: peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
           onStream: () => {
             unfinished.add(stream);
@@ -405,7 +411,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         if (lastEventId === undefined) return true;
         for (const event of recorded) {
           if (event.stream !== stream || event.number <= Number(after)) continue;
-          response.write(toEvent(event.message, `${stream}-${event.number}`));
+          response.write(toEvent(event.text, `${stream}-${event.number}`));
         }
         if (!unfinished.has(stream)) response.end();
         return true;

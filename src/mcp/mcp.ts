@@ -18,6 +18,7 @@ import { createLegacyEndpoint } from './legacy.ts';
 import { createMethods } from './methods.ts';
 import { createModernEndpoint } from './modern.ts';
 import { createResourceOwners } from './resource-owners.ts';
+import { createTaskIds } from './task-ids.ts';
 
 export interface McpDependencies extends GatewayToolDependencies {
   config: Config;
@@ -57,16 +58,18 @@ export function createMcp(deps: McpDependencies): Mcp {
     leaseIdleMs: Math.min(config.sessionIdleMs, leaseIdleMs),
     release: (ownerKey) => router.release(ownerKey),
   });
+  const taskIds = createTaskIds(() => registry.list());
   const methods = createMethods({
     catalog,
     router,
     bridge,
     owners,
+    taskIds,
     gatewayTools: createGatewayTools(deps),
     listServers: () => registry.list(),
   });
   const shared = { methods, router, owners, events, ourInfo, onFailure, findServer: (id: string) => registry.find(id) };
-  const modern = createModernEndpoint(shared);
+  const modern = createModernEndpoint({ ...shared, taskIds });
   const legacy = createLegacyEndpoint({ ...shared, config, createSessionId: deps.createSessionId });
   const endpoint = createEndpoint({ ...deps, modern, legacy, onFailure, findProfile: (name) => profiles.find(name) });
 

@@ -13,6 +13,7 @@ import { createLogLevels } from './log-levels.ts';
 import type { Call, Peer } from './peer.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import type { Scope } from './scope.ts';
+import type { TaskIds } from './task-ids.ts';
 
 export interface Methods {
   knows(peer: Peer, method: string): boolean;
@@ -27,6 +28,7 @@ export interface MethodDependencies {
   bridge: Bridge;
   owners: ResourceOwners;
   gatewayTools: GatewayTools;
+  taskIds: TaskIds;
   listServers: () => Server[];
 }
 
@@ -187,23 +189,16 @@ export function createMethods(deps: MethodDependencies): Methods {
     );
   }
 
-  /** Outside a server's own endpoint, a task's id says whose it is. Server names have no colon. */
   function withTask(peer: Peer, server: Server, result: JsonObject): JsonObject {
-    return peer.scope.single !== undefined || typeof result.taskId !== 'string'
-      ? result
-      : { ...result, taskId: `${server.name}:${result.taskId}` };
+    if (typeof result.taskId !== 'string') return result;
+    return { ...result, taskId: deps.taskIds.outside(peer.scope, server, result.taskId) };
   }
 
   async function relayTask(call: Call, params: JsonObject): Promise<JsonObject> {
-    const { scope } = call.peer;
-    const id = String(params.taskId);
-    const colon = id.indexOf(':');
-    const server =
-      scope.single ??
-      deps.listServers().find((candidate) => candidate.name === id.slice(0, colon) && scope.sees(candidate));
-    if (server === undefined)
+    const task = deps.taskIds.find(call.peer.scope, String(params.taskId));
+    if (task === undefined)
       throw new OwnError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
-    const taskId = scope.single === undefined ? id.slice(colon + 1) : id;
+    const { server, taskId } = task;
     const result = await router.relay(server, call.method, { ...params, taskId }, callerOf(call), {
       signal: call.signal,
       onNotification: call.notify,

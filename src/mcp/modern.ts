@@ -23,11 +23,13 @@ import type { Call, Peer } from './peer.ts';
 import type { Reply } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
+import type { TaskIds } from './task-ids.ts';
 
 export interface ModernDependencies {
   methods: Methods;
   router: Router;
   owners: ResourceOwners;
+  taskIds: TaskIds;
   events: Events;
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
@@ -144,19 +146,20 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     const send = (method: string, notice: JsonObject) =>
       call.notify(method, { ...notice, _meta: { ...(isObject(notice._meta) ? notice._meta : {}), ...tag } });
     const { scope } = call.peer;
-    const uris = Array.isArray(filter.resourceSubscriptions)
-      ? filter.resourceSubscriptions.filter((uri) => typeof uri === 'string')
-      : [];
     const watched = new Map<string, string>();
+    const followed = new Map<string, string>();
     const releases: (() => Promise<void>)[] = [];
     const off: (() => void)[] = [];
 
     listening += 1;
     try {
       // What cannot be had is left out of the acknowledgement; after it nothing is missed.
-      await Promise.all(uris.map((uri) => watch(uri).catch(() => undefined)));
-      const honoured =
-        filter.resourceSubscriptions === undefined ? {} : { resourceSubscriptions: [...watched.values()] };
+      const begin = [...stringsIn(filter.resourceSubscriptions).map(watch), ...stringsIn(filter.taskIds).map(follow)];
+      await Promise.all(begin.map((beginning) => beginning.catch(() => undefined)));
+      const honoured = {
+        ...(filter.resourceSubscriptions === undefined ? {} : { resourceSubscriptions: [...watched.values()] }),
+        ...(filter.taskIds === undefined ? {} : { taskIds: [...followed.values()] }),
+      };
       send('notifications/subscriptions/acknowledged', { notifications: { ...filter, ...honoured } });
       hearChanges();
       await aborted(AbortSignal.any([call.signal, stopped.signal]));
@@ -174,8 +177,19 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       watched.set(`${owner.server.id} ${owner.uri}`, uri);
     }
 
+    async function follow(id: string): Promise<void> {
+      const task = deps.taskIds.find(scope, id);
+      if (task === undefined) return;
+      releases.push(await deps.router.follow(task.server, task.taskId));
+      followed.set(`${task.server.id} ${task.taskId}`, id);
+    }
+
     function hearChanges(): void {
       off.push(
+        deps.events.on('task.changed', ({ server_id, method, params: task }) => {
+          const known = followed.get(`${server_id} ${task.taskId}`);
+          if (known !== undefined) send(method, { ...task, taskId: known });
+        }),
         deps.events.on('catalog.changed', (changed) => {
           if (!concerns(scope, deps.findServer(changed.server_id), changed.server_id)) return;
           if (changed.tools && filter.toolsListChanged === true) send('notifications/tools/list_changed', {});
@@ -199,6 +213,9 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     stopListening: () => stopped.abort(),
   };
 }
+
+const stringsIn = (list: unknown): string[] =>
+  Array.isArray(list) ? list.filter((entry) => typeof entry === 'string') : [];
 
 const isOurs = (method: string) => method === 'server/discover' || method === 'subscriptions/listen';
 

@@ -15,7 +15,7 @@ export interface ReplyOptions {
   acceptsStream: boolean;
   acceptsJson: boolean;
   /** Numbers the events of streams that can be resumed, and keeps them. */
-  record?: (message: RpcMessage) => string;
+  record?: (text: string) => string;
   onStream?: () => void;
   /** The first event of a stream: an id to come back with before anything was said (2025-11-25). */
   primer?: string;
@@ -43,9 +43,10 @@ export function createReply(response: ServerResponse, options: ReplyOptions): Re
   }
 
   function write(message: RpcMessage): void {
-    const id = options.record?.(message);
+    const text = serialize(message);
+    const id = options.record?.(text);
     if (response.destroyed) return;
-    response.write(toEvent(message, id));
+    response.write(toEvent(text, id));
     // A client that does not read must not fill our memory.
     if (response.writableLength > unreadLimitBytes) response.destroy();
   }
@@ -75,12 +76,12 @@ export const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-export function toEvent(message: RpcMessage, id?: string): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${serialize(message)}\n\n`;
+export function toEvent(text: string, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${text}\n\n`;
 }
 
 /** A server may nest its answer deeper than can be written; then that is the answer. */
-function serialize(body: RpcMessage | RpcMessage[]): string {
+export function serialize(body: RpcMessage | RpcMessage[]): string {
   try {
     return JSON.stringify(body);
   } catch (error) {

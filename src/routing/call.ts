@@ -84,6 +84,8 @@ export interface Router {
   callTool(tool: CatalogTool, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<CallResult>;
   /** Tells the server that somebody wants to hear of changes; the function that ends it. */
   subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>>;
+  /** The same for how a task gets on (2026-07-28). */
+  follow(server: Server, taskId: string): Promise<() => Promise<void>>;
   /** An MCP client went away: the sessions that only it used end. */
   release(ownerKey: string): Promise<void>;
   tell(ownerKey: string, method: string, params: JsonObject): void;
@@ -232,7 +234,8 @@ export function createRouter(deps: RouterDependencies): Router {
     const chosen_for = deps.choices?.find(caller.chooser, row.name);
     try {
       deps.catalog.changes.requireReviewed(tool);
-      const headers = server.era === 'modern' ? parameterHeaders(row.input_schema, params.arguments) : undefined;
+      const headers =
+        server.era === 'modern' ? parameterHeaders(row.input_schema, params.arguments, caller.headers) : undefined;
       const result = await relay(
         server,
         'tools/call',
@@ -283,14 +286,21 @@ export function createRouter(deps: RouterDependencies): Router {
       return async () => void (await relay(server, 'resources/unsubscribe', { uri }, caller));
     }
     const { watch } = pool.open(server);
-    await watch.subscribe(uri);
-    return () => watch.unsubscribe(uri);
+    await watch.subscribe('resourceSubscriptions', uri);
+    return () => watch.unsubscribe('resourceSubscriptions', uri);
+  }
+
+  async function follow(server: Server, taskId: string): Promise<() => Promise<void>> {
+    const { watch } = pool.open(server);
+    await watch.subscribe('taskIds', taskId);
+    return () => watch.unsubscribe('taskIds', taskId);
   }
 
   return {
     relay,
     callTool,
     subscribe,
+    follow,
     release: (ownerKey) => pool.release(ownerKey),
     tell: (ownerKey, method, params) => pool.tell(ownerKey, method, params),
     get active() {

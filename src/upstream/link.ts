@@ -103,7 +103,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     concurrent: server.options.max_concurrent_calls ?? config.maxConcurrentCalls,
     queued: server.options.max_queued_calls ?? config.maxQueuedCalls,
   });
-  const watch = createWatch();
+  const watch = createWatch((method, params) => deps.onNotification(server, method, params));
   const owned = new Map<string, Owned>();
   const pids = new Map<Session, number>();
   const waiting = new Set<() => void>();
@@ -238,7 +238,10 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     signal: AbortSignal,
   ): Promise<JsonObject> {
     registry.noteInteractive(server.id);
-    const [only, ...others] = inFlight.filter((exchange) => exchange.onRequest !== undefined);
+    const [capability = ''] = method.split('/');
+    const reachable = inFlight.filter(({ onRequest }) => onRequest !== undefined);
+    const able = reachable.filter(({ client }) => client?.capabilities[capability] !== undefined);
+    const [only, ...others] = able.length > 0 ? able : reachable;
     if (only?.onRequest !== undefined && others.length === 0) return await only.onRequest(method, params, signal);
     if (method === 'roots/list') return { roots: [] };
     throw new RpcError(rpcCodes.internalError, 'No client can be told apart for this request; repeat the call.');

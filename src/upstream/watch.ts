@@ -1,6 +1,7 @@
-/** What we want to hear from one server without asking: changed lists, and the resources that clients subscribed to. */
+/** What we want to hear from one server without asking: changed lists, and the resources and tasks clients follow. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
+import { type JsonObject, rpcCodes } from '../json-rpc.ts';
 import { type Session, subscriptionAcknowledged } from './session.ts';
 
 export interface Watch {
@@ -8,9 +9,12 @@ export interface Watch {
   attach(session: Session): void;
   detach(): void;
   /** Resolves when the server has agreed: no change after that is missed. */
-  subscribe(uri: string): Promise<void>;
-  unsubscribe(uri: string): Promise<void>;
+  subscribe(topic: Topic, key: string): Promise<void>;
+  unsubscribe(topic: Topic, key: string): Promise<void>;
 }
+
+/** As the filter of `subscriptions/listen` names them: addresses of resources, ids of tasks. */
+export type Topic = 'resourceSubscriptions' | 'taskIds';
 
 const firstRetryMs = 500;
 const longestRetryMs = 30_000;
@@ -21,8 +25,10 @@ interface Listening {
   end: () => void;
 }
 
-export function createWatch(): Watch {
-  const subscribers = new Map<string, number>();
+/** `onTask` hears how the tasks that somebody follows get on. */
+export function createWatch(onTask: (method: string, params: JsonObject) => void): Watch {
+  /** How many follow each. */
+  const followed = { resourceSubscriptions: new Map<string, number>(), taskIds: new Map<string, number>() };
   let session: Session | undefined;
   let detached = new AbortController();
   let listening: Listening | undefined;
@@ -41,8 +47,9 @@ export function createWatch(): Watch {
 
   async function keepListening(on: Session, ended: AbortSignal, acknowledge: () => void): Promise<void> {
     let retryMs = firstRetryMs;
-    const onNotification = (method: string) => {
+    const onNotification = (method: string, params: JsonObject) => {
       if (method === subscriptionAcknowledged) acknowledge();
+      else if (method.startsWith('notifications/tasks')) onTask(method, params);
     };
     while (!ended.aborted) {
       try {
@@ -57,19 +64,25 @@ export function createWatch(): Watch {
   }
 
   function filter() {
-    const uris = [...subscribers.keys()].sort();
+    const uris = [...followed.resourceSubscriptions.keys()].sort();
+    const taskIds = [...followed.taskIds.keys()].sort();
     return {
       toolsListChanged: true,
       promptsListChanged: true,
       resourcesListChanged: true,
       ...(uris.length === 0 ? {} : { resourceSubscriptions: uris }),
+      ...(taskIds.length === 0 ? {} : { taskIds }),
     };
   }
 
-  async function tell(method: 'resources/subscribe' | 'resources/unsubscribe', uri: string): Promise<void> {
-    const signal = AbortSignal.timeout(patienceMs);
-    if (session?.era !== 'modern') return void (await session?.request(method, { uri }, { signal }));
-    await Promise.race([listen(session), delay(patienceMs, undefined, { ref: false })]);
+  async function tell(action: 'subscribe' | 'unsubscribe', topic: Topic, key: string): Promise<void> {
+    if (session?.era === 'modern') {
+      await Promise.race([listen(session), delay(patienceMs, undefined, { ref: false })]);
+    } else if (topic === 'resourceSubscriptions') {
+      await session?.request(`resources/${action}`, { uri: key }, { signal: AbortSignal.timeout(patienceMs) });
+    } else {
+      throw new RpcError(rpcCodes.methodNotFound, 'The server has no tasks that could be followed');
+    }
   }
 
   return {
@@ -82,28 +95,29 @@ export function createWatch(): Watch {
         void listen(fresh);
       } else {
         // A resource that is gone by now is not worth failing the connection for.
-        for (const uri of subscribers.keys()) void tell('resources/subscribe', uri).catch(() => undefined);
+        for (const uri of followed.resourceSubscriptions.keys())
+          void tell('subscribe', 'resourceSubscriptions', uri).catch(() => undefined);
       }
     },
     detach() {
       detached.abort();
       session = undefined;
     },
-    async subscribe(uri) {
-      const count = subscribers.get(uri) ?? 0;
-      subscribers.set(uri, count + 1);
+    async subscribe(topic, key) {
+      const count = followed[topic].get(key) ?? 0;
+      followed[topic].set(key, count + 1);
       if (count > 0) return void (await listening?.acknowledged);
       try {
-        await tell('resources/subscribe', uri);
+        await tell('subscribe', topic, key);
       } catch (error) {
-        subscribers.delete(uri);
+        followed[topic].delete(key);
         throw error;
       }
     },
-    async unsubscribe(uri) {
-      const count = subscribers.get(uri) ?? 0;
-      if (count > 1) return void subscribers.set(uri, count - 1);
-      if (subscribers.delete(uri)) await tell('resources/unsubscribe', uri);
+    async unsubscribe(topic, key) {
+      const count = followed[topic].get(key) ?? 0;
+      if (count > 1) return void followed[topic].set(key, count - 1);
+      if (followed[topic].delete(key)) await tell('unsubscribe', topic, key);
     },
   };
 }

@@ -313,3 +313,19 @@ const handshake: Record<string, Body> = {
   },
   'tools/list': { tools: [{ name: 'connect', inputSchema: { type: 'object' } }] },
 };
+
+test('the first question of a shared server goes to the one caller that can answer it', async (t) => {
+  const app = await startApp();
+  t.after(app.close);
+  await app.add('s', stdioFeatureServer('legacy', { label: 's' }));
+  const mute = await openSession(app);
+  const ada = await connectClient(app, { capabilities, prepare: answering('Ada') });
+  t.after(() => ada.close());
+  const slow = mute.request('tools/call', { name: 's__slow', arguments: { ms: 1_500 } });
+  const busy = async () =>
+    (await (await open(app, 'GET', undefined, { path: '/metrics' })).text()).includes('active_calls{server="s"} 1');
+  await until(busy, 'the other call is in progress');
+  const { structuredContent } = await ada.callTool({ name: 's__elicit', arguments: {} });
+  assert.deepEqual(structuredContent, { form: { action: 'accept', content: { name: 'Ada' } } });
+  assert.equal((await slow).body.result.isError, undefined);
+});

@@ -140,7 +140,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
 }
 
 function mayHear(principal: Principal, name: EventName, payload: AppEvents[EventName]): boolean {
-  if (name === 'server.lists_changed') return false;
+  if (name === 'server.lists_changed' || name === 'task.changed') return false;
   const server = 'server' in payload ? payload.server : 'name' in payload ? payload.name : undefined;
   return server === undefined || maySee(principal, server);
 }
