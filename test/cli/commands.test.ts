@@ -89,6 +89,15 @@ test('add passes env, cwd, and words after -- as they are', async () => {
   assert.deepEqual(config, { command: 'cmd', args: ['--json', '--url', 'x'] });
 });
 
+test('add needs no transport: an address is Streamable HTTP, anything else a command', async () => {
+  assert.equal((await run(['add', 'bare', '--no-connect', '--', 'cmd', '-y', 'x'])).code, 0);
+  const bare = await json<Record<string, unknown>>('show', 'bare');
+  assert.deepEqual([bare.transport_type, bare.connection_config], ['STDIO', { command: 'cmd', args: ['-y', 'x'] }]);
+  assert.equal((await run(['add', 'far', '--no-connect', 'https://mcp.example.com/mcp'])).code, 0);
+  const far = await json<Record<string, unknown>>('show', 'far');
+  assert.deepEqual([far.transport_type, far.connection_config], ['HTTP', { base_url: 'https://mcp.example.com/mcp' }]);
+});
+
 test('add of a command that does not exist ends with 1 and says why', async () => {
   const { code, stderr } = await run(['add', 'missing', '--stdio', '--', 'no-such-command-anywhere']);
   assert.equal(code, 1);
@@ -108,7 +117,7 @@ test('add --no-wait and --no-connect do not wait', async () => {
 test('BR-001: wrong input ends with 2, a name that is taken with 6', async () => {
   const cases: [string[], number, RegExp][] = [
     [['add', 'Upper', '--stdio', '--', 'x'], 2, /name must start with a lowercase letter/],
-    [['add', 'x'], 2, /give one of --stdio, --sse and --http/],
+    [['add', 'x'], 2, /give the address of the server, or the command that starts it/],
     [['add', 'x', '--stdio', '--http', 'https://a.example'], 2, /not --stdio and --http/],
     [['add', 'x', '--stdio'], 2, /give the command after --/],
     [['add', 'x', '--http', 'http://example.com/mcp'], 2, /must start with https/],
@@ -246,5 +255,5 @@ test('version, --version and --help need no aggregator', async () => {
   assert.match((await runCommand(['--version'])).stdout, /^\d+\.\d+\.\d+/);
   const { code, stdout } = await runCommand(['add', '--help']);
   assert.equal(code, 0);
-  assert.match(stdout, /--stdio -- npx -y/);
+  assert.match(stdout, /add files -- npx -y/);
 });

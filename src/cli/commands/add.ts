@@ -23,9 +23,9 @@ export const addAdd: AddCommand = (program, environment) => {
   program
     .command('add')
     .description('register a server and connect it')
-    .usage('<name> (--stdio -- command args… | --sse url | --http url) [options]')
+    .usage('<name> (-- command args… | url | --sse url) [options]')
     .argument('<name>', 'a-z, 0-9, "-" and "_", a letter first')
-    .argument('[command...]', 'with --stdio: the command and its arguments, after --')
+    .argument('[server...]', 'the address of a server, or after --, the command that starts one and its arguments')
     .option('--stdio', 'a server that is started as a child process')
     .option('--sse <url>', 'a server that speaks HTTP with server-sent events (2024-11-05)')
     .option('--http <url>', 'a server that speaks Streamable HTTP')
@@ -42,7 +42,7 @@ export const addAdd: AddCommand = (program, environment) => {
       const { client, terminal } = context;
       const registered = await client.post(`${api}/servers`, {
         name,
-        ...toConnection(words, options),
+        ...toConnection(...withTransport(words, options)),
         description: options.description,
         health_check_url: options.healthUrl,
         auto_connect: options.connect,
@@ -56,12 +56,23 @@ export const addAdd: AddCommand = (program, environment) => {
     });
 };
 
+/** An address is meant for Streamable HTTP, which nearly every server with one speaks; anything else is a command. */
+function withTransport(words: string[], options: AddOptions): [string[], AddOptions] {
+  const { stdio, sse, http } = options;
+  const [first = '', ...more] = words;
+  if (words.length === 0 || stdio || sse !== undefined || http !== undefined) return [words, options];
+  if (more.length === 0 && /^https?:\/\//i.test(first)) return [[], { ...options, http: first }];
+  return [words, { ...options, stdio: true }];
+}
+
 function toConnection(words: string[], options: AddOptions) {
   const chosen = [options.stdio && '--stdio', options.sse && '--sse', options.http && '--http'].filter(Boolean);
   if (chosen.length !== 1) {
     throw new CommandFailure(
       'usage',
-      `give one of --stdio, --sse and --http${chosen.length > 1 ? `, not ${chosen.join(' and ')}` : ''}`,
+      chosen.length > 1
+        ? `give one of --stdio, --sse and --http, not ${chosen.join(' and ')}`
+        : 'give the address of the server, or the command that starts it: add files -- npx -y some-server',
     );
   }
   const headers = optional(toAssignments(options.header, '--header'));
@@ -89,5 +100,5 @@ function optional(values: Record<string, string>): Record<string, string> | unde
 
 const examples = `
 Examples:
-  mcp-aggregator add files --stdio -- npx -y @modelcontextprotocol/server-filesystem /tmp
-  mcp-aggregator add notes --http https://mcp.example.com/mcp --header 'Authorization=Bearer \${NOTES_TOKEN}'`;
+  mcp-aggregator add files -- npx -y @modelcontextprotocol/server-filesystem /tmp
+  mcp-aggregator add notes https://mcp.example.com/mcp --header 'Authorization=Bearer \${NOTES_TOKEN}'`;
