@@ -2,28 +2,20 @@
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
 import { CommandFailure } from './exit-code.ts';
 
-const signedIn = z.object({
-  issuer: z.object({
-    issuer: z.string(),
-    token_endpoint: z.string().optional(),
-    revocation_endpoint: z.string().optional(),
-  }),
-  client_id: z.string(),
-  resource: z.string(),
-  access_token: z.string(),
-  refresh_token: z.string().optional(),
+export interface SignedIn {
+  issuer: { issuer: string; token_endpoint?: string; revocation_endpoint?: string };
+  client_id: string;
+  resource: string;
+  access_token: string;
+  refresh_token?: string;
   /** Null where the provider did not say. */
-  expires_at: z.string().nullable(),
-  refresh_at: z.string().nullable(),
-});
-export type SignedIn = z.infer<typeof signedIn>;
+  expires_at: string | null;
+  refresh_at: string | null;
+}
 
-const content = z.record(z.string(), signedIn);
-
-export const signInsFile = (dataDir: string) => join(dataDir, 'sign-ins.json');
+const signInsFile = (dataDir: string) => join(dataDir, 'sign-ins.json');
 
 export function findSignIn(dataDir: string, url: string): SignedIn | undefined {
   return read(dataDir)[keyOf(url)];
@@ -89,16 +81,11 @@ function read(dataDir: string): Record<string, SignedIn> {
       cause: error,
     });
   }
-  const parsed = content.safeParse(tryParse(text));
-  if (parsed.success) return parsed.data;
-  throw new CommandFailure('usage', `${file} is damaged; remove it and sign in again`, { cause: parsed.error });
-}
-
-function tryParse(text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // said to be damaged
+    // Written by ourselves, for ourselves.
+    return JSON.parse(text) as Record<string, SignedIn>;
+  } catch (cause) {
+    throw new CommandFailure('usage', `${file} is damaged; remove it and sign in again`, { cause });
   }
 }
 

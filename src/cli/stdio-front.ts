@@ -244,9 +244,10 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     closed.abort();
     if (ending?.id === undefined) return;
     const { url, token } = await endpoint;
+    const last = await token().catch(() => undefined); // ended as well; the session expires by itself
     await fetch(url, {
       method: 'DELETE',
-      headers: { 'mcp-session-id': ending.id, 'mcp-protocol-version': ending.version, ...authorization(await token()) },
+      headers: { 'mcp-session-id': ending.id, 'mcp-protocol-version': ending.version, ...authorization(last) },
       signal: AbortSignal.timeout(goodbyeMs),
     }).catch(() => undefined); // it expires by itself
   }
