@@ -10,6 +10,7 @@ import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { judge } from './health/verdict.ts';
 import { createActivity } from './http/activity.ts';
+import { createPayloads } from './http/payloads.ts';
 import { accessRoutes } from './http/routes/access.ts';
 import { activityRoutes } from './http/routes/activity.ts';
 import { backupRoutes } from './http/routes/backup.ts';
@@ -123,6 +124,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const events = createEvents();
   const activity = createActivity(events);
   closers.push(() => activity.close());
+  const payloads = config.showPayloads ? createPayloads(secrets) : undefined;
+  if (payloads !== undefined) log.info('arguments and results of calls are kept in memory and shown to admins');
   const registry = await createRegistry({
     db,
     vault,
@@ -241,6 +244,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     events,
     tracer,
     choices,
+    payloads,
     onCall(report) {
       metrics.onCall(report);
       noteCall(log, report);
@@ -348,7 +352,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       }),
       ...accessRoutes({ authenticator, audit }),
       ...sessionRoutes({ sessions, gatekeeper: oauth.gatekeeper, loopbackListener: isLoopback(config.host) }),
-      ...activityRoutes({ activity, registry, pool }),
+      ...activityRoutes({ activity, payloads, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...backupRoutes({
         db,

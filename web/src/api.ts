@@ -158,7 +158,20 @@ export interface Activity {
     slices: Slice[];
   }[];
   recent_calls: RecentCall[];
+  shows_payloads: boolean;
   memory_bytes: number;
+}
+
+export interface PayloadPart {
+  json: string;
+  bytes: number;
+  cut: boolean;
+}
+
+export interface Payload {
+  arguments: PayloadPart;
+  result: PayloadPart | null;
+  error: PayloadPart | null;
 }
 
 export interface Profile {

@@ -75,6 +75,7 @@ export const outcomeWords: Record<string, string> = {
   rpc_error: 'server error',
   unavailable: 'not available',
   overloaded: 'too busy',
+  held: 'held for review',
   timeout: 'too late',
   cancelled: 'cancelled',
   failed: 'failed',
