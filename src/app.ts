@@ -338,7 +338,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
-      ...queryRoutes({ asker, audit }),
+      ...queryRoutes({ asker, audit, secrets }),
       ...searchRoutes({ catalog, finder, choices, skillBook, audit }),
       ...stateRoutes({
         config,

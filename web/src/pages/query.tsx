@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { api, type Json } from '../api.ts';
+import { apiEvents, type Json } from '../api.ts';
 import { useHas } from '../features.ts';
 import { useAction } from '../parts/action.ts';
 import { looksLikeMarkdown, Markdown, SafeLink } from '../parts/markdown.tsx';
@@ -12,6 +12,14 @@ interface Source {
   tool: string;
   title?: string;
   link?: string;
+}
+
+interface ServerReport {
+  server: string;
+  ok: boolean;
+  ms: number;
+  items: number;
+  error?: string;
 }
 
 interface QueryAnswer {
@@ -35,7 +43,7 @@ interface QueryAnswer {
     tokensRaw?: number;
     tokensReturned?: number;
     warnings?: string[];
-    servers?: { server: string; ok: boolean; ms: number; items: number; error?: string }[];
+    servers?: ServerReport[];
     skipped?: { server: string; reason: string }[];
   };
   plan?: {
@@ -51,6 +59,7 @@ export function QueryPage() {
   const can = useHas(path);
   const [query, setQuery] = useState('');
   const [plan, setPlan] = useState<QueryAnswer>();
+  const [reports, setReports] = useState<ReadonlyMap<string, ServerReport>>(new Map());
   const [answer, setAnswer] = useState<QueryAnswer>();
   const { running, error, run, cancel } = useAction();
   if (can === false) {
@@ -68,11 +77,17 @@ export function QueryPage() {
   const ask = (event: FormEvent) => {
     event.preventDefault();
     setPlan(undefined);
+    setReports(new Map());
     setAnswer(undefined);
-    void run(async (signal) => {
-      setPlan(await api<QueryAnswer>('POST', path, { query, explain: true }, signal));
-      setAnswer(await api<QueryAnswer>('POST', path, { query }, signal));
-    });
+    void run((signal) =>
+      apiEvents(path, { query }, signal, (name, data) => {
+        if (name === 'plan') setPlan(data as QueryAnswer);
+        if (name === 'result') setAnswer(data as QueryAnswer);
+        if (name !== 'server') return;
+        const report = data as ServerReport;
+        setReports((before) => new Map(before).set(report.server, report));
+      }),
+    );
   };
   return (
     <>
@@ -100,53 +115,83 @@ export function QueryPage() {
         )}
       </form>
       <Failure error={error} />
-      {plan !== undefined && <Plan plan={plan} answer={answer} running={running} />}
-      {running && <Loading what={plan === undefined ? 'Choosing servers' : 'Asking'} />}
+      {running && plan === undefined && <Loading what="Choosing servers" />}
+      {plan !== undefined && <Plan plan={plan} reports={reports} running={running} end={endOf(answer, error)} />}
       {answer !== undefined && <Results answer={answer} />}
     </>
   );
 }
 
-function Plan({ plan, answer, running }: { plan: QueryAnswer; answer: QueryAnswer | undefined; running: boolean }) {
-  const reports = new Map(answer?.metadata.servers?.map((report) => [report.server, report]));
+function endOf(answer: QueryAnswer | undefined, error: Error | undefined): 'answered' | 'failed' | undefined {
+  if (answer !== undefined) return 'answered';
+  return error === undefined ? undefined : 'failed';
+}
+
+function Plan({
+  plan: { plan = [], metadata },
+  reports,
+  running,
+  end,
+}: {
+  plan: QueryAnswer;
+  reports: ReadonlyMap<string, ServerReport>;
+  running: boolean;
+  end: 'answered' | 'failed' | undefined;
+}) {
+  const asked = plan.filter(({ calls }) => calls.length > 0);
+  // A rule may name servers that cannot be asked: they failed before they were in a plan.
+  const absent = [...reports.keys()].filter((name) => asked.every(({ server }) => server !== name));
+  const servers = [...asked, ...absent.map((server) => ({ server, calls: [] }))];
+  const answered = servers.filter(({ server }) => reports.has(server)).length;
   return (
     <section>
       <h2>Plan</h2>
-      <ul className="plan">
-        {(plan.plan ?? []).map(({ server, calls }) => {
-          const report = reports.get(server);
-          return (
-            <li key={server}>
-              <p>
-                <strong>{server}</strong>{' '}
-                {report === undefined ? (
-                  running && <span className="badge busy">asking</span>
-                ) : report.ok ? (
-                  <span className="badge good">
-                    {count(report.items, 'item')} in {duration(report.ms)}
-                  </span>
-                ) : (
-                  <span className="badge bad">{report.error ?? 'failed'}</span>
-                )}
+      {end !== 'answered' && (
+        <div className="running" role="status">
+          <progress max={servers.length} value={answered} aria-label="Servers that are done" />
+          <span className="dim">
+            {answered} of {count(servers.length, 'server')} done
+            {running && answered === servers.length && ', ranking'}
+            {!running && end === undefined && ', then cancelled'}
+          </span>
+        </div>
+      )}
+      <ul className="plan" aria-label="Servers">
+        {servers.map(({ server, calls }) => (
+          <li key={server}>
+            <p>
+              <strong>{server}</strong> <ServerProgress report={reports.get(server)} running={running} />
+            </p>
+            {calls.map((call) => (
+              <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
+                <code>
+                  {call.tool} {JSON.stringify(call.arguments)}
+                </code>{' '}
+                {call.reason}
               </p>
-              {calls.map((call) => (
-                <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
-                  <code>
-                    {call.tool} {JSON.stringify(call.arguments)}
-                  </code>{' '}
-                  {call.reason}
-                </p>
-              ))}
-            </li>
-          );
-        })}
+            ))}
+          </li>
+        ))}
       </ul>
-      {(plan.metadata.skipped ?? []).map(({ server, reason }) => (
+      {(metadata.skipped ?? []).map(({ server, reason }) => (
         <p className="dim" key={server}>
           {server} is left out: {reason}
         </p>
       ))}
     </section>
+  );
+}
+
+function ServerProgress({ report, running }: { report: ServerReport | undefined; running: boolean }) {
+  if (report === undefined) {
+    return running ? <span className="badge busy">asking</span> : <span className="badge off">not waited for</span>;
+  }
+  const { ok, items, ms, error = 'failed' } = report;
+  if (!ok) return <span className="badge bad">{ms === 0 ? error : `${error}, after ${duration(ms)}`}</span>;
+  return (
+    <span className="badge good">
+      {count(items, 'item')} in {duration(ms)}
+    </span>
   );
 }
 

@@ -5,9 +5,11 @@ import { OutcomeBadge } from '../parts/badge.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
+import { ResultView } from '../parts/result-view.tsx';
 import { Scroll } from '../parts/scroll.tsx';
 import { useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
+import { isObject } from '../schema.ts';
 import { useIsAdmin } from '../session.ts';
 import { bytes, clock, count, duration, outcomeWords } from '../words.ts';
 
@@ -184,10 +186,15 @@ function Part({ title, part: { json, bytes: size, cut } }: { title: string; part
           </p>
         </>
       ) : (
-        <JsonTree value={JSON.parse(json)} />
+        <Whole value={JSON.parse(json)} isResult={title === 'Result'} />
       )}
     </section>
   );
+}
+
+function Whole({ value, isResult }: { value: unknown; isResult: boolean }) {
+  if (typeof value === 'string') return <p className="lines">{value}</p>;
+  return isResult && isObject(value) ? <ResultView result={value} /> : <JsonTree value={value} />;
 }
 
 /** The newest first. While paused, what happens is counted and shown afterwards. */
