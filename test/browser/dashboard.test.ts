@@ -346,6 +346,52 @@ suite('the dashboard', { skip: skipReason }, () => {
     return pids;
   }
 
+  test('a server that is disconnected is seen to wait for its calls, and can be ended at once', async () => {
+    const [one, two] = [await visitSignedIn('#/servers/everything'), await visitSignedIn('#/servers')];
+    const card = two.getByRole('listitem').filter({ has: two.getByRole('link', { name: 'everything' }) });
+    await card.locator('[data-status=CONNECTED]').waitFor();
+    const call = fetch(`${aggregator.url}/api/v1/tools/call`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${aggregator.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        name: 'everything.trigger-long-running-operation',
+        arguments: { duration: 60, steps: 2 },
+      }),
+    });
+    await one.getByText('1 running, 0 waiting').waitFor();
+    await one.getByRole('button', { name: 'Disconnect' }).click();
+    await one.getByText('1 call still running, 0 waiting').waitFor();
+    await card.locator('[data-status=DISCONNECTING]').waitFor();
+    await card.getByRole('button', { name: 'End 1 running call now' }).click();
+    await card.locator('[data-status=DISCONNECTED]').waitFor();
+    await one.locator('[data-status=DISCONNECTED]').waitFor();
+    assert.equal((await call).status, 503);
+    await card.getByRole('button', { name: 'Connect' }).click();
+    await one.locator('[data-status=CONNECTED]').waitFor();
+  });
+
+  test('a profile shows before it is saved what a client would see and what that costs', async () => {
+    const page = await visitSignedIn('#/access');
+    await page.getByRole('button', { name: 'New profile' }).click();
+    const form = page.getByRole('form', { name: 'Profile' });
+    await form.getByLabel('Name').fill('sums');
+    await form.getByLabel('Only these tools').fill('everything.get-*');
+    await form.getByText(/A client would see \d+ tools, which cost about [\d,]+ tokens to list/).click();
+    await form.getByText('everything__get-sum').waitFor();
+    assert.equal(await form.getByText('everything__echo').count(), 0);
+    await form.getByLabel('Lists').selectOption('search');
+    await form.getByText('A client would see the search tools').waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await form.getByLabel('Lists').selectOption('all');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'sums' }).waitFor();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
+    await page.getByRole('heading', { name: 'sums' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText('none changed, removed or inserted').waitFor();
+  });
+
   test('a server is edited without its secrets being lost or shown', async () => {
     await send('POST', '/api/v1/aggregator/servers', {
       ...travel('edited', 0),

@@ -31,6 +31,7 @@ interface QueryAnswer {
     link?: string;
     relevanceScore: number;
     rank: number;
+    condensed?: boolean;
     sources?: Source[];
   }[];
   metadata: {
@@ -219,30 +220,60 @@ function Results({ answer: { results, metadata } }: { answer: QueryAnswer }) {
       {results.length === 0 && <Empty title="Nobody knows anything about it" />}
       <ol className="results">
         {results.map((result) => (
-          <li key={result.rank} className="card">
-            <p>
-              <strong>
-                {result.link === undefined ? (
-                  (result.title ?? `Result ${result.rank}`)
-                ) : (
-                  <SafeLink href={result.link} text={result.title ?? result.link} />
-                )}
-              </strong>{' '}
-              <span className="dim">{(result.relevanceScore * 100).toFixed(0)} %</span>
-            </p>
-            <div className="excerpt">
-              {looksLikeMarkdown(result.content) ? (
-                <Markdown text={result.content} />
-              ) : (
-                <p className="lines">{result.content}</p>
-              )}
-            </div>
-            <p className="dim">{sourcesOf(result).join(', ')}</p>
-          </li>
+          <Result key={result.rank} result={result} />
         ))}
       </ol>
     </section>
   );
+}
+
+function Result({ result }: { result: QueryAnswer['results'][number] }) {
+  const { rank, title, link, relevanceScore, condensed } = result;
+  const sources = sourcesOf(result);
+  return (
+    <li className="card">
+      <p className="result-head">
+        <strong>
+          {rank}. {link === undefined ? (title ?? 'Without a title') : <SafeLink href={link} text={title ?? link} />}
+        </strong>
+        <span className="dim">{(relevanceScore * 100).toFixed(0)} % relevant</span>
+        {condensed === true && <span className="tag">shortened</span>}
+      </p>
+      <Excerpt text={bodyOf(result)} />
+      <p className="dim">
+        From {sources.join(', ')}
+        {sources.length > 1 && ', which say the same'}
+      </p>
+    </li>
+  );
+}
+
+const longChars = 900;
+const longLines = 10;
+
+function Excerpt({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const long = text.length > longChars || text.split('\n').length > longLines;
+  return (
+    <>
+      <div className={long && !whole ? 'excerpt cut' : 'excerpt'}>
+        {looksLikeMarkdown(text) ? <Markdown text={text} /> : <p className="lines">{text}</p>}
+      </div>
+      {long && (
+        <p>
+          <button type="button" className="small" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+            {whole ? 'Show less' : 'Show all of it'}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Many items begin with their title, which is shown above them. */
+function bodyOf({ content, title }: QueryAnswer['results'][number]): string {
+  const [first = '', ...rest] = content.split('\n');
+  return rest.length > 0 && first.replace(/^#+\s*/, '').trim() === title ? rest.join('\n').trim() : content;
 }
 
 /** Each server and tool once, however often it gave the same. */

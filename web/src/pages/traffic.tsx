@@ -14,6 +14,7 @@ import { useIsAdmin } from '../session.ts';
 import { bytes, clock, count, duration, outcomeWords } from '../words.ts';
 
 const mostKept = 1_000;
+const mostShown = 200;
 
 export function TrafficPage() {
   const { data, error, reload } = useResource<Activity>('/api/v1/aggregator/activity');
@@ -63,7 +64,10 @@ export function TrafficPage() {
           </p>
         </Empty>
       ) : (
-        <p className="summary">{count(shown.length, 'call')}</p>
+        <p className="summary">
+          {count(shown.length, 'call')}
+          {shown.length > mostShown && `, the newest ${mostShown} shown`}
+        </p>
       )}
       {shown.length > 0 && (
         <Scroll label="Calls">
@@ -81,7 +85,7 @@ export function TrafficPage() {
               </tr>
             </thead>
             <tbody>
-              {shown.slice(0, 200).map((call) => (
+              {shown.slice(0, mostShown).map((call) => (
                 <tr key={call.call_id}>
                   <td>{clock(call.at)}</td>
                   <th scope="row">
