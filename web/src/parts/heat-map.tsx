@@ -26,7 +26,7 @@ export function HeatMap({ servers }: { servers: Activity['servers'] }) {
               <td>
                 <svg
                   viewBox={`0 0 ${columns * 10} 18`}
-                  preserveAspectRatio="xMaxYMid meet"
+                  preserveAspectRatio="none"
                   role="img"
                   aria-label={summarise(slices)}
                 >
