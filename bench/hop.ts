@@ -14,12 +14,14 @@ import { percentile, printTable } from './table.ts';
  * Load generator, server and whatever stands between are a process each; nothing else runs while one is measured.
  * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios,
  * measured in turns within one run, are what counts. CPU per call (of the process in between, where the system tells
- * it) does not depend on who shares the machine.
+ * it) does not depend on who shares the machine. Every target first works for some seconds: a gateway runs for days, and
+ * what its first calls cost is the compiler's work.
  */
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
+    warmup: { type: 'string', default: '10' },
     clients: { type: 'string', default: '1,16' },
     upstream: { type: 'string', default: 'http-modern,http-legacy,stdio' },
     others: { type: 'boolean', default: true },
@@ -65,6 +67,7 @@ for (const upstream of flags.upstream.split(',')) {
   const closers: (() => Promise<void>)[] = [];
   try {
     const targets = upstream === 'stdio' ? await stdioTargets(closers) : await httpTargets(eraOf(upstream), closers);
+    for (const target of targets) await load(target, 16, 0, Number(flags.warmup) * 1_000);
     for (const clients of flags.clients.split(',').map(Number)) {
       report(upstream, clients, await measureAll(targets, clients));
     }
@@ -147,12 +150,17 @@ async function measureAll(targets: Target[], clients: number): Promise<Map<strin
 }
 
 async function measureOne(target: Target, clients: number): Promise<Measured> {
-  const measureMs = Number(flags.seconds) * 1000;
-  const options: LoadOptions = { ...target.load, clients, warmupMs: measureMs / 2, measureMs };
+  const measureMs = Number(flags.seconds) * 1_000;
+  const warmupMs = measureMs / 2;
   const before = await cpuMicros(target.pid);
-  const result = (await runScript('support/load.ts', JSON.stringify(options))) as LoadResult;
-  const calls = result.callsPerSecond * (measureMs + options.warmupMs) * 0.001;
+  const result = await load(target, clients, warmupMs, measureMs);
+  const calls = result.callsPerSecond * (measureMs + warmupMs) * 0.001;
   return { ...result, cpuMicrosPerCall: ((await cpuMicros(target.pid)) - before) / calls };
+}
+
+async function load(target: Target, clients: number, warmupMs: number, measureMs: number): Promise<LoadResult> {
+  const options: LoadOptions = { ...target.load, clients, warmupMs, measureMs };
+  return (await runScript('support/load.ts', JSON.stringify(options))) as LoadResult;
 }
 
 function medianOf(results: Measured[]): Measured {

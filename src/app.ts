@@ -150,7 +150,10 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     log,
     authenticator,
     baseUrl,
-    onLogin: (server) => pool.open(server).loggedIn(),
+    onLogin(server) {
+      pool.open(server).loggedIn();
+      replicas.tell({ kind: 'server', id: server.id });
+    },
   });
   closers.push(() => oauth.close());
 
@@ -304,6 +307,12 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     ['parked', 'modern', mcp.sessions.parked],
   ]);
 
+  const sessions = await createPageSessions({
+    db,
+    vault,
+    gatekeeper: oauth.gatekeeper,
+    onEnded: () => replicas.tell({ kind: 'sessions' }),
+  });
   const rooms: Rooms = {
     replicas,
     registry,
@@ -312,6 +321,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     finder,
     monitor,
     authenticator,
+    sessions,
     profiles,
     skillBook,
     events,
@@ -319,7 +329,6 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   };
   const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
   closers.push(() => resealer.close());
-  const sessions = createPageSessions({ vault, gatekeeper: oauth.gatekeeper });
   const http = createHttpServer({
     config,
     log,
@@ -333,7 +342,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
-      ...oauthRoutes({ ...oauth, registry, authenticator, audit, onLogout: reconnect }),
+      ...oauthRoutes({ ...oauth, pageSessions: sessions, registry, authenticator, audit, onLogout: reconnect }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
@@ -351,7 +360,13 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         backlog: () => finder.backlog,
       }),
       ...accessRoutes({ authenticator, audit }),
-      ...sessionRoutes({ sessions, gatekeeper: oauth.gatekeeper, loopbackListener: isLoopback(config.host) }),
+      ...sessionRoutes({
+        sessions,
+        pages: oauth.sessions,
+        gatekeeper: oauth.gatekeeper,
+        identityProvider: oauth.identityProvider,
+        loopbackListener: isLoopback(config.host),
+      }),
       ...activityRoutes({ activity, payloads, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...backupRoutes({

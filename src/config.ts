@@ -336,7 +336,7 @@ export const settings = {
   }),
   oidcClientId: setting({
     env: 'MCP_AGGREGATOR_OIDC_CLIENT_ID',
-    help: 'our own client at the identity provider: lets people sign in to our pages with it',
+    help: 'our own client at the identity provider: lets people sign in to the dashboard and our pages with it',
     example: 'mcp-aggregator',
     parse: text,
     default: undefined as string | undefined,
@@ -348,6 +348,13 @@ export const settings = {
     parse: text,
     default: undefined as string | undefined,
     secret: true,
+  }),
+  oidcCliClientId: setting({
+    env: 'MCP_AGGREGATOR_OIDC_CLI_CLIENT_ID',
+    help: 'a public client at the identity provider, for mcp-aggregator sign-in; otherwise our own, if it has no secret',
+    example: 'mcp-aggregator-cli',
+    parse: text,
+    default: undefined as string | undefined,
   }),
   metricsPublic: setting({
     env: 'MCP_AGGREGATOR_METRICS_PUBLIC',

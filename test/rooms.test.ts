@@ -47,8 +47,8 @@ const rooms: Record<string, string[]> = {
   // Not rooms: they stand above all of them.
   app: ['*'],
   main: ['app', 'security'],
-  // The commands speak HTTP; of the rooms they know the shapes of the answers and the config files.
-  cli: ['app', 'main', 'registry', 'http', 'security'],
+  // The commands speak HTTP; of the rooms they know the shapes of the answers and the config files, and how one signs in.
+  cli: ['app', 'main', 'registry', 'http', 'security', 'oauth'],
 };
 
 /** Packages that have one home. `/` ends a folder; the rest are files. */

@@ -19,6 +19,7 @@ import { addQuery } from './commands/query.ts';
 import { addRotateKey } from './commands/rotate-key.ts';
 import { addSearch } from './commands/search.ts';
 import { addServe, describeSettings } from './commands/serve.ts';
+import { addSignIn } from './commands/sign-in.ts';
 import { addSkills } from './commands/skills.ts';
 import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
@@ -30,6 +31,7 @@ import { withoutControls } from './terminal.ts';
 const commands: readonly AddCommand[] = [
   addServe,
   addOpen,
+  addSignIn,
   addStdio,
   addAdd,
   addImport,

@@ -19,8 +19,11 @@ export interface Client {
 export const api = '/api/v1/aggregator';
 export const serverPath = (name: string) => `${api}/servers/${encodeURIComponent(name)}`;
 
-export function createClient({ url, token, dataDir }: Target): Client {
+export function createClient(target: Target): Client {
+  const { url } = target;
+
   async function receive(method: string, path: string, body?: unknown): Promise<string> {
+    const token = await target.token();
     const headers = {
       accept: 'application/json',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -30,7 +33,7 @@ export function createClient({ url, token, dataDir }: Target): Client {
     const response = await sent.catch((cause: unknown) => {
       throw unreachable(url, cause);
     });
-    if (response.status >= 400) throw toFailure(response.status, parseAnswer(response.text, url), { token, dataDir });
+    if (response.status >= 400) throw toFailure(response.status, parseAnswer(response.text, url), target);
     return response.text;
   }
 
@@ -89,18 +92,20 @@ interface ErrorAnswer {
   server?: { error_message?: string | null };
 }
 
-function toFailure(status: number, answer: unknown, from: Pick<Target, 'token' | 'dataDir'>): CommandFailure {
+function toFailure(status: number, answer: unknown, { source, dataDir }: Target): CommandFailure {
   const { detail, server } = (answer ?? {}) as ErrorAnswer;
   const lines = Array.isArray(detail)
     ? detail.map(({ loc, msg }) => (loc.length > 1 ? `${loc.slice(1).join('.')}: ${msg}` : msg))
     : [detail ?? `The aggregator answered with HTTP ${status}`];
-  if (status === 401) {
-    lines.push(
-      from.token === undefined
-        ? `No token was found in ${from.dataDir}. Give one with --token or MCP_AGGREGATOR_TOKEN.`
-        : 'Check --token, MCP_AGGREGATOR_TOKEN and MCP_AGGREGATOR_ADMIN_TOKEN, or name the data directory with --data-dir.',
-    );
-  }
+  if (status === 401) lines.push(adviceFor(source, dataDir));
   if (server?.error_message) lines.push(`Its last error: ${server.error_message}`);
   return new CommandFailure(exitOfStatus(status), lines.join('\n'), { answer });
+}
+
+function adviceFor(source: Target['source'], dataDir: string): string {
+  if (source === undefined) {
+    return `No token was found in ${dataDir}. Give one with --token or MCP_AGGREGATOR_TOKEN, or sign in: mcp-aggregator sign-in`;
+  }
+  if (source === 'sign-in') return 'Sign in again: mcp-aggregator sign-in';
+  return 'Check --token, MCP_AGGREGATOR_TOKEN and MCP_AGGREGATOR_ADMIN_TOKEN, or name the data directory with --data-dir.';
 }

@@ -19,7 +19,10 @@ export type AddCommand = (program: Command, environment: NodeJS.ProcessEnv) => v
 export function withGlobalFlags(command: Command): Command {
   return command
     .option('--url <url>', 'address of the aggregator (MCP_AGGREGATOR_URL)')
-    .option('--token <token>', 'token to use (MCP_AGGREGATOR_TOKEN); otherwise the one in the data directory')
+    .option(
+      '--token <token>',
+      'token to use (MCP_AGGREGATOR_TOKEN); otherwise that of your sign-in, or the one in the data directory',
+    )
     .option('--data-dir <path>', 'data directory (MCP_AGGREGATOR_DATA_DIR)')
     .option('--json', 'print JSON instead of text');
 }

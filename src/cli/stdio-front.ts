@@ -30,7 +30,7 @@ export interface StdioFrontOptions {
 
 export interface Endpoint {
   url: string;
-  token: string | undefined;
+  token(): Promise<string | undefined>;
 }
 
 export interface StdioFront {
@@ -134,7 +134,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     const { url, token } = await endpoint;
     return await fetch(url, {
       method: 'POST',
-      headers: { ...headersOf(message), ...authorization(token) },
+      headers: { ...headersOf(message), ...authorization(await token()) },
       body: JSON.stringify(message),
       signal,
     });
@@ -221,7 +221,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
             accept: 'text/event-stream',
             'mcp-session-id': on.id ?? '',
             'mcp-protocol-version': on.version,
-            ...authorization(token),
+            ...authorization(await token()),
             ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
           },
           signal,
@@ -246,7 +246,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     const { url, token } = await endpoint;
     await fetch(url, {
       method: 'DELETE',
-      headers: { 'mcp-session-id': ending.id, 'mcp-protocol-version': ending.version, ...authorization(token) },
+      headers: { 'mcp-session-id': ending.id, 'mcp-protocol-version': ending.version, ...authorization(await token()) },
       signal: AbortSignal.timeout(goodbyeMs),
     }).catch(() => undefined); // it expires by itself
   }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLoopback, settings } from '../config.ts';
 import { CommandFailure } from './exit-code.ts';
+import { findSignIn, tokenOf } from './sign-ins.ts';
 
 export interface TargetFlags {
   url?: string;
@@ -12,7 +13,10 @@ export interface TargetFlags {
 
 export interface Target {
   url: string;
-  token: string | undefined;
+  /** Asked for before every request: what a person signed in with ends, and is renewed. */
+  token(): Promise<string | undefined>;
+  /** Where the token is from; undefined where there is none. */
+  source: 'given' | 'sign-in' | 'data directory' | undefined;
   dataDir: string;
 }
 
@@ -25,11 +29,22 @@ export function resolveTarget(flags: TargetFlags, environment: NodeJS.ProcessEnv
       `"${url}" is not the address of an aggregator; example: --url http://127.0.0.1:8081`,
     );
   }
+  return { url: url.replace(/\/+$/, ''), dataDir, ...tokenFor(url, dataDir, flags, environment) };
+}
+
+function tokenFor(
+  url: string,
+  dataDir: string,
+  flags: TargetFlags,
+  environment: NodeJS.ProcessEnv,
+): Pick<Target, 'token' | 'source'> {
   const given = flags.token ?? environment.MCP_AGGREGATOR_TOKEN ?? environment[settings.adminToken.env];
+  if (given !== undefined) return { source: 'given', token: async () => given };
+  if (findSignIn(dataDir, url) !== undefined) return { source: 'sign-in', token: () => tokenOf(dataDir, url) };
   // The token in the data directory belongs to the aggregator on this machine: another one must not be told.
-  const token =
-    given ?? (isLoopback(new URL(url).hostname) ? readIfThere(join(dataDir, 'admin-token'))?.trim() : undefined);
-  return { url: url.replace(/\/+$/, ''), token, dataDir };
+  const isHere = isLoopback(new URL(url).hostname);
+  const token = isHere ? readIfThere(join(dataDir, 'admin-token'))?.trim() : undefined;
+  return { source: token === undefined ? undefined : 'data directory', token: async () => token };
 }
 
 export function dataDirOf(flags: TargetFlags, environment: NodeJS.ProcessEnv): string {

@@ -1,5 +1,5 @@
 /** A person's login to a server: out to the authorization server with a state that is good once, and back. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Vault } from '../security/credentials.ts';
@@ -11,6 +11,7 @@ import {
   takeOauthFlow,
   upsertOauthClient,
 } from '../store/oauth.ts';
+import { authorizationPage, codeIn, randomSecret } from './authorization-request.ts';
 import { type OurClient, registerClient, takesDocument } from './client-registration.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
@@ -79,17 +80,20 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     const target = logins.target(server, principal);
     const plan = await logins.plan(target);
     const { issuer } = plan;
-    if (issuer.authorization_endpoint === undefined) {
-      throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} has no page to log in on`);
-    }
     if (issuer.code_challenge_methods_supported?.includes('S256') !== true) {
       throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} does not support PKCE with S256`);
     }
     const client = await clientAt(target, plan);
-    const verifier = randomBytes(32).toString('base64url');
-    const state = randomBytes(32).toString('base64url');
+    const [verifier, state] = [randomSecret(), randomSecret()];
     const { redirectUri } = deps.ours();
     const { resource, scope, scopesSupported } = plan;
+    const page = authorizationPage(issuer, verifier, {
+      client_id: client.client_id,
+      redirect_uri: redirectUri,
+      state,
+      resource,
+      scope,
+    });
     const begun: Begun = {
       verifier,
       redirectUri,
@@ -104,22 +108,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
       sealed: vault.seal(begun, `oauth-flow:${hash(state)}`),
       expires_at: new Date(Date.now() + flowLifetimeMs).toISOString(),
     });
-
-    const page = new URL(issuer.authorization_endpoint);
-    const parameters = {
-      response_type: 'code',
-      client_id: client.client_id,
-      redirect_uri: redirectUri,
-      state,
-      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-      code_challenge_method: 'S256',
-      resource,
-      scope,
-      // OpenID providers give a refresh token only where the person was asked.
-      prompt: scope?.split(' ').includes('offline_access') === true ? 'consent' : undefined,
-    };
-    for (const [name, value] of Object.entries(parameters)) if (value !== undefined) page.searchParams.set(name, value);
-    return page.href;
+    return page;
   }
 
   async function finish(parameters: URLSearchParams, principal: string): Promise<Server> {
@@ -140,15 +129,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     if (target.url !== url) {
       throw new AppError('SERVER_STATE_CONFLICT', 'The server was moved meanwhile; begin again');
     }
-    // Before anything else is believed: another server's answer must not be taken for this one's (RFC 9207).
-    checkIssuer(parameters.get('iss'), plan.issuer);
-    const refusal = parameters.get('error');
-    if (refusal !== null) {
-      throw new AppError('FORBIDDEN', `${plan.issuer.issuer} refused the login: ${shortCode(refusal)}`);
-    }
-    const code = parameters.get('code');
-    if (code === null) throw new AppError('FORBIDDEN', `${plan.issuer.issuer} sent no code`);
-
+    const code = codeIn(parameters, plan.issuer);
     const trust = trustOf(target);
     const answer = await requestToken(
       fetch,
@@ -181,17 +162,6 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
   };
 }
 
-/** Compared as text: an issuer that is equal only after tidying is another issuer. */
-export function checkIssuer(iss: string | null, issuer: IssuerMetadata): void {
-  if (iss === issuer.issuer) return;
-  if (iss === null && issuer.authorization_response_iss_parameter_supported !== true) return;
-  throw new AppError('FORBIDDEN', 'The answer does not come from the authorization server that was asked');
-}
-
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-function shortCode(error: string): string {
-  return /^[\w-]{1,64}$/.test(error) ? error : 'unknown error';
 }

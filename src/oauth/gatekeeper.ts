@@ -11,18 +11,30 @@ import { scopesOf, toChallenge } from './challenge.ts';
 import { covers } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { type Claims, createIssuerKeys, invalid, looksLikeJwt, verifyJwt } from './jwt.ts';
+import type { Passes } from './passes.ts';
 
 export interface GatekeeperOptions {
   config: Config;
   authenticator: Authenticator;
   fetch: GuardedFetch;
+  passes: Passes;
   /** Our address; known once we listen. */
   baseUrl: () => string;
 }
 
 export interface ResourceGatekeeper extends Gatekeeper {
   /** RFC 9728, for the endpoint at this path; undefined where no identity provider is configured. */
-  metadata(path: string): Record<string, unknown> | undefined;
+  metadata(path: string): ResourceMetadata | undefined;
+  /** A token for somebody whom the identity provider vouched for. It never leaves us but inside of a sealed cookie. */
+  tokenFor(principal: Principal): string;
+}
+
+export interface ResourceMetadata {
+  resource: string;
+  authorization_servers: string[];
+  bearer_methods_supported: string[];
+  resource_name: string;
+  scopes_supported?: string[];
 }
 
 interface Verified {
@@ -35,8 +47,11 @@ interface Verified {
 const mostRemembered = 1_000;
 /** So long a token is not checked again; its end is looked at every time. */
 const rememberedMs = 60_000;
+const personPrefix = 'mcpp_';
+const personMs = 8 * 3_600_000;
 
-export function createGatekeeper({ config, authenticator, fetch, baseUrl }: GatekeeperOptions): ResourceGatekeeper {
+export function createGatekeeper(options: GatekeeperOptions): ResourceGatekeeper {
+  const { config, authenticator, fetch, passes, baseUrl } = options;
   const { oidcIssuer: issuer, oidcRequiredScopes: required } = config;
   const keys = issuer === undefined ? undefined : createIssuerKeys(fetch, issuer);
   const remembered = new Map<string, Verified>();
@@ -49,13 +64,14 @@ export function createGatekeeper({ config, authenticator, fetch, baseUrl }: Gate
     const { principal, audiences, scopes } = await verified(token);
     // A token that was made for somebody else must not work here, however valid it is.
     if (!audiences.some((audience) => isUs(audience, path))) throw invalid('the token is for another audience');
-    const missing = required.filter((scope) => !scopes.includes(scope));
-    if (missing.length > 0) {
-      throw new AppError('INSUFFICIENT_SCOPE', `The token lacks the scope ${missing.join(' ')}`, {
-        context: { required_scopes: required },
-      });
-    }
+    checkScopes(scopes, required);
     return principal;
+  }
+
+  function admitPerson(token: string): Principal {
+    const pass = passes.open(token.slice(personPrefix.length), 'person');
+    if (pass === undefined) throw invalid('the sign-in has ended');
+    return pass.principal;
   }
 
   function isUs(audience: string, path: string): boolean {
@@ -84,6 +100,7 @@ export function createGatekeeper({ config, authenticator, fetch, baseUrl }: Gate
     authenticate({ authorization, loopbackListener, path }) {
       const token = keys === undefined ? undefined : /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
       if (token !== undefined && looksLikeJwt(token)) return admit(token, path);
+      if (token?.startsWith(personPrefix)) return admitPerson(token);
       return authenticator.authenticate({ authorization, loopbackListener });
     },
 
@@ -109,12 +126,22 @@ export function createGatekeeper({ config, authenticator, fetch, baseUrl }: Gate
         ...(required.length === 0 ? {} : { scopes_supported: required }),
       };
     },
+
+    tokenFor: (principal) => `${personPrefix}${passes.issue(principal, personMs, 'person')}`,
   };
 }
 
 /** The faces of MCP are resources of their own; everything else is the REST API. */
 function isEndpoint(path: string): boolean {
   return /^\/(mcp(\/(servers|profiles)\/[^/]+)?|sse|messages)\/?$/.test(path);
+}
+
+export function checkScopes(scopes: readonly string[], required: readonly string[]): void {
+  const missing = required.filter((scope) => !scopes.includes(scope));
+  if (missing.length === 0) return;
+  throw new AppError('INSUFFICIENT_SCOPE', `The token lacks the scope ${missing.join(' ')}`, {
+    context: { required_scopes: required },
+  });
 }
 
 function scopesIn({ scope, scp }: Claims): string[] {

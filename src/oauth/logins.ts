@@ -17,14 +17,17 @@ import {
   deleteOauthServer,
   findOauthLogin,
   findOauthLogins,
+  insertOauthLogin,
   leaseOauthLogin,
+  releaseOauthLogin,
+  updateOauthLogin,
   upsertOauthLogin,
 } from '../store/oauth.ts';
 import type { OauthLoginRow } from '../store/schema.ts';
 import { type Challenge, parseChallenge, scopesOf, union } from './challenge.ts';
 import { type Discovered, discover, type IssuerMetadata } from './discovery.ts';
 import { type GuardedFetch, type Trust, trustIn } from './guarded-fetch.ts';
-import { loginRequired } from './login-required.ts';
+import { type LoginNeed, loginRequired } from './login-required.ts';
 import { type OauthClient, requestToken, revokeTokens, type TokenAnswer, TokenRefused } from './token-endpoint.ts';
 
 /** A server, where it is, how it wants its tokens, and for whom. */
@@ -123,6 +126,8 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   const absent = new Set<string>();
   const machines = new Map<string, { token: string; expiresAt: number; plan: LoginPlan }>();
   const refreshing = new Map<string, Promise<Login>>();
+  /** The access token that each login got because the one before was refused. */
+  const renewed = new Map<string, string>();
   const discoveries = new Map<string, { found: Discovered | undefined; at: number }>();
   const pending = new Set<Promise<unknown>>();
 
@@ -152,24 +157,28 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       absent.add(key);
       return undefined;
     }
-    absent.delete(key);
-    const tokens = row.sealed === null ? undefined : (vault.open(row.sealed, contextOf(row)) as Tokens);
-    const login = { row, tokens };
-    known.set(key, login);
-    secrets.learn(`oauth:${key}`, tokens === undefined ? [] : secretsOf(tokens));
-    return login;
+    return keep({ row, tokens: row.sealed === null ? undefined : (vault.open(row.sealed, contextOf(row)) as Tokens) });
   }
 
-  async function store(row: OauthLoginRow, tokens: Tokens | undefined): Promise<Login> {
-    const changed = {
-      ...row,
-      sealed: tokens === undefined ? null : vault.seal(tokens, contextOf(row)),
-      lease_until: null,
-      updated_at: laterThan(row.updated_at),
-    };
-    await upsertOauthLogin(db, changed);
+  /** Undefined where somebody else changed the login since it was read: theirs is the newer one. */
+  async function change(before: Login, changes: Partial<OauthLoginRow>, tokens?: Tokens): Promise<Login | undefined> {
+    const login = changed(before.row, changes, tokens);
+    return (await updateOauthLogin(db, login.row, before.row)) ? keep(login) : undefined;
+  }
+
+  async function add(row: OauthLoginRow, changes: Partial<OauthLoginRow>): Promise<Login | undefined> {
+    const login = changed(row, changes, undefined);
+    return (await insertOauthLogin(db, login.row)) ? keep(login) : undefined;
+  }
+
+  function changed(row: OauthLoginRow, changes: Partial<OauthLoginRow>, tokens: Tokens | undefined): Login {
+    const next = { ...row, ...changes, lease_until: null, updated_at: laterThan(row.updated_at) };
+    return { row: { ...next, sealed: tokens === undefined ? null : vault.seal(tokens, contextOf(next)) }, tokens };
+  }
+
+  function keep(login: Login): Login {
+    const { row, tokens } = login;
     const key = keyOf(row.server_id, row.principal);
-    const login = { row: changed, tokens };
     absent.delete(key);
     known.set(key, login);
     secrets.learn(`oauth:${key}`, tokens === undefined ? [] : secretsOf(tokens));
@@ -195,7 +204,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   }
 
   async function freshHeaders(target: Target, login: Login, tokens: Tokens): Promise<Record<string, string>> {
-    const fresh = await refresh(target, login);
+    const fresh = await refresh(target, login, isOver(login.row));
     return bearer(fresh.tokens?.access_token ?? tokens.access_token);
   }
 
@@ -204,20 +213,40 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     return login?.row.state === 'active' && login.tokens?.server_url === url ? login.tokens : undefined;
   }
 
-  function refresh(target: Target, login: Login): Promise<Login> {
-    const key = keyOf(target.server.id, target.principal);
+  /** `needed`: the token that there is no longer works, so it is no answer while somebody else refreshes. */
+  function refresh(target: Target, login: Login, needed: boolean): Promise<Login> {
+    const key = `${keyOf(target.server.id, target.principal)} ${needed}`;
     const running = refreshing.get(key);
     if (running !== undefined) return running;
-    const task = refreshOnce(target, login).finally(() => refreshing.delete(key));
+    const task = refreshOnce(target, login, needed).finally(() => refreshing.delete(key));
     refreshing.set(key, task);
     return task;
   }
 
-  async function refreshOnce(target: Target, stale: Login): Promise<Login> {
-    if (stale.tokens?.refresh_token === undefined) return isOver(stale.row) ? await expire(target, stale) : stale;
+  async function refreshOnce(target: Target, stale: Login, needed: boolean): Promise<Login> {
+    if (stale.tokens?.refresh_token === undefined) return needed ? await expire(target, stale) : stale;
+    const giveUpAt = Date.now() + 2 * leaseMs;
+    while (!(await lease(stale.row))) {
+      const current = await active(target);
+      if (current.row.updated_at !== stale.row.updated_at) return current;
+      if (!needed) return stale;
+      if (Date.now() > giveUpAt) {
+        throw new AppError('SERVER_CONNECTION_FAILED', 'another replica refreshes the token, and does not get done');
+      }
+      await delay(leasePollMs);
+    }
+    return await refreshLeased(target, { ...stale, tokens: stale.tokens }, needed);
+  }
+
+  function lease(row: OauthLoginRow): Promise<boolean> {
     const now = Date.now();
-    const lease = { now: new Date(now).toISOString(), until: new Date(now + leaseMs).toISOString() };
-    if (!(await leaseOauthLogin(db, stale.row, lease))) return await awaitRefreshed(target, stale);
+    return leaseOauthLogin(db, row, {
+      now: new Date(now).toISOString(),
+      until: new Date(now + leaseMs).toISOString(),
+    });
+  }
+
+  async function refreshLeased(target: Target, stale: Login & { tokens: Tokens }, needed: boolean): Promise<Login> {
     const { issuer, client, resource, refresh_token } = stale.tokens;
     try {
       const answer = await requestToken(
@@ -228,33 +257,30 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       // Not every server gives a new refresh token with each answer.
       const tokens = { ...stale.tokens, access_token: answer.access_token };
       if (answer.refresh_token !== undefined) tokens.refresh_token = answer.refresh_token;
-      return await store({ ...stale.row, expires_at: expiryOf(answer) }, tokens);
+      // Undefined: logged out, or logged in again, while we asked.
+      return (await change(stale, { expires_at: expiryOf(answer) }, tokens)) ?? (await active(target));
     } catch (error) {
       if (error instanceof TokenRefused) return await expire(target, stale);
+      if (error instanceof AppError && error.code === 'LOGIN_REQUIRED') throw error;
       // The authorization server is away: what still works is used on, and the next request tries again.
-      await store(stale.row, stale.tokens);
-      if (isOver(stale.row)) throw error;
+      await releaseOauthLogin(db, stale.row);
+      if (needed) throw error;
       log.warn({ err: error, server: target.server.name }, 'a token could not be refreshed yet');
       return stale;
     }
   }
 
-  /** Another replica refreshes: its result is ours, or the lease runs out and we may try. */
-  async function awaitRefreshed(target: Target, stale: Login): Promise<Login> {
-    const giveUpAt = Date.now() + leaseMs;
-    while (Date.now() < giveUpAt) {
-      const current = await load(target);
-      if (current === undefined || current.row.state !== 'active') return await expire(target, current ?? stale);
-      if (current.row.updated_at !== stale.row.updated_at) return current;
-      if (!isOver(stale.row)) return stale;
-      await delay(leasePollMs);
-    }
-    return stale;
+  /** Unless somebody logged in meanwhile. */
+  async function expire(target: Target, login: Login): Promise<Login> {
+    await change(login, { state: 'expired' });
+    return await active(target);
   }
 
-  async function expire(target: Target, { row }: Login): Promise<never> {
-    await store({ ...row, state: 'expired' }, undefined);
-    throw loginRequired(target.server.name, { login: 'expired' });
+  /** The login as it is stored now. */
+  async function active(target: Target): Promise<Login> {
+    const current = await load(target);
+    if (current?.row.state === 'active') return current;
+    throw loginRequired(target.server.name, needOf(current));
   }
 
   async function refused(target: Target, refusal: Refusal): Promise<boolean> {
@@ -265,25 +291,42 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
     const login = await load(target);
     const tokens = usable(login, target);
-    const sent = refusal.sent.authorization;
-    if (tokens !== undefined && sent !== `Bearer ${tokens.access_token}`) return refusal.attempt === 0;
+    if (isReplaced(tokens, refusal)) return true;
 
     const found = await discovered(target, challenge, tokens?.issuer.issuer);
     if (found === undefined) return false;
     const sameIssuer = tokens?.issuer.issuer === found.issuer.issuer;
-    if (!stepUp && login !== undefined && tokens?.refresh_token !== undefined && sameIssuer && refusal.attempt === 0) {
-      await refresh(target, login);
-      return true;
+    if (!stepUp && login !== undefined && tokens?.refresh_token !== undefined && sameIssuer) {
+      if (refusal.attempt === 0 || !isRenewed(target, tokens)) {
+        await renew(target, login);
+        return true;
+      }
     }
-    throw await noteNeed(target, login, challenge, stepUp && tokens !== undefined);
+    const lacksScope = stepUp && tokens !== undefined;
+    const need = await noteNeed(target, login, challenge, lacksScope);
+    if (need !== undefined) throw need;
+    const current = await load(target);
+    if (isReplaced(usable(current, target), refusal)) return true;
+    throw loginRequired(target.server.name, { ...needOf(current), stepUp: lacksScope });
   }
 
+  /** True for a token that was got because the one before was refused: where it is, too, another would be as well. */
+  function isRenewed({ server, principal }: Target, { access_token }: Tokens): boolean {
+    return renewed.get(keyOf(server.id, principal)) === access_token;
+  }
+
+  async function renew(target: Target, login: Login): Promise<void> {
+    const { tokens } = await refresh(target, login, true);
+    if (tokens !== undefined) renewed.set(keyOf(target.server.id, target.principal), tokens.access_token);
+  }
+
+  /** Undefined where somebody else changed the login meanwhile: what they noted stays. */
   async function noteNeed(
     { server, principal }: Target,
     login: Login | undefined,
     challenge: Challenge,
     stepUp: boolean,
-  ): Promise<AppError> {
+  ): Promise<AppError | undefined> {
     const row = login?.row ?? emptyRow(server.id, principal);
     const before = storedChallenge(row);
     const asked = scopesOf(row.scope ?? undefined);
@@ -293,7 +336,10 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     const stored: StoredChallenge = { ...challenge, refusals, at: Date.now() };
     const wasActive = row.state === 'active' && row.sealed !== null;
     const state = stepUp ? row.state : wasActive || row.state === 'expired' ? 'expired' : 'required';
-    await store({ ...row, state, challenge: JSON.stringify(stored) }, stepUp ? login?.tokens : undefined);
+    const noted = { state, challenge: JSON.stringify(stored) };
+    const kept =
+      login === undefined ? await add(row, noted) : await change(login, noted, stepUp ? login.tokens : undefined);
+    if (kept === undefined) return undefined;
     if (refusals >= mostRefusals) {
       return new AppError(
         'SERVER_CONNECTION_FAILED',
@@ -350,16 +396,14 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       issuer: { issuer, token_endpoint, revocation_endpoint, token_endpoint_auth_methods_supported },
       client,
     };
-    await store(
-      {
-        ...(before?.row ?? emptyRow(server.id, principal)),
-        state: 'active',
-        issuer,
-        scope: made.scope ?? answer.scope ?? null,
-        expires_at: expiryOf(answer),
-      },
+    // Whatever was there: this is the newest that the person did.
+    const login = changed(
+      before?.row ?? emptyRow(server.id, principal),
+      { state: 'active', issuer, scope: made.scope ?? answer.scope ?? null, expires_at: expiryOf(answer) },
       tokens,
     );
+    await upsertOauthLogin(db, login.row);
+    keep(login);
   }
 
   /** Machines need nobody: their token is asked for when it is needed, by every replica for itself. */
@@ -420,6 +464,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     discoveries.delete(serverId);
     for (const row of rows) {
       known.delete(keyOf(row.server_id, row.principal));
+      renewed.delete(keyOf(row.server_id, row.principal));
       secrets.forget(`oauth:${keyOf(row.server_id, row.principal)}`);
       if (row.sealed === null) continue;
       const tokens = vault.open(row.sealed, contextOf(row)) as Tokens;
@@ -526,6 +571,15 @@ export function chooseScopes({
   // Where a refresh token must be asked for, it is: nobody wants to log in every hour.
   const offline = found.issuer.scopes_supported?.includes('offline_access') === true ? ['offline_access'] : [];
   return union(before, wanted, offline);
+}
+
+/** Refreshed, or logged in, since the request was sent. */
+function isReplaced(tokens: Tokens | undefined, { sent }: Refusal): boolean {
+  return tokens !== undefined && sent.authorization !== bearer(tokens.access_token).authorization;
+}
+
+function needOf(login: Login | undefined): LoginNeed {
+  return { login: login?.row.state === 'expired' ? 'expired' : 'required' };
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });

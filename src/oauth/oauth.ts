@@ -8,12 +8,14 @@ import type { Authenticator, Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 import type { Secrets } from '../security/secrets.ts';
 import type { Database } from '../store/database.ts';
+import { insertSpentPass } from '../store/sign-in.ts';
 import { type BrowserSessions, createBrowserSessions } from './browser-session.ts';
 import type { OurClient } from './client-registration.ts';
 import { createLoginFlow, type LoginFlow } from './flow.ts';
 import { createGatekeeper, type ResourceGatekeeper } from './gatekeeper.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { createLogins, type Logins } from './logins.ts';
+import { createPasses } from './passes.ts';
 import { createSignIn, type SignIn } from './sign-in.ts';
 
 export interface OauthDependencies {
@@ -38,18 +40,45 @@ export interface Oauth {
   loginLink: (server: Server, principal: Principal) => string;
   gatekeeper: ResourceGatekeeper;
   signIn: SignIn | undefined;
+  /** What people need to know to sign in with it; undefined where none is configured. */
+  identityProvider: () => IdentityProviderView | undefined;
   close(): Promise<void>;
+}
+
+export interface IdentityProviderView {
+  issuer: string;
+  /** Where a browser begins; null where we have no client for it. */
+  dashboard: string | null;
+  command_line: { client_id: string; resource: string; scopes: string[] } | null;
 }
 
 export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
   const { config, authenticator, vault, baseUrl } = deps;
   const fetch = createGuardedFetch();
   const logins = await createLogins({ ...deps, fetch });
+  const passes = createPasses({ vault, config, findPrincipal: (id) => authenticator.findPrincipal(id) });
+  const gatekeeper = createGatekeeper({ config, authenticator, fetch, passes, baseUrl });
+  const spend = ({ id, expires }: { id: string; expires: number }) =>
+    insertSpentPass(deps.db, { id, expires_at: new Date(expires).toISOString() });
   const sessions = createBrowserSessions({
-    vault,
-    findPrincipal: (id) => authenticator.findPrincipal(id),
+    passes,
+    spend,
     isSecure: () => baseUrl().startsWith('https:'),
   });
+
+  function identityProvider(): IdentityProviderView | undefined {
+    const metadata = gatekeeper.metadata('');
+    if (config.oidcIssuer === undefined || metadata === undefined) return undefined;
+    const { resource, scopes_supported: scopes = [] } = metadata;
+    // A command line keeps no secret, so a client that has one is not for it.
+    const client_id =
+      config.oidcCliClientId ?? (config.oidcClientSecret === undefined ? config.oidcClientId : undefined);
+    return {
+      issuer: config.oidcIssuer,
+      dashboard: config.oidcClientId === undefined ? null : '/oauth/sign-in',
+      command_line: client_id === undefined ? null : { client_id, resource, scopes },
+    };
+  }
 
   function ours(): OurClient {
     const base = baseUrl();
@@ -64,8 +93,9 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     logins,
     sessions,
     ours,
-    gatekeeper: createGatekeeper({ config, authenticator, fetch, baseUrl }),
-    signIn: createSignIn({ config, fetch, vault, baseUrl }),
+    gatekeeper,
+    identityProvider,
+    signIn: createSignIn({ config, fetch, vault, gatekeeper, spend, baseUrl }),
     flow: createLoginFlow({ ...deps, logins, fetch, ours }),
     loginLink(server, principal) {
       const page = `${baseUrl()}/oauth/connect/${encodeURIComponent(server.name)}`;

@@ -53,8 +53,14 @@ export function donePage(server: string): string {
   return page('Logged in', `<p>The login to <b>${escapeHtml(server)}</b> is made. You can close this page.</p>`);
 }
 
-export function problemPage(problem: string): string {
-  return page('That did not work', `<p class="problem">${escapeHtml(problem)}</p>`);
+export function problemPage(problem: string, back?: { href: string; text: string }): string {
+  const link = back === undefined ? '' : `<p><a href="${escapeHtml(back.href)}">${escapeHtml(back.text)}</a></p>`;
+  return page('That did not work', `<p class="problem">${escapeHtml(problem)}</p>${link}`);
+}
+
+/** Shown by the command line, when the browser comes back to it. */
+export function signedInPage(): string {
+  return page('Signed in', '<p>The command line has what it needs. You can close this page.</p>');
 }
 
 function page(title: string, body: string): string {

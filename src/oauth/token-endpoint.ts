@@ -151,6 +151,6 @@ function formEncode(text: string): string {
 }
 
 /** The code is for programs; anything longer is the other side's prose and is not repeated. */
-function shortCode(error: string): string {
+export function shortCode(error: string): string {
   return /^[\w-]{1,64}$/.test(error) ? error : 'unknown error';
 }

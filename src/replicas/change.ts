@@ -8,7 +8,7 @@ const outcome = z.discriminatedUnion('kind', [
 ]);
 
 const change = z.discriminatedUnion('kind', [
-  /** A server was registered, changed, removed, or is to be connected or disconnected. */
+  /** A server was registered, changed, removed, logged in to, or is to be connected or disconnected. */
   z.object({ kind: z.literal('server'), id: z.string() }),
   /** The stored tools, prompts or resources of a server are others. */
   z.object({ kind: z.literal('tools'), id: z.string() }),
@@ -18,6 +18,8 @@ const change = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('health'), id: z.string(), outcome }),
   z.object({ kind: z.literal('statuses') }),
   z.object({ kind: z.literal('tokens') }),
+  /** Somebody signed out of the dashboard. */
+  z.object({ kind: z.literal('sessions') }),
   z.object({ kind: z.literal('profiles') }),
   z.object({ kind: z.literal('skills') }),
   z.object({ kind: z.literal('rules') }),

@@ -8,6 +8,7 @@ import type { HealthMonitor } from '../health/monitor.ts';
 import type { Registry, ReplicaView } from '../registry/registry.ts';
 import type { Finder } from '../search/finder.ts';
 import type { Authenticator } from '../security/auth.ts';
+import type { PageSessions } from '../security/page-session.ts';
 import type { SkillBook } from '../skills/skill-book.ts';
 import type { Fleet } from '../upstream/fleet.ts';
 import type { Change } from './change.ts';
@@ -22,6 +23,7 @@ export interface Rooms {
   finder: Finder;
   monitor: HealthMonitor;
   authenticator: Authenticator;
+  sessions: PageSessions;
   profiles: Profiles;
   skillBook: SkillBook;
   reloadRules(): Promise<void>;
@@ -78,6 +80,8 @@ async function follow(rooms: Rooms, change: Change): Promise<void> {
       return replicas.report();
     case 'tokens':
       return await rooms.authenticator.reload();
+    case 'sessions':
+      return await rooms.sessions.reload();
     case 'profiles':
       return await rooms.profiles.reload();
     case 'rules':
@@ -93,6 +97,7 @@ async function follow(rooms: Rooms, change: Change): Promise<void> {
 export async function followEverything(rooms: Rooms): Promise<void> {
   await rooms.fleet.follow();
   await rooms.authenticator.reload();
+  await rooms.sessions.reload();
   await rooms.profiles.reload();
   await rooms.reloadRules();
   if (await rooms.skillBook.reload()) rooms.finder.relearn();

@@ -176,13 +176,13 @@ export function createRouter(deps: RouterDependencies): Router {
     const place = link.gate.enter(exchange.signal);
     if (place !== undefined) await place;
     active += 1;
-    const deadline = createDeadline(link, config, exchange);
+    const deadline = createDeadline(link, config, exchange, caller.client);
     try {
       let session = await link.session(caller.owner, deadline.signal, caller.principal.id);
       timing.acquiredAt = performance.now();
       const started = Date.now();
       try {
-        return await session.request(method, params, { ...deadline.exchange, client: caller.client });
+        return await session.request(method, params, deadline.exchange);
       } catch (error) {
         if (!(error instanceof ConnectionLost) || error instanceof MessageTooLarge) throw error;
         await link.reportLost(session, error);
@@ -190,7 +190,7 @@ export function createRouter(deps: RouterDependencies): Router {
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
         const current = pool.link(server.id) ?? link;
         session = await current.session(caller.owner, deadline.signal, caller.principal.id);
-        return await session.request(method, params, { ...deadline.exchange, client: caller.client });
+        return await session.request(method, params, deadline.exchange);
       }
     } catch (error) {
       throw translate(withLink(error, server, caller.principal), link, deadline);
@@ -322,13 +322,18 @@ export function createRouter(deps: RouterDependencies): Router {
 
 interface Deadline {
   signal: AbortSignal;
-  exchange: RelayExchange;
+  exchange: Exchange;
   timedOut: boolean;
   clear(): void;
 }
 
 /** The request timeout, begun anew with every sign of progress, up to the cap; and the caller's own cancellation. */
-function createDeadline(link: Link, config: Config, exchange: RelayExchange): Deadline {
+function createDeadline(
+  link: Link,
+  config: Config,
+  exchange: RelayExchange,
+  client: ClientIdentity | undefined,
+): Deadline {
   const controller = new AbortController();
   const seconds = link.server.options.request_timeout;
   const timeoutMs = seconds === undefined ? config.requestTimeoutMs : seconds * 1_000;
@@ -352,6 +357,7 @@ function createDeadline(link: Link, config: Config, exchange: RelayExchange): De
     signal: controller.signal,
     timedOut: false,
     exchange: {
+      client,
       signal: controller.signal,
       headers: exchange.headers,
       onNotification(method, params) {

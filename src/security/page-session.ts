@@ -1,8 +1,10 @@
 /** People at the dashboard: their token travels in a sealed cookie that no script can read. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
+import type { Database } from '../store/database.ts';
+import { findSpentPasses, insertSignInCode, insertSpentPass, takeSignInCode } from '../store/sign-in.ts';
 import type { Gatekeeper, Principal } from './auth.ts';
 import type { Vault } from './credentials.ts';
 
@@ -16,11 +18,22 @@ export interface PageSessions {
   admit(request: PageRequest): void;
   /** Checks the token; the session that it begins, as a Set-Cookie header. */
   begin(token: string, headers: IncomingHttpHeaders): Promise<{ principal: Principal; cookie: string }>;
-  end(headers: IncomingHttpHeaders): string;
-  /** A code that signs in once, with the same token. */
-  createCode(token: string): { code: string; expiresAt: string };
+  end(headers: IncomingHttpHeaders): Promise<string>;
+  /** A code that signs in once, with the same token, at any replica. */
+  createCode(token: string): Promise<{ code: string; expiresAt: string }>;
   /** The token behind a code, which is worth nothing from now on. */
-  redeem(code: string): string;
+  redeem(code: string): Promise<string>;
+  /** Reads again which sessions were ended, after another replica ended one. */
+  reload(): Promise<void>;
+}
+
+export interface PageSessionOptions {
+  db: Database;
+  vault: Vault;
+  gatekeeper: Gatekeeper;
+  /** Told when a session was ended. */
+  onEnded?: () => void;
+  now?: () => number;
 }
 
 const sessionSeconds = 12 * 3_600;
@@ -32,21 +45,16 @@ const sealContext = 'page session';
 const sessionContent = z.object({ id: z.string(), token: z.string(), until: z.number() });
 type Session = z.infer<typeof sessionContent>;
 
-export function createPageSessions({
-  vault,
-  gatekeeper,
-  now = Date.now,
-}: {
-  vault: Vault;
-  gatekeeper: Gatekeeper;
-  now?: () => number;
-}): PageSessions {
-  const codes = new Map<string, { token: string; until: number }>();
+export async function createPageSessions(options: PageSessionOptions): Promise<PageSessions> {
+  const { db, vault, gatekeeper, onEnded, now = Date.now } = options;
   /** Sessions that were signed out before their time; a copied cookie must not outlive that. */
   const ended = new Map<string, number>();
+  await load();
 
-  function forgetOld<Value>(map: Map<string, Value>, untilOf: (value: Value) => number): void {
-    for (const [key, value] of map) if (untilOf(value) <= now()) map.delete(key);
+  /** Adds only: an answer that was on its way while a session ended does not know of it. */
+  async function load(): Promise<void> {
+    for (const { id, expires_at } of await findSpentPasses(db)) ended.set(id, Date.parse(expires_at));
+    for (const [id, until] of ended) if (until <= now()) ended.delete(id);
   }
 
   function find(headers: IncomingHttpHeaders): Session | undefined {
@@ -84,34 +92,42 @@ export function createPageSessions({
       return { principal, cookie: toCookie(headers, vault.seal(session, sealContext), sessionSeconds) };
     },
 
-    end(headers) {
-      forgetOld(ended, (until) => until);
+    async end(headers) {
       const session = find(headers);
-      if (session !== undefined) ended.set(session.id, session.until);
+      if (session !== undefined) {
+        await insertSpentPass(db, { id: session.id, expires_at: new Date(session.until).toISOString() });
+        ended.set(session.id, session.until);
+        onEnded?.();
+      }
       return toCookie(headers, '', 0);
     },
 
-    createCode(token) {
-      forgetOld(codes, ({ until }) => until);
+    async createCode(token) {
       const code = randomBytes(24).toString('base64url');
-      const until = now() + codeMs;
-      codes.set(code, { token, until });
-      return { code, expiresAt: new Date(until).toISOString() };
+      const code_hash = hash(code);
+      const expires_at = new Date(now() + codeMs).toISOString();
+      await insertSignInCode(db, { code_hash, sealed: vault.seal(token, codeContext(code_hash)), expires_at });
+      return { code, expiresAt: expires_at };
     },
 
-    redeem(code) {
-      const entry = codes.get(code);
-      codes.delete(code);
-      if (entry === undefined || entry.until <= now()) {
+    async redeem(code) {
+      const row = await takeSignInCode(db, hash(code));
+      if (row === undefined || Date.parse(row.expires_at) <= now()) {
         throw new AppError(
           'UNAUTHENTICATED',
           'This link was used already or is too old; get a new one: mcp-aggregator open',
         );
       }
-      return entry.token;
+      return z.string().parse(vault.open(row.sealed, codeContext(row.code_hash)));
     },
+
+    reload: load,
   };
 }
+
+/** The database has no more of a code than its hash: who reads it there can't sign in with it. */
+const hash = (code: string) => createHash('sha256').update(code).digest('hex');
+const codeContext = (codeHash: string) => `sign-in code:${codeHash}`;
 
 /**
  * SameSite=Strict does not tell ports apart, so a page on another port of this host still sends our cookie. Browsers

@@ -7,6 +7,7 @@ import { toolChanges } from './migrations/011-tool-changes.ts';
 import { oauth } from './migrations/020-oauth.ts';
 import { replicas } from './migrations/030-replicas.ts';
 import { classifications } from './migrations/031-classifications.ts';
+import { signIn } from './migrations/040-sign-in.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** What a column type is called on each engine, so that one text of SQL serves both. */
@@ -29,7 +30,7 @@ export interface Migration {
 }
 
 /** In order, never changed once released: a change to the tables is a new entry. */
-const migrations: readonly Migration[] = [initial, auditChain, toolChanges, oauth, replicas, classifications];
+const migrations: readonly Migration[] = [initial, auditChain, toolChanges, oauth, replicas, classifications, signIn];
 
 const columnTypes: Record<Engine, ColumnTypes> = {
   sqlite: {

@@ -40,6 +40,16 @@ export function findOauthLogins({ kysely }: Database): Promise<OauthLoginRow[]> 
   return kysely.selectFrom('oauth_logins').selectAll().orderBy('updated_at').execute();
 }
 
+/** False where there is one already. */
+export async function insertOauthLogin({ kysely }: Database, row: OauthLoginRow): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await kysely
+    .insertInto('oauth_logins')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['server_id', 'principal']).doNothing())
+    .executeTakeFirst();
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
+
 export async function upsertOauthLogin({ kysely }: Database, row: OauthLoginRow): Promise<void> {
   const { server_id: _server, principal: _principal, ...changed } = row;
   await kysely
@@ -47,6 +57,22 @@ export async function upsertOauthLogin({ kysely }: Database, row: OauthLoginRow)
     .values(row)
     .onConflict((conflict) => conflict.columns(['server_id', 'principal']).doUpdateSet(changed))
     .execute();
+}
+
+/** False where somebody changed or deleted it since it was read: what they did stays. */
+export async function updateOauthLogin(
+  { kysely }: Database,
+  { server_id, principal, ...changed }: OauthLoginRow,
+  before: Pick<OauthLoginRow, 'updated_at'>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await kysely
+    .updateTable('oauth_logins')
+    .set(changed)
+    .where('server_id', '=', server_id)
+    .where('principal', '=', principal)
+    .where('updated_at', '=', before.updated_at)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** False where it is no longer sealed as it was. */
@@ -99,6 +125,20 @@ export async function leaseOauthLogin(
     .where((is) => is.or([is('lease_until', 'is', null), is('lease_until', '<', now)]))
     .executeTakeFirst();
   return numUpdatedRows > 0n;
+}
+
+/** Given back without a result, so that others need not wait for it to run out. */
+export async function releaseOauthLogin(
+  { kysely }: Database,
+  { server_id, principal, updated_at }: Pick<OauthLoginRow, 'server_id' | 'principal' | 'updated_at'>,
+): Promise<void> {
+  await kysely
+    .updateTable('oauth_logins')
+    .set({ lease_until: null })
+    .where('server_id', '=', server_id)
+    .where('principal', '=', principal)
+    .where('updated_at', '=', updated_at)
+    .execute();
 }
 
 export async function deleteOauthLogin({ kysely }: Database, server_id: string, principal: string): Promise<void> {

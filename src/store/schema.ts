@@ -20,6 +20,8 @@ export interface Schema {
   oauth_clients: OauthClientsTable;
   oauth_logins: OauthLoginsTable;
   oauth_flows: OauthFlowsTable;
+  sign_in_codes: SignInCodesTable;
+  spent_passes: SpentPassesTable;
 }
 
 export type JsonObject = Record<string, unknown>;
@@ -232,6 +234,21 @@ interface OauthFlowsTable {
   expires_at: string;
 }
 export type OauthFlowRow = Selectable<OauthFlowsTable>;
+
+/** A one-time link to the dashboard; the token behind it is sealed. */
+interface SignInCodesTable {
+  code_hash: string;
+  sealed: string;
+  expires_at: string;
+}
+export type SignInCodeRow = Selectable<SignInCodesTable>;
+
+/** Sealed passes that would still open: used up, or of a session that was signed out. Kept until they would expire. */
+interface SpentPassesTable {
+  id: string;
+  expires_at: string;
+}
+export type SpentPassRow = Selectable<SpentPassesTable>;
 
 interface SettingsTable {
   key: string;

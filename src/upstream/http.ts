@@ -92,7 +92,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     const signal = exchange.signal;
     try {
       const answer = await wire.send('POST', {
-        headers: { ...exchange.headers, ...requestHeaders(identity, sessionId, method, params) },
+        headers: requestHeaders(identity, sessionId, method, params, exchange.headers),
         body: JSON.stringify(message),
         signal,
       });
@@ -367,8 +367,10 @@ export function requestHeaders(
   sessionId: string | undefined,
   method?: string,
   params?: JsonObject,
+  more?: Record<string, string>,
 ): Record<string, string> {
   const headers: Record<string, string> = {
+    ...more,
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
     'mcp-protocol-version': identity.protocolVersion,

@@ -278,6 +278,7 @@ export function dress(
     const { _meta: _dropped, ...rest } = params;
     return rest;
   }
+  if (meta !== undefined && saysTheSame(meta, server, client)) return params;
   const { [hopMeta.logLevel]: _level, ...kept } = meta ?? {};
   return {
     ...params,
@@ -289,6 +290,21 @@ export function dress(
       ...(client?.logLevel === undefined ? {} : { [hopMeta.logLevel]: client.logLevel }),
     },
   };
+}
+
+/** True of a client that speaks the server's revision itself. */
+function saysTheSame(
+  meta: JsonObject,
+  { protocolVersion }: Pick<ServerIdentity, 'protocolVersion'>,
+  client: ClientIdentity | undefined,
+): boolean {
+  return (
+    meta[hopMeta.protocolVersion] === protocolVersion &&
+    client?.info !== undefined &&
+    meta[hopMeta.clientInfo] === client.info &&
+    meta[hopMeta.clientCapabilities] === client.capabilities &&
+    meta[hopMeta.logLevel] === client.logLevel
+  );
 }
 
 export const ourInfo = { name: 'mcp-aggregator', version };

@@ -7,6 +7,7 @@ import { toTyped } from '../../src/cli/commands/call.ts';
 import { checkNode } from '../../src/cli/commands/doctor.ts';
 import { toTime } from '../../src/cli/commands/token.ts';
 import { exitOfStatus } from '../../src/cli/exit-code.ts';
+import { saveSignIn } from '../../src/cli/sign-ins.ts';
 import { resolveTarget } from '../../src/cli/target.ts';
 import { formatTable, withoutControls } from '../../src/cli/terminal.ts';
 
@@ -26,13 +27,43 @@ test('the address: flag, variable, host and port, what the aggregator wrote, def
   assert.equal(url({ url: 'http://b.example' }, { MCP_AGGREGATOR_URL: 'https://a.example' }), 'http://b.example');
 });
 
-test('the token in the data directory goes to this machine only', () => {
+test('the token in the data directory goes to this machine only', async () => {
   writeFileSync(join(dataDir, 'admin-token'), 'local-secret\n');
-  const token = (url: string, env: Record<string, string> = {}) => resolveTarget({ dataDir, url }, env).token;
-  assert.equal(token('http://localhost:1'), 'local-secret');
-  assert.equal(token('https://a.example'), undefined);
-  assert.equal(token('https://a.example', { MCP_AGGREGATOR_TOKEN: 't', MCP_AGGREGATOR_ADMIN_TOKEN: 'a' }), 't');
-  assert.equal(resolveTarget({ dataDir, token: 'f' }, { MCP_AGGREGATOR_TOKEN: 't' }).token, 'f');
+  const token = (url: string, env: Record<string, string> = {}) => resolveTarget({ dataDir, url }, env).token();
+  assert.equal(await token('http://localhost:1'), 'local-secret');
+  assert.equal(await token('https://a.example'), undefined);
+  assert.equal(await token('https://a.example', { MCP_AGGREGATOR_TOKEN: 't', MCP_AGGREGATOR_ADMIN_TOKEN: 'a' }), 't');
+  assert.equal(await resolveTarget({ dataDir, token: 'f' }, { MCP_AGGREGATOR_TOKEN: 't' }).token(), 'f');
+});
+
+test('a sign-in is for its own address, before the token of the data directory and after what is given', async () => {
+  writeFileSync(join(dataDir, 'admin-token'), 'local-secret\n');
+  const signedIn = {
+    issuer: { issuer: 'https://login.example.com' },
+    client_id: 'cli',
+    resource: 'https://a.example',
+    expires_at: null,
+    refresh_at: null,
+  };
+  await saveSignIn(dataDir, 'https://a.example/', { ...signedIn, access_token: 'a' });
+  await saveSignIn(dataDir, 'http://127.0.0.1:1', { ...signedIn, access_token: 'here' });
+  const token = (url: string, env: Record<string, string> = {}) => resolveTarget({ dataDir, url }, env).token();
+  assert.equal(await token('https://A.example'), 'a');
+  assert.equal(await token('https://a.example:8443'), undefined);
+  assert.equal(await token('http://127.0.0.1:1'), 'here');
+  assert.equal(await token('http://127.0.0.1:2'), 'local-secret');
+  assert.equal(await token('https://a.example', { MCP_AGGREGATOR_TOKEN: 't' }), 't');
+
+  const over = new Date(0).toISOString();
+  await saveSignIn(dataDir, 'https://a.example', {
+    ...signedIn,
+    access_token: 'a',
+    expires_at: over,
+    refresh_at: over,
+  });
+  await assert.rejects(token('https://a.example'), /has ended/);
+  await saveSignIn(dataDir, 'https://a.example', undefined);
+  assert.equal(await token('https://a.example'), undefined);
 });
 
 test('pairs become what the schema says, otherwise what they look like', () => {

@@ -311,13 +311,13 @@ suite('what can be asked for', () => {
     await app.call('mail.send_email');
     assert.deepEqual(Object.keys(await lastCall()), ['tool', 'outcome', 'duration_ms'], 'nobody searched');
 
-    const query = `send an email message with the password ${app.adminToken}`;
+    const query = `send an email message with the code ${app.adminToken}`;
     const before = names(await find(app, query));
     const rank = before.indexOf('mail.send_email') + 1;
     await app.call('mail.send_email');
     const { tool, outcome, chosen_for: chosenFor } = await lastCall();
     assert.deepEqual([tool, outcome], ['mail.send_email', 'ok']);
-    assert.deepEqual(chosenFor, { query: 'send an email message with the password ***', rank });
+    assert.deepEqual(chosenFor, { query: 'send an email message with the code ***', rank });
     assert.deepEqual(names(await find(app, query)), before, 'nothing was learnt from it');
 
     const { structuredContent }: Body = await client.callTool({

@@ -3,9 +3,11 @@ export interface Browser {
   /** Follows redirects; the last page. */
   open(url: string): Promise<Page>;
   submit(page: Page, fields?: Record<string, string>): Promise<Page>;
-  /** Opens our link, agrees, logs in wherever that leads, and comes back. */
-  logIn(link: string, credentials?: { login: string; password: string }): Promise<Page>;
+  /** Opens our link, agrees, logs in wherever that leads, and comes back; or stops where the path is this one. */
+  logIn(link: string, credentials?: Credentials, visited?: string[], stopBefore?: string): Promise<Page>;
 }
+
+export type Credentials = { login: string; password: string };
 
 export interface Page {
   url: string;
@@ -17,11 +19,15 @@ const mostHops = 20;
 
 export function openBrowser(): Browser {
   const jars = new Map<string, Map<string, string>>();
+  let visited: string[] = [];
+  let stopBefore: string | undefined;
 
   async function go(url: string, init: RequestInit = {}): Promise<Page> {
     let target = new URL(url);
     let next = init;
     for (let hop = 0; hop < mostHops; hop += 1) {
+      visited.push(target.href);
+      if (target.pathname === stopBefore) return { url: target.href, status: 0, text: '' };
       const jar = jars.get(target.host) ?? new Map<string, string>();
       jars.set(target.host, jar);
       const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -58,13 +64,14 @@ export function openBrowser(): Browser {
   return {
     open: (url) => go(url),
     submit,
-    async logIn(link, credentials = { login: 'somebody', password: 'secret' }) {
+    async logIn(link, credentials = { login: 'somebody', password: 'secret' }, addresses = [], until = undefined) {
+      visited = addresses;
+      stopBefore = until;
       let page = await go(link);
-      const origin = new URL(link).origin;
       for (let step = 0; step < 5 && page.status < 400 && page.text.includes('<form'); step += 1) {
-        const theirs = new URL(page.url).origin !== origin;
-        page = await submit(page, theirs && page.text.includes('name="login"') ? credentials : {});
+        page = await submit(page, page.text.includes('name="login"') ? credentials : {});
       }
+      stopBefore = undefined;
       return page;
     },
   };

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import Provider from 'oidc-provider';
+import Provider, { type StoredToken } from 'oidc-provider';
 
 export interface IdentityProvider {
   readonly issuer: string;
@@ -17,10 +17,14 @@ export interface IdentityProvider {
   sign(claims: Record<string, unknown>): string;
   /** Every refresh token, and the access tokens that came with them. */
   revokeEverything(): Promise<void>;
+  /** Access tokens stop working before their time; refresh tokens stay. */
+  dropAccessTokens(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ProviderOptions {
+  /** How long the token endpoint thinks about every request. */
+  tokenDelayMs?: number;
   port?: number;
   accessTokenSeconds?: number;
   /** Resources whose tokens are JWTs; the others get opaque ones. */
@@ -30,15 +34,32 @@ export interface ProviderOptions {
   machines?: Record<string, Record<string, unknown>>;
   /** Where people may be sent back to, for the client `pages`. */
   redirectUri?: string;
+  /** What is said of somebody beside their login, in the id token and, unless told otherwise, in access tokens. */
+  people?: Record<string, Record<string, unknown>>;
+  inAccessTokens?: Record<string, Record<string, unknown>>;
+  /** What access tokens are for where nobody says it. */
+  defaultResource?: string;
+  /** A public client `command-line`, for programs on people's machines. */
+  commandLine?: boolean;
+  /** Another name of this machine makes another site of us. */
+  hostname?: 'localhost' | '127.0.0.1';
 }
 
 export async function startIdentityProvider(options: ProviderOptions = {}): Promise<IdentityProvider> {
   const { accessTokenSeconds = 3_600, scopes = 'mcp:use', jwtFor, machines = {}, redirectUri } = options;
+  const {
+    tokenDelayMs = 0,
+    people = {},
+    inAccessTokens = people,
+    defaultResource,
+    commandLine = false,
+    hostname = '127.0.0.1',
+  } = options;
   const server = createServer().listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  const issuer = `http://127.0.0.1:${address.port}`;
+  const issuer = `http://${hostname}:${address.port}`;
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   const key = {
     ...privateKey.export({ format: 'jwk' }),
@@ -59,8 +80,27 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
       ...(redirectUri === undefined
         ? []
         : [{ client_id: 'pages', client_secret: 'secret', redirect_uris: [redirectUri], application_type: 'native' }]),
+      ...(commandLine
+        ? [
+            {
+              client_id: 'command-line',
+              token_endpoint_auth_method: 'none',
+              // Native clients may come back on any port of loopback (RFC 8252, 7.3).
+              redirect_uris: ['http://127.0.0.1/callback'],
+              application_type: 'native',
+              grant_types: ['authorization_code', 'refresh_token'],
+            },
+          ]
+        : []),
     ],
-    extraTokenClaims: (_context: unknown, { clientId }: { clientId: string }) => machines[clientId],
+    extraTokenClaims: (_context: unknown, { clientId, accountId = '' }: { clientId: string; accountId?: string }) =>
+      machines[clientId] ?? inAccessTokens[accountId],
+    findAccount: (_context: unknown, accountId: string) => ({
+      accountId,
+      claims: () => ({ sub: accountId, ...people[accountId] }),
+    }),
+    claims: { openid: ['sub', ...new Set(Object.values(people).flatMap(Object.keys))] },
+    conformIdTokenClaims: false,
     jwks: { keys: [key] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
     scopes: ['openid', 'offline_access', ...scopes.split(' ')],
@@ -73,6 +113,7 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
       resourceIndicators: {
         enabled: true,
         useGrantedResource: () => true,
+        defaultResource: () => defaultResource,
         getResourceServerInfo: (_context: unknown, resource: string) => ({
           scope: scopes,
           audience: resource,
@@ -87,12 +128,20 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
   });
   const grants: Record<string, number> = {};
   const refreshGrants = new Set<string>();
+  const accessTokens = new Set<StoredToken>();
   provider.on('grant.success', ({ oidc }) => {
     const type = oidc.params?.grant_type ?? '';
     grants[type] = (grants[type] ?? 0) + 1;
   });
+  provider.on('access_token.saved', (token) => accessTokens.add(token));
   provider.on('refresh_token.saved', ({ grantId }) => refreshGrants.add(grantId));
-  server.on('request', provider.callback());
+  // Its page says no more than that something went wrong.
+  provider.on('server_error', (_context, error) => console.error(error));
+  const answer = provider.callback();
+  server.on('request', (request, response) => {
+    if (tokenDelayMs > 0 && request.url === '/token') setTimeout(answer, tokenDelayMs, request, response);
+    else answer(request, response);
+  });
 
   return {
     issuer,
@@ -127,6 +176,10 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
         await provider.AccessToken.revokeByGrantId(grant);
       }
       refreshGrants.clear();
+    },
+    async dropAccessTokens() {
+      for (const token of accessTokens) await token.destroy();
+      accessTokens.clear();
     },
     async close() {
       server.closeAllConnections();

@@ -2,12 +2,13 @@
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http';
 
-  interface StoredToken {
+  export interface StoredToken {
     accountId: string;
     aud: string | string[];
     scope?: string;
     grantId: string;
     isExpired: boolean;
+    destroy(): Promise<void>;
   }
 
   interface TokenModel {
@@ -25,7 +26,7 @@ declare module 'oidc-provider' {
     readonly AccessToken: TokenModel;
     readonly RefreshToken: TokenModel;
     on(event: 'grant.success' | 'grant.error', listener: (context: GrantContext) => void): this;
-    on(event: 'refresh_token.saved', listener: (token: StoredToken) => void): this;
+    on(event: 'access_token.saved' | 'refresh_token.saved', listener: (token: StoredToken) => void): this;
     on(event: 'server_error', listener: (context: unknown, error: Error) => void): this;
   }
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { AppError } from '../../src/errors.ts';
 import type { Gatekeeper, Principal } from '../../src/security/auth.ts';
 import { createVault } from '../../src/security/credentials.ts';
-import { createPageSessions, isOwnPage } from '../../src/security/page-session.ts';
+import { createPageSessions, isOwnPage, type PageSessions } from '../../src/security/page-session.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const ada: Principal = { id: 'ada', name: 'ada', role: 'caller', servers: null, profile: null };
 const gatekeeper: Gatekeeper = {
@@ -19,17 +21,27 @@ const pairOf = (cookie: string) => cookie.split(';')[0] ?? '';
 
 suite('page sessions', () => {
   let time = Date.now();
-  const sessions = createPageSessions({
-    vault: createVault({ current: randomBytes(32) }),
-    gatekeeper,
-    now: () => time,
+  let stored: TestDatabase;
+  let db: Database;
+  let sessions: PageSessions;
+  let other: PageSessions;
+  before(async () => {
+    stored = await createTestDatabase();
+    db = await openDatabase({ url: stored.url, file: stored.file });
+    const vault = createVault({ current: randomBytes(32) });
+    other = await createPageSessions({ db, vault, gatekeeper, now: () => time });
+    sessions = await createPageSessions({ db, vault, gatekeeper, now: () => time });
   });
-  const admitted = (headers: Record<string, string>, method = 'GET') => {
+  after(async () => {
+    await db.close();
+    await stored.close();
+  });
+  const admitted = (headers: Record<string, string>, method = 'GET', by = sessions) => {
     const request: { method: string; headers: Record<string, string | undefined> } = {
       method,
       headers: { host, ...headers },
     };
-    sessions.admit(request);
+    by.admit(request);
     return request.headers.authorization;
   };
 
@@ -49,10 +61,13 @@ suite('page sessions', () => {
   test('nothing is admitted with a changed, expired or ended session', async () => {
     const { cookie } = await sessions.begin('right', { host });
     const value = pairOf(cookie);
+    assert.equal(admitted({ cookie: value }, 'GET', other), 'Bearer right');
     assert.equal(admitted({ cookie: `${value}x` }), undefined);
     assert.equal(admitted({ cookie: 'mcp_aggregator_8081=v1.a.b.c' }), undefined);
-    assert.match(sessions.end({ host, cookie: value }), /Max-Age=0/);
+    assert.match(await sessions.end({ host, cookie: value }), /Max-Age=0/);
     assert.equal(admitted({ cookie: value }), undefined);
+    await other.reload();
+    assert.equal(admitted({ cookie: value }, 'GET', other), undefined, 'ended everywhere');
     const { cookie: late } = await sessions.begin('right', { host });
     time += 12 * 3_600_000;
     assert.equal(admitted({ cookie: pairOf(late) }), undefined);
@@ -63,13 +78,19 @@ suite('page sessions', () => {
     assert.equal(admitted({ cookie: pairOf(cookie), authorization: 'Bearer other' }), 'Bearer other');
   });
 
-  test('a code works once, and not for long', () => {
-    const { code } = sessions.createCode('right');
-    assert.equal(sessions.redeem(code), 'right');
-    assert.throws(() => sessions.redeem(code), /used already/);
-    const { code: old } = sessions.createCode('right');
+  test('a code works once, at any replica, and not for long', async () => {
+    const { code } = await sessions.createCode('right');
+    assert.equal(await other.redeem(code), 'right');
+    await assert.rejects(sessions.redeem(code), /used already/);
+    const { code: old } = await sessions.createCode('right');
     time += 300_000;
-    assert.throws(() => sessions.redeem(old), /too old/);
+    await assert.rejects(sessions.redeem(old), /too old/);
+  });
+
+  test('of many who use a code at once, one signs in', async () => {
+    const { code } = await sessions.createCode('right');
+    const tried = await Promise.allSettled([sessions, other, sessions, other].map((each) => each.redeem(code)));
+    assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1);
   });
 
   const cases: [string, string, Record<string, string>, boolean][] = [

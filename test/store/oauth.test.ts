@@ -5,8 +5,11 @@ import {
   findOauthLogin,
   findOauthLogins,
   insertOauthFlow,
+  insertOauthLogin,
   leaseOauthLogin,
+  releaseOauthLogin,
   takeOauthFlow,
+  updateOauthLogin,
   upsertOauthLogin,
 } from '../../src/store/oauth.ts';
 import type { OauthLoginRow } from '../../src/store/schema.ts';
@@ -39,6 +42,28 @@ test('one replica at a time refreshes a login, and only the one that read it as 
   await upsertOauthLogin(db, login('ada', { updated_at: at(13) }));
   assert.equal(await lease(), false, 'refreshed meanwhile');
   assert.equal(await leaseOauthLogin(db, login('ada', { updated_at: at(13) }), { now: at(14), until: at(20) }), true);
+});
+
+test('a login that somebody else changed or deleted meanwhile is left as they left it', async (t) => {
+  const db = await openTestDatabase(t);
+  assert.equal(await insertOauthLogin(db, login('ada')), true);
+  assert.equal(await insertOauthLogin(db, login('ada', { state: 'required' })), false, 'there is one already');
+
+  const change = (second: number) =>
+    updateOauthLogin(db, login('ada', { updated_at: at(second), state: 'expired' }), login('ada'));
+  assert.deepEqual((await Promise.all([change(1), change(2)])).sort(), [false, true]);
+  assert.equal((await findOauthLogin(db, 's1', 'ada'))?.state, 'expired');
+  assert.equal(await updateOauthLogin(db, login('bob'), login('bob')), false, 'it does not come back');
+  assert.equal(await findOauthLogin(db, 's1', 'bob'), undefined);
+});
+
+test('a lease that is given back can be taken at once', async (t) => {
+  const db = await openTestDatabase(t);
+  await upsertOauthLogin(db, login('ada'));
+  const lease = () => leaseOauthLogin(db, login('ada'), { now: at(1), until: at(11) });
+  assert.equal(await lease(), true);
+  await releaseOauthLogin(db, login('ada'));
+  assert.equal(await lease(), true);
 });
 
 test('a state returns once, and everything of a server goes with it', async (t) => {

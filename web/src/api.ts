@@ -102,6 +102,10 @@ export interface Session {
   version: string;
 }
 
+export interface WaysIn {
+  identity_provider: { issuer: string; dashboard: string | null } | null;
+}
+
 export interface Tool {
   id: string;
   name: string;

@@ -13,7 +13,7 @@ import { ToolPage } from './pages/tool.tsx';
 import { ToolsPage } from './pages/tools.tsx';
 import { TrafficPage } from './pages/traffic.tsx';
 import { Empty, Failure, Loading } from './parts/notice.tsx';
-import { goTo, linkTo, type Place, usePlace } from './route.ts';
+import { linkTo, type Place, usePlace } from './route.ts';
 import { SessionContext } from './session.ts';
 import { applyTheme, currentTheme, type Theme, themes } from './theme.ts';
 
@@ -48,11 +48,12 @@ export function App() {
 
   if (error !== undefined) return <Failure error={error} retry={() => window.location.reload()} />;
   if (signingIn || session === null) {
+    const wanted = signingIn ? (place.query.get('place') ?? '') : window.location.hash.replace(/^#\/?/, '');
     const begin = (begun: Session) => {
       setSession(begun);
-      if (signingIn) goTo('servers');
+      if (signingIn) window.location.hash = `#/${wanted === '' ? 'servers' : wanted}`;
     };
-    return <SignInPage code={place.query.get('code')} onSignedIn={begin} />;
+    return <SignInPage code={signingIn ? place.query.get('code') : null} place={wanted} onSignedIn={begin} />;
   }
   if (session === undefined) return <Loading />;
   return (

@@ -101,7 +101,7 @@ function checkDataDirectory(dataDir: string): Finding[] {
     ];
   }
   // Windows has no such bits.
-  const open = ['', 'credential-key', 'admin-token']
+  const open = ['', 'credential-key', 'admin-token', 'sign-ins.json']
     .map((name) => join(dataDir, name))
     .filter((path) => process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & groupAndOthers) !== 0);
   if (open.length === 0) return [{ what, verdict: 'ok', detail: dataDir }];

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { hasBrowser, openBrowser } from '../browser.ts';
 import { type Client, serverPath } from '../client.ts';
 import { type AddCommand, createContext } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
@@ -57,25 +57,4 @@ async function awaitLogin(client: Client, name: string, before: Login, deadline:
     if (Date.now() > deadline) throw new CommandFailure('failed', `Nobody logged in to ${name} in time.`);
     await delay(pollMs);
   }
-}
-
-/** Over SSH and in containers there is no screen to open anything on. */
-function hasBrowser(environment: NodeJS.ProcessEnv): boolean {
-  if (process.stdout.isTTY !== true || environment.SSH_CONNECTION !== undefined) return false;
-  if (process.platform === 'darwin' || process.platform === 'win32') return true;
-  return environment.DISPLAY !== undefined || environment.WAYLAND_DISPLAY !== undefined;
-}
-
-function openBrowser(url: string): void {
-  const [command, ...args] =
-    process.platform === 'darwin'
-      ? ['open', url]
-      : process.platform === 'win32'
-        ? ['rundll32', 'url.dll,FileProtocolHandler', url]
-        : ['xdg-open', url];
-  if (command === undefined) return;
-  // The link is printed as well, so a browser that does not start is no failure.
-  spawn(command, args, { stdio: 'ignore', detached: true })
-    .on('error', () => undefined)
-    .unref();
 }

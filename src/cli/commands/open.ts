@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
+import { openBrowser } from '../browser.ts';
 import { type AddCommand, createContext } from '../command.ts';
 
 export const addOpen: AddCommand = (program, environment) => {
@@ -17,16 +17,3 @@ export const addOpen: AddCommand = (program, environment) => {
       if (options.browser && terminal.canAsk) openBrowser(url);
     });
 };
-
-const openers: Partial<Record<NodeJS.Platform, string[]>> = {
-  darwin: ['open'],
-  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
-};
-
-/** A machine without a browser still has the printed link. */
-function openBrowser(url: string): void {
-  const [command = 'xdg-open', ...args] = openers[process.platform] ?? [];
-  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true });
-  child.on('error', () => undefined);
-  child.unref();
-}

@@ -12,6 +12,7 @@ import type { SignIn } from '../../oauth/sign-in.ts';
 import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
+import type { PageSessions } from '../../security/page-session.ts';
 import { maySee } from '../../security/policy.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
 
@@ -20,6 +21,8 @@ export interface OauthRouteDependencies {
   logins: Logins;
   flow: LoginFlow;
   sessions: BrowserSessions;
+  /** Of the dashboard. */
+  pageSessions: PageSessions;
   authenticator: Authenticator;
   audit: Audit;
   ours: () => { metadataUrl: string | undefined; redirectUri: string };
@@ -87,22 +90,33 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   }
 
   /** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
-  function visitor({ request, reply }: PageContext): Principal | undefined {
+  async function visitor({ request, reply }: PageContext): Promise<Principal | undefined> {
     const known = sessions.find(request.headers.cookie);
     const { authorization } = request.headers;
     if (known !== undefined || authorization === undefined) return known;
-    const principal = authenticator.authenticate({ authorization, loopbackListener: false });
+    const principal = await identified(authorization, request.url.split('?')[0] ?? '');
+    if (principal === undefined) return undefined;
     reply.header('set-cookie', sessions.cookieFor(principal));
     return principal;
   }
 
+  /** Undefined: a session that ended is a reason to ask who it is. */
+  async function identified(authorization: string, path: string): Promise<Principal | undefined> {
+    try {
+      return await deps.gatekeeper.authenticate({ authorization, loopbackListener: false, path });
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
+      throw error;
+    }
+  }
+
   /** Pages are for people: what goes wrong is shown to them, not to a program. */
-  async function asPage(context: PageContext, make: () => Promise<unknown>): Promise<unknown> {
+  async function asPage(context: PageContext, make: () => Promise<unknown>, back?: typeof toDashboard) {
     try {
       return await make();
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      return show(context, problemPage(error.message), error.status);
+      return show(context, problemPage(error.message, back), error.status);
     }
   }
 
@@ -197,12 +211,12 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const { params, query, reply } = context;
           const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
           if (query.ticket !== undefined) {
-            const guest = isFromHere(context) ? sessions.redeemTicket(query.ticket) : undefined;
+            const guest = isFromHere(context) ? await sessions.redeemTicket(query.ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
             // The ticket is used up, and gone from the address that the browser keeps.
             return reply.redirect(here, 303);
           }
-          const principal = visitor(context);
+          const principal = await visitor(context);
           if (principal === undefined) return show(context, askWho(params.server));
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
@@ -275,16 +289,31 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/oauth/sign-in',
       tag: 'login pages',
-      summary: 'Sign in to the login pages with the identity provider',
+      summary: 'Sign in with the identity provider, to the dashboard or to the login page of a server',
       role: 'public',
-      query: z.object({ next: z.string().default('') }),
+      query: z.object({
+        next: z.string().optional().describe('the server to log in to afterwards; without it, the dashboard'),
+        place: z.string().default('').describe('where in the dashboard to go on'),
+        moved: z.literal('1').optional().describe('set by ourselves'),
+      }),
       answers: { 303: { description: 'To the identity provider' } },
       handle: (context) =>
-        asPage(context, async () => {
-          if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
-          const { page, cookie } = await deps.signIn.begin(context.query.next);
-          return context.reply.header('set-cookie', cookie).redirect(page, 303);
-        }),
+        asPage(
+          context,
+          async () => {
+            const { query, request, reply } = context;
+            if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+            const { origin, host } = new URL(deps.ours().redirectUri);
+            // The provider sends people back to our one address; the cookie has to be set there.
+            if (request.headers.host !== host && query.moved === undefined) {
+              return reply.redirect(`${origin}/oauth/sign-in?${new URLSearchParams({ ...query, moved: '1' })}`, 303);
+            }
+            const { next, place } = query;
+            const { page, cookie } = await deps.signIn.begin(next === undefined ? { place } : { server: next });
+            return reply.header('set-cookie', cookie).redirect(page, 303);
+          },
+          toDashboard,
+        ),
     }),
 
     route({
@@ -295,14 +324,25 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       role: 'public',
       answers: { 303: { description: 'To the page that was asked for' } },
       handle: (context) =>
-        asPage(context, async () => {
-          const { request, reply } = context;
-          if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
-          const { searchParams } = new URL(request.url, 'http://localhost');
-          const { principal, next } = await deps.signIn.finish(searchParams, request.headers.cookie);
-          reply.header('set-cookie', sessions.cookieFor(principal));
-          return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
-        }),
+        asPage(
+          context,
+          async () => {
+            const { request, reply } = context;
+            if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+            const { searchParams } = new URL(request.url, 'http://localhost');
+            const { principal, goal, cookie } = await deps.signIn.finish(searchParams, request.headers.cookie);
+            if ('server' in goal) {
+              reply.header('set-cookie', [cookie, sessions.cookieFor(principal)]);
+              return reply.redirect(`/oauth/connect/${encodeURIComponent(goal.server)}`, 303);
+            }
+            // Browsers hold back a strict cookie as long as they follow another site's redirect. So the dashboard gets
+            // its session as from any one-time link: our own page asks for it.
+            const { code } = await deps.pageSessions.createCode(deps.gatekeeper.tokenFor(principal));
+            reply.header('set-cookie', cookie);
+            return reply.redirect(`/#/sign-in?${new URLSearchParams({ code, place: goal.place })}`, 303);
+          },
+          toDashboard,
+        ),
     }),
 
     route({
@@ -327,6 +367,8 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
     }),
   ];
 }
+
+const toDashboard = { href: '/', text: 'Back to the dashboard' };
 
 /** A ticket vouches for whoever is at this machine; a proxy in front of us would let anybody be. */
 function isFromHere({ request, address }: PageContext): boolean {

@@ -1,6 +1,8 @@
 /** `/api/v1/session`: signing in to the dashboard, and the one-time link of `mcp-aggregator open`. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
+import type { BrowserSessions } from '../../oauth/browser-session.ts';
+import type { IdentityProviderView } from '../../oauth/oauth.ts';
 import type { Gatekeeper, Principal } from '../../security/auth.ts';
 import { isOwnPage, type PageSessions, sessionPath as path } from '../../security/page-session.ts';
 import { version } from '../../version.ts';
@@ -14,15 +16,34 @@ const principalView = z.object({
   version: z.string(),
 });
 
+const waysView = z.object({
+  identity_provider: z
+    .object({
+      issuer: z.string(),
+      dashboard: z.string().nullable().describe('where a browser begins, relative to this aggregator'),
+      command_line: z
+        .object({ client_id: z.string(), resource: z.string(), scopes: z.array(z.string()) })
+        .nullable()
+        .describe('what `mcp-aggregator sign-in` asks for'),
+    })
+    .nullable()
+    .describe('null: only our own tokens open anything here'),
+});
+
 const tag = 'access';
 
 export interface SessionRouteDependencies {
   sessions: PageSessions;
+  /** Of the login pages: who signs out of the dashboard is signed out of them as well. */
+  pages: BrowserSessions;
   gatekeeper: Gatekeeper;
+  identityProvider: () => IdentityProviderView | undefined;
   loopbackListener: boolean;
 }
 
-export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: SessionRouteDependencies): AnyRoute[] {
+export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
+  const { sessions, pages, gatekeeper, loopbackListener } = deps;
+
   async function whoIs(authorization: string | undefined): Promise<Principal | undefined> {
     try {
       return await gatekeeper.authenticate({ authorization, loopbackListener, path });
@@ -69,7 +90,7 @@ export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: Sessio
         if (request.headers.origin !== undefined && !isOwnPage(request)) {
           throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the dashboard itself can sign in');
         }
-        const token = 'token' in body ? body.token.trim() : sessions.redeem(body.code);
+        const token = 'token' in body ? body.token.trim() : await sessions.redeem(body.code);
         const { principal, cookie } = await sessions.begin(token, request.headers);
         reply.header('set-cookie', cookie);
         return toView(principal);
@@ -83,10 +104,22 @@ export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: Sessio
       summary: 'Sign out',
       role: 'public',
       answers: { 204: { description: 'Signed out' } },
-      handle({ request, reply }) {
-        if (isOwnPage(request)) reply.header('set-cookie', sessions.end(request.headers));
+      async handle({ request, reply }) {
+        if (isOwnPage(request)) {
+          reply.header('set-cookie', [await sessions.end(request.headers), pages.endCookie()]);
+        }
         reply.status(204);
       },
+    }),
+
+    route({
+      method: 'GET',
+      path: `${path}/ways`,
+      tag,
+      summary: 'How people sign in here, beside with our tokens',
+      role: 'public',
+      answers: { 200: { description: 'The identity provider, if there is one', schema: waysView } },
+      handle: (): z.infer<typeof waysView> => ({ identity_provider: deps.identityProvider() ?? null }),
     }),
 
     route({
@@ -101,10 +134,10 @@ export function sessionRoutes({ sessions, gatekeeper, loopbackListener }: Sessio
           schema: z.object({ path: z.string(), expires_at: z.string() }),
         },
       },
-      handle({ request, reply }) {
+      async handle({ request, reply }) {
         const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
         if (token === undefined) throw new AppError('UNAUTHENTICATED', 'A link needs a token to sign in with');
-        const { code, expiresAt } = sessions.createCode(token);
+        const { code, expiresAt } = await sessions.createCode(token);
         reply.status(201);
         // After the "#": browsers keep that part to themselves, so no log and no proxy sees it.
         return { path: `/#/sign-in?code=${code}`, expires_at: expiresAt };

@@ -1,0 +1,118 @@
+import type { Command } from 'commander';
+import { isLoopback } from '../../config.ts';
+import type { IdentityProviderView } from '../../oauth/oauth.ts';
+import { hasBrowser, openBrowser } from '../browser.ts';
+import { api, createClient } from '../client.ts';
+import { type AddCommand, createContext, globalFlags } from '../command.ts';
+import { CommandFailure } from '../exit-code.ts';
+import { toNumber } from '../numbers.ts';
+import { findSignIn, type SignedIn, saveSignIn } from '../sign-ins.ts';
+import { resolveTarget, type Target } from '../target.ts';
+
+interface Options {
+  browser: boolean;
+  timeout: string;
+  port: string;
+}
+
+interface Who {
+  name: string;
+  role: string;
+}
+
+export const addSignIn: AddCommand = (program, environment) => {
+  program
+    .command('sign-in')
+    .description('sign in to the aggregator with its identity provider, in the browser')
+    .option('--no-browser', 'only print the link')
+    .option('--timeout <seconds>', 'how long to wait', '300')
+    .option('--port <port>', 'where the browser comes back to on this machine; 0 takes a free one', '0')
+    .action(async (options: Options, self: Command) => {
+      const { terminal } = createContext(self, environment);
+      const target = resolveTarget(globalFlags(self), environment);
+      const way = await findWay(target);
+      const { signIn } = await import('../identity-provider.ts');
+      const timeoutMs = (toNumber(options.timeout, '--timeout') ?? 0) * 1_000;
+      const { signedIn, who } = await signIn({
+        ...way,
+        port: toNumber(options.port, '--port') ?? 0,
+        timeoutMs,
+        show(page) {
+          if (options.browser && hasBrowser(environment)) openBrowser(page);
+          terminal.note(`Open this page to sign in at ${new URL(way.issuer).host}:`);
+          if (terminal.json) process.stderr.write(`${page}\n`);
+          else terminal.print(page);
+        },
+        identify: (token) => whoIs(target, token),
+      });
+      await saveSignIn(target.dataDir, target.url, signedIn);
+      const { url } = target;
+      const { expires_at } = signedIn;
+      if (terminal.json) terminal.printJson({ url, issuer: way.issuer, ...who, expires_at });
+      else terminal.print(`Signed in to ${url} as ${who.name} (${who.role}).`);
+    });
+
+  program
+    .command('sign-out')
+    .description('forget the sign-in to the aggregator, and revoke its tokens')
+    .action(async (_options, self: Command) => {
+      const { terminal } = createContext(self, environment);
+      const { url, dataDir } = resolveTarget(globalFlags(self), environment);
+      const signedIn = findSignIn(dataDir, url);
+      if (signedIn === undefined) throw new CommandFailure('notFound', `You are not signed in to ${url}.`);
+      await saveSignIn(dataDir, url, undefined);
+      const revoked = await tryRevoke(signedIn);
+      if (terminal.json) return terminal.printJson({ signed_out: url, revoked });
+      terminal.print(`Signed out of ${url}.`);
+      if (!revoked) terminal.note(`${signedIn.issuer.issuer} could not be told; what it gave ends by itself.`);
+    });
+};
+
+/** What the aggregator says about its identity provider, where that can be trusted. */
+async function findWay({ url, dataDir }: Target) {
+  const client = createClient({ url, dataDir, source: undefined, token: async () => undefined });
+  const { identity_provider: provider } = await client.get<{ identity_provider: IdentityProviderView | null }>(
+    '/api/v1/session/ways',
+  );
+  if (provider === null) {
+    throw new CommandFailure('conflict', `${url} has no identity provider; use a token of its own: --token`);
+  }
+  const { issuer, command_line: way } = provider;
+  if (way === null) {
+    throw new CommandFailure(
+      'conflict',
+      `${url} has no client for the command line at ${issuer}; it needs MCP_AGGREGATOR_OIDC_CLI_CLIENT_ID`,
+    );
+  }
+  // A token for another address would be told to somebody whom it is not for.
+  if (new URL(way.resource).origin !== new URL(url).origin) {
+    throw new CommandFailure(
+      'usage',
+      `This aggregator is to be reached at ${way.resource}; use: --url ${way.resource}`,
+    );
+  }
+  if (isLoopback(new URL(issuer).hostname) && !isLoopback(new URL(url).hostname)) {
+    throw new CommandFailure('denied', `${url} names an identity provider on your own machine (${issuer})`);
+  }
+  return { issuer, ...way };
+}
+
+async function whoIs({ url, dataDir }: Target, token: string): Promise<Who> {
+  const client = createClient({ url, dataDir, source: 'sign-in', token: async () => token });
+  const who = await client.get<Who | undefined>('/api/v1/session');
+  if (who !== undefined) return { name: who.name, role: who.role };
+  // Nobody, it says; any other question is answered with the reason.
+  await client.get(`${api}/servers?limit=1`);
+  throw new CommandFailure('denied', `${url} does not say who you are.`);
+}
+
+/** Forgotten is forgotten, whether the provider can be told or not. */
+async function tryRevoke(signedIn: SignedIn): Promise<boolean> {
+  const { revoke } = await import('../identity-provider.ts');
+  try {
+    return await revoke(signedIn);
+  } catch (error) {
+    if (error instanceof CommandFailure) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,123 @@
+/** What the command line says to an identity provider: a person's sign-in, its renewal, its end. */
+import { AppError, describe } from '../errors.ts';
+import { authorizationPage, codeIn, randomSecret } from '../oauth/authorization-request.ts';
+import { findIssuer, type IssuerMetadata } from '../oauth/discovery.ts';
+import { checkAddress, createGuardedFetch, type GuardedFetch, trustIn } from '../oauth/guarded-fetch.ts';
+import { problemPage, signedInPage } from '../oauth/pages.ts';
+import { requestToken, revokeTokens, type TokenAnswer, TokenRefused } from '../oauth/token-endpoint.ts';
+import { CommandFailure } from './exit-code.ts';
+import { createLoopbackRedirect } from './loopback-redirect.ts';
+import type { SignedIn } from './sign-ins.ts';
+
+export interface SignInRequest<Who> {
+  issuer: string;
+  client_id: string;
+  resource: string;
+  scopes: readonly string[];
+  /** Where the browser comes back to; 0 for any that is free. */
+  port: number;
+  timeoutMs: number;
+  /** Shows the provider's page to the person. */
+  show(page: string): void;
+  /** Asks the aggregator who that is; throws where it does not take the token. */
+  identify(token: string): Promise<Who>;
+}
+
+/** Authorization code with PKCE, by way of a loopback address (RFC 8252). */
+export function signIn<Who>(request: SignInRequest<Who>): Promise<{ signedIn: SignedIn; who: Who }> {
+  const { client_id, resource, scopes, port, timeoutMs } = request;
+  return withProvider(request.issuer, async (fetch, trust) => {
+    const issuer = await findIssuer(fetch, request.issuer, trust);
+    if (issuer === undefined) throw new CommandFailure('failed', `${request.issuer} publishes no metadata.`);
+    const [state, verifier] = [randomSecret(), randomSecret()];
+    const redirect = await createLoopbackRedirect({ port, state });
+    const { redirectUri: redirect_uri } = redirect;
+    try {
+      const scope = scopesFor(issuer, scopes);
+      const page = authorizationPage(issuer, verifier, { client_id, redirect_uri, state, scope, resource });
+      // It is given to a browser, which would open anything.
+      checkAddress(page, trust);
+      request.show(page);
+      const { parameters, show } = await redirect.answer(timeoutMs);
+      const redeem = async () => {
+        const code = codeIn(parameters, issuer);
+        const given = { grant_type: 'authorization_code', code, redirect_uri, code_verifier: verifier, resource };
+        const answer = await requestToken(fetch, { issuer, client: { client_id }, trust }, given);
+        return { answer, who: await request.identify(answer.access_token) };
+      };
+      const { answer, who } = await redeem().catch(async (error: unknown) => {
+        const failure = toFailure(error, request.issuer);
+        await show(problemPage(failure.message), 400);
+        throw failure;
+      });
+      await show(signedInPage());
+      return { signedIn: { issuer: endpointsOf(issuer), client_id, resource, ...tokensIn(answer) }, who };
+    } finally {
+      await redirect.close();
+    }
+  });
+}
+
+/** With new tokens. */
+export function refresh(current: SignedIn): Promise<SignedIn> {
+  const { issuer, client_id, resource, refresh_token } = current;
+  return withProvider(issuer.issuer, async (fetch, trust) => {
+    const given = { grant_type: 'refresh_token', refresh_token, resource };
+    const answer = await requestToken(fetch, { issuer, client: { client_id }, trust }, given);
+    return { ...current, ...tokensIn(answer, refresh_token) };
+  });
+}
+
+/** False where the provider has no place for it. */
+export function revoke({ issuer, client_id, ...tokens }: SignedIn): Promise<boolean> {
+  return withProvider(issuer.issuer, async (fetch, trust) => {
+    await revokeTokens(fetch, { issuer, client: { client_id }, trust }, tokens);
+    return issuer.revocation_endpoint !== undefined;
+  });
+}
+
+async function withProvider<Result>(
+  issuer: string,
+  task: (fetch: GuardedFetch, trust: ReturnType<typeof trustIn>) => Promise<Result>,
+): Promise<Result> {
+  const fetch = createGuardedFetch();
+  try {
+    return await task(fetch, trustIn([issuer]));
+  } catch (error) {
+    throw toFailure(error, issuer);
+  } finally {
+    await fetch.close();
+  }
+}
+
+function toFailure(error: unknown, issuer: string): CommandFailure {
+  if (error instanceof CommandFailure) return error;
+  if (error instanceof TokenRefused) return new CommandFailure('denied', error.message, { cause: error });
+  if (error instanceof AppError) {
+    return new CommandFailure(error.code === 'FORBIDDEN' ? 'denied' : 'failed', error.message, { cause: error });
+  }
+  return new CommandFailure('unreachable', `${issuer} does not answer: ${describe(error)}`, { cause: error });
+}
+
+/** Where a refresh token must be asked for, it is: nobody wants to sign in every hour. */
+function scopesFor({ scopes_supported: supported }: IssuerMetadata, wanted: readonly string[]): string {
+  const offline = supported?.includes('offline_access') === true ? ['offline_access'] : [];
+  return [...new Set(['openid', ...wanted, ...offline])].join(' ');
+}
+
+function endpointsOf({ issuer, token_endpoint, revocation_endpoint }: IssuerMetadata): SignedIn['issuer'] {
+  return { issuer, token_endpoint, revocation_endpoint };
+}
+
+/** Not every provider gives a new refresh token with each answer. */
+function tokensIn(answer: TokenAnswer, before?: string) {
+  const { access_token, refresh_token = before, expires_in: seconds } = answer;
+  const now = Date.now();
+  const after = (count: number) => new Date(now + count * 1_000).toISOString();
+  return {
+    access_token,
+    refresh_token,
+    expires_at: seconds === undefined ? null : after(seconds),
+    refresh_at: seconds === undefined ? null : after(seconds - Math.min(60, seconds / 5)),
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Sealed statements of ours about who somebody is: cookies of the login pages, tickets, form keys, and the tokens behind
+ * the dashboard sessions of an identity provider's people. They open at every replica, because all have the same key.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+import type { Principal } from '../security/auth.ts';
+import type { Vault } from '../security/credentials.ts';
+
+export interface Passes {
+  issue(principal: Principal, lifetimeMs: number, purpose: string): string;
+  /** Undefined for what is not ours, made for something else, too old, or of somebody who may no longer come in. */
+  open(sealed: string, purpose: string): Pass | undefined;
+}
+
+export interface Pass {
+  id: string;
+  principal: Principal;
+  expires: number;
+}
+
+export interface PassOptions {
+  vault: Vault;
+  config: Config;
+  /** The principal as it is now; undefined where its token was revoked or expired. */
+  findPrincipal: (id: string) => Principal | undefined;
+}
+
+const content = z.object({
+  id: z.string(),
+  principal: z.string(),
+  expires: z.number(),
+  /** Of an identity provider's people, whom we do not keep. */
+  person: z.object({ name: z.string(), role: z.enum(['admin', 'caller', 'viewer']), rules: z.string() }).optional(),
+});
+
+export function createPasses({ vault, config, findPrincipal }: PassOptions): Passes {
+  const rules = rulesOf(config);
+
+  return {
+    issue({ id, name, role }, lifetimeMs, purpose) {
+      const person = findPrincipal(id) === undefined ? { name, role, rules } : undefined;
+      return vault.seal({ id: randomUUID(), principal: id, expires: Date.now() + lifetimeMs, person }, purpose);
+    },
+    open(sealed, purpose) {
+      const { data } = content.safeParse(unseal(vault, sealed, purpose));
+      if (data === undefined || data.expires < Date.now()) return undefined;
+      const { id, expires, person } = data;
+      if (person === undefined) {
+        const principal = findPrincipal(data.principal);
+        return principal && { id, principal, expires };
+      }
+      if (person.rules !== rules) return undefined;
+      const { name, role } = person;
+      return { id, principal: { id: data.principal, name, role, servers: null, profile: null }, expires };
+    },
+  };
+}
+
+/** Who gave a role and by which mapping: once an admin changes that, everybody has to come in anew. */
+function rulesOf({ oidcIssuer, oidcClientId, oidcRequiredScopes, oidcRoleClaim, oidcRoles }: Config): string {
+  const rules = JSON.stringify([oidcIssuer, oidcClientId, oidcRequiredScopes, oidcRoleClaim, oidcRoles]);
+  return createHash('sha256').update(rules).digest('base64url').slice(0, 16);
+}
+
+function unseal(vault: Vault, sealed: string, purpose: string): unknown {
+  try {
+    return vault.open(sealed, purpose);
+  } catch (error) {
+    if (error instanceof AppError) return undefined; // anybody can send us anything
+    throw error;
+  }
+}
