@@ -23,6 +23,9 @@ for (const name of ['server-filesystem', 'server-memory', 'server-everything']) 
     mode: 0o755,
   });
 }
+const documentation = fileURLToPath(new URL('../test/support/servers/documentation.ts', import.meta.url));
+const runDocumentation = `exec '${process.execPath}' --disable-warning=ExperimentalWarning '${documentation}' "$@"`;
+writeFileSync(join(programs, 'mcp-server-documentation'), `#!/bin/sh\n${runDocumentation}\n`, { mode: 0o755 });
 const notes = join(home, 'notes');
 mkdirSync(notes);
 writeFileSync(join(notes, 'release.md'), '# Release 2.4\n\n- faster search\n- one login for all servers\n');
@@ -42,6 +45,8 @@ interface Shot {
   name: string;
   hash: string;
   ready(page: Page): Promise<unknown>;
+  /** What covers the window does not cover a longer page. */
+  onlyWindow?: boolean;
 }
 
 const heading = (name: string | RegExp) => (page: Page) => page.getByRole('heading', { name }).first().waitFor();
@@ -83,21 +88,44 @@ const pages: Shot[] = [
     name: 'query',
     hash: '#/query',
     async ready(page) {
-      await page.getByLabel('Question').fill('Release 2.4');
+      await page.getByLabel('Question').fill('How are failed requests retried?');
       await page.getByRole('button', { name: 'Ask' }).click();
       await page.getByRole('heading', { name: /result/ }).waitFor();
     },
   },
   { name: 'traffic', hash: '#/traffic', ready: (page) => page.getByText('list_directory').first().waitFor() },
+  {
+    name: 'call',
+    hash: '#/traffic',
+    async ready(page) {
+      await page.reload();
+      await page.getByRole('button', { name: 'get-sum' }).first().click();
+      await page.getByRole('region', { name: 'Result' }).waitFor();
+    },
+    onlyWindow: true,
+  },
   { name: 'health', hash: '#/health', ready: heading('The last hours') },
-  { name: 'access', hash: '#/access', ready: (page) => page.getByText('Cursor of Ada').first().waitFor() },
+  {
+    name: 'access',
+    hash: '#/access',
+    async ready(page) {
+      for (const text of ['Cursor of Ada', 'A client would see', 'tool.called']) {
+        await page.getByText(text).first().waitFor();
+      }
+    },
+  },
   { name: 'connect', hash: '#/connect', ready: heading('In one command') },
 ];
 
 const browser = await launchBrowser();
 const aggregator = await startAggregator({
   dataDir: join(home, '.mcp-aggregator'),
-  env: { HOME: home, PATH: `${programs}:${process.env.PATH}`, MCP_AGGREGATOR_PORT: '8081' },
+  env: {
+    HOME: home,
+    PATH: `${programs}:${process.env.PATH}`,
+    MCP_AGGREGATOR_PORT: '8081',
+    MCP_AGGREGATOR_SHOW_PAYLOADS: 'true',
+  },
 });
 try {
   await prepare(aggregator);
@@ -137,6 +165,8 @@ async function prepare(running: AggregatorProcess): Promise<void> {
   await stdio('filesystem', 'Files of the team', 'mcp-server-filesystem', notes);
   await stdio('memory', 'What assistants should remember', 'mcp-server-memory');
   await stdio('everything', 'One of everything that MCP has', 'mcp-server-everything');
+  await stdio('handbook', 'How we run our services', 'mcp-server-documentation', 'handbook');
+  await stdio('manual', 'For those who use them', 'mcp-server-documentation', 'manual');
   await send('POST', '/api/v1/aggregator/servers', {
     name: 'tickets',
     description: 'The ticket system',
@@ -146,7 +176,7 @@ async function prepare(running: AggregatorProcess): Promise<void> {
       headers: { authorization: 'Bearer secret-of-the-tickets' },
     },
   });
-  for (const server of ['filesystem', 'memory', 'everything']) {
+  for (const server of ['filesystem', 'memory', 'everything', 'handbook', 'manual']) {
     await running.logged((record) => record.server === server && record.status === 'CONNECTED');
   }
   await running.logged((record) => record.server === 'tickets' && record.status === 'ERROR');
@@ -191,10 +221,10 @@ async function photograph(
   await page.getByLabel('Token').waitFor();
   await shoot('sign-in', false);
   await signIn(page, token);
-  for (const { name, hash, ready } of pages) {
+  for (const { name, hash, ready, onlyWindow = false } of pages) {
     await page.goto(`/${hash}`);
     await ready(page);
-    await shoot(name);
+    await shoot(name, !onlyWindow);
   }
   await close();
 }

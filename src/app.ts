@@ -10,6 +10,7 @@ import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { judge } from './health/verdict.ts';
 import { createActivity } from './http/activity.ts';
+import { createPayloads } from './http/payloads.ts';
 import { accessRoutes } from './http/routes/access.ts';
 import { activityRoutes } from './http/routes/activity.ts';
 import { backupRoutes } from './http/routes/backup.ts';
@@ -123,6 +124,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const events = createEvents();
   const activity = createActivity(events);
   closers.push(() => activity.close());
+  const payloads = config.showPayloads ? createPayloads(secrets) : undefined;
+  if (payloads !== undefined) log.info('arguments and results of calls are kept in memory and shown to admins');
   const registry = await createRegistry({
     db,
     vault,
@@ -244,6 +247,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     events,
     tracer,
     choices,
+    payloads,
     onCall(report) {
       metrics.onCall(report);
       noteCall(log, report);
@@ -343,7 +347,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
-      ...queryRoutes({ asker, audit }),
+      ...queryRoutes({ asker, audit, secrets }),
       ...searchRoutes({ catalog, finder, choices, skillBook, audit }),
       ...stateRoutes({
         config,
@@ -363,7 +367,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         identityProvider: oauth.identityProvider,
         loopbackListener: isLoopback(config.host),
       }),
-      ...activityRoutes({ activity, registry, pool }),
+      ...activityRoutes({ activity, payloads, registry, pool }),
       ...profileRoutes({ profiles, audit }),
       ...backupRoutes({
         db,

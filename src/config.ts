@@ -377,6 +377,13 @@ export const settings = {
     parse: integer(0, 36_500),
     default: 0,
   }),
+  showPayloads: setting({
+    env: 'MCP_AGGREGATOR_SHOW_PAYLOADS',
+    help: 'true: admins see arguments and results of the latest calls; kept in memory, 16 KB each, without known secrets',
+    example: 'true',
+    parse: boolean,
+    default: false,
+  }),
   toolChanges: setting({
     env: 'MCP_AGGREGATOR_TOOL_CHANGES',
     help: 'a tool that changed after it was first seen: allow it, or review: keep the old one and hold its calls',

@@ -80,14 +80,16 @@ function parameters(schema: z.ZodType | undefined, place: 'path' | 'query'): unk
 }
 
 function responses(route: AnyRoute): Record<string, unknown> {
-  const described = Object.entries(route.answers).map(([status, { description, schema, contentType }]) => {
+  const described = Object.entries(route.answers).map(([status, { description, schema, contentType, streamed }]) => {
     const reference = Number(status) >= 400 ? { $ref: '#/components/schemas/Error' } : undefined;
-    const content = schema === undefined ? reference : toSchema(schema, 'output');
-    return [
-      status,
-      content === undefined
-        ? { description }
-        : { description, content: { [contentType ?? 'application/json']: { schema: content } } },
+    const plain = schema === undefined ? reference : toSchema(schema, 'output');
+    const content: Record<string, unknown> = {
+      ...(plain === undefined ? {} : { [contentType ?? 'application/json']: { schema: plain } }),
+      ...(streamed === undefined ? {} : { 'text/event-stream': { schema: toSchema(streamed, 'output') } }),
+    };
+    return [status, Object.keys(content).length === 0 ? { description } : { description, content }] as [
+      string,
+      unknown,
     ];
   });
   const invalid = route.params ?? route.query ?? route.body;

@@ -44,8 +44,8 @@ export interface Route<
   params?: Params;
   query?: Query;
   body?: Body;
-  /** Status → what it answers, for the documentation. */
-  answers: Record<number, { description: string; schema?: z.ZodType; contentType?: string }>;
+  /** Status → what it answers, for the documentation; `streamed` where a client may ask for it as events. */
+  answers: Record<number, { description: string; schema?: z.ZodType; contentType?: string; streamed?: z.ZodType }>;
   handle(context: RouteContext<Parsed<Params>, Parsed<Query>, Parsed<Body>>): unknown;
 }
 

@@ -9,7 +9,7 @@ import { noTracer, type TraceContext, type Tracer, traced, traceOf } from '../tr
 import { type ContextOutput, collectContext } from './context-agent.ts';
 import type { CallTool } from './fan-out.ts';
 import type { MessagesApi } from './messages-api.ts';
-import { type QueryDeps, type QueryServer, runQuery } from './query.ts';
+import { type QueryDeps, type QueryServer, type QueryWatch, runQuery } from './query.ts';
 import type { QueryOutput } from './query-tool.ts';
 import type { ServerRule } from './server-rules.ts';
 
@@ -29,6 +29,7 @@ export interface Asking {
   caller: Caller;
   visible: (server: Server) => boolean;
   signal: AbortSignal;
+  watch?: QueryWatch;
 }
 
 export interface AskerDependencies {
@@ -83,7 +84,8 @@ export function createAsker(deps: AskerDependencies): Asker {
     ask: (input, asking) =>
       traced(tracer, { name: 'query', parent: parentOf(asking), attributes: queryAttributes }, async (trace) => {
         const started = performance.now();
-        const output = await runQuery({ ...common(within(asking, trace)), rules }, input, asking.signal);
+        const { signal, watch } = asking;
+        const output = await runQuery({ ...common(within(asking, trace)), rules, watch }, input, signal);
         deps.onQuery?.(performance.now() - started);
         return output;
       }),

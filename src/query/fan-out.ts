@@ -58,6 +58,7 @@ export async function fanOut(
   callTool: CallTool,
   limits: FanOutLimits,
   signal: AbortSignal,
+  onOutcome: (outcome: ServerOutcome) => void = () => undefined,
 ): Promise<ServerOutcome[]> {
   signal.throwIfAborted();
   const share = {
@@ -71,7 +72,11 @@ export async function fanOut(
   const serverSignal = AbortSignal.any([signal, timeout.signal]);
   try {
     const outcomes = await Promise.all(
-      plans.map((plan) => askServer(query, plan, callTool, share, serverSignal, timeoutMs)),
+      plans.map(async (plan) => {
+        const outcome = await askServer(query, plan, callTool, share, serverSignal, timeoutMs);
+        if (!signal.aborted) onOutcome(outcome);
+        return outcome;
+      }),
     );
     signal.throwIfAborted();
     return outcomes;

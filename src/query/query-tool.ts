@@ -106,6 +106,7 @@ export const queryOutputSchema = z.object({
 
 export type QueryOutput = z.infer<typeof queryOutputSchema>;
 export type QueryResult = z.infer<typeof resultSchema>;
+export type ServerReport = z.infer<typeof serverReportSchema>;
 
 /** What `tools/list` shows for the query. */
 export const queryTool = {

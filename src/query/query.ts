@@ -5,7 +5,7 @@ import { type CallTool, defaultFanOutLimits, type FanOutLimits, fanOut, type Ser
 import type { Item } from './items.ts';
 import type { MessagesApi } from './messages-api.ts';
 import { type PlannableTool, planServer, type QueryTool, type ServerPlan } from './plan.ts';
-import type { QueryOutput, QueryResult } from './query-tool.ts';
+import type { QueryOutput, QueryResult, ServerReport } from './query-tool.ts';
 import { type Candidate, type Ranked, rank, similarities, withinBudget } from './rank.ts';
 import { AllServersFailedError, parseQuery, QueryInputError, type QueryRequest } from './request.ts';
 import { rerank } from './rerank.ts';
@@ -27,6 +27,13 @@ export interface FoundTool {
   score: number;
 }
 
+/** Told how a query gets on, while it runs. */
+export interface QueryWatch {
+  /** What `explain` would have answered. */
+  onPlan(plan: QueryOutput): void;
+  onServer(report: ServerReport): void;
+}
+
 export interface QueryDeps {
   /** The servers this caller may use. */
   servers(): readonly QueryServer[];
@@ -37,6 +44,7 @@ export interface QueryDeps {
   /** Skills that a query calls for, in the names that tools carry. */
   skillsOf?(query: string): readonly string[];
   model?: MessagesApi;
+  watch?: QueryWatch;
   limits?: Partial<FanOutLimits>;
   threshold?: number;
   maxServers?: number;
@@ -63,7 +71,10 @@ export async function runQuery(deps: QueryDeps, input: unknown, signal: AbortSig
   const warnings = choice.rulesStopped
     ? ['the server rules took too long and were left out: simplify their patterns']
     : [];
-  if (request.explain === true) return explained({ plans, skipped, common, warnings, ms: elapsed() });
+  const explain = () => explained({ plans, skipped, common, warnings, ms: elapsed() });
+  if (request.explain === true) return explain();
+  deps.watch?.onPlan(explain());
+  for (const outcome of unavailable) deps.watch?.onServer(toReport(outcome));
 
   const limits = { ...defaultFanOutLimits, ...deps.limits };
   const totalTimeoutMs = Math.max(1, limits.totalTimeoutMs - elapsed());
@@ -97,14 +108,7 @@ export async function runQuery(deps: QueryDeps, input: unknown, signal: AbortSig
       dedupeComplete: merged.complete,
       ranking: ranked.by,
       warnings,
-      servers: outcomes.map(({ server, ok, ms, error, calls, items: own }) => ({
-        server,
-        ok,
-        ms,
-        items: own.length,
-        ...(error === undefined ? {} : { error }),
-        calls,
-      })),
+      servers: outcomes.map(toReport),
       skipped,
     },
   };
@@ -191,11 +195,16 @@ async function ask(
 ): Promise<ServerOutcome[]> {
   const callable = plans.filter((plan) => plan.calls.length > 0);
   try {
-    return await fanOut(query, callable, deps.callTool, limits, signal);
+    const { callTool, watch } = deps;
+    return await fanOut(query, callable, callTool, limits, signal, (outcome) => watch?.onServer(toReport(outcome)));
   } catch (error) {
     if (signal.aborted) throw new AppError('CALL_CANCELLED', 'The client ended the query', { cause: error });
     throw error;
   }
+}
+
+function toReport({ server, ok, ms, error, calls, items }: ServerOutcome): ServerReport {
+  return { server, ok, ms, items: items.length, ...(error === undefined ? {} : { error }), calls };
 }
 
 function allFailed(

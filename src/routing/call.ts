@@ -8,7 +8,7 @@ import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import { parameterHeaders } from '../catalog/parameter-headers.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
-import type { Events } from '../events.ts';
+import type { CallEvent, Events } from '../events.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
@@ -93,6 +93,12 @@ export interface Router {
   readonly active: number;
 }
 
+/** Told what calls say and are answered. */
+export interface PayloadKeeper {
+  keepArguments(call: CallEvent, args: unknown): void;
+  keepEnd(call: CallEvent, part: 'result' | 'error', value: unknown): void;
+}
+
 export interface RouterDependencies {
   config: Config;
   pool: Pool;
@@ -102,12 +108,14 @@ export interface RouterDependencies {
   tracer?: Tracer;
   choices?: Choices;
   onCall?: (report: CallReport) => void;
+  /** Not set unless somebody may see them. */
+  payloads?: PayloadKeeper;
   /** Our page where this principal logs in to the server. */
   loginLink?: (server: Server, principal: Principal) => string;
 }
 
 export function createRouter(deps: RouterDependencies): Router {
-  const { config, pool, audit, events, tracer = noTracer } = deps;
+  const { config, pool, audit, events, payloads, tracer = noTracer } = deps;
   let active = 0;
 
   function relay(
@@ -230,6 +238,7 @@ export function createRouter(deps: RouterDependencies): Router {
       principal: caller.principal.name,
     };
     events.emit('call.started', call);
+    payloads?.keepArguments(call, params.arguments);
     let outcome: Outcome = 'failed';
     const chosen_for = deps.choices?.find(caller.chooser, row.name);
     try {
@@ -245,6 +254,7 @@ export function createRouter(deps: RouterDependencies): Router {
         timing,
       );
       outcome = result.isError === true ? 'tool_error' : 'ok';
+      payloads?.keepEnd(call, 'result', result);
       return {
         result,
         ...(server.lifecycle.status === 'DEGRADED'
@@ -255,6 +265,7 @@ export function createRouter(deps: RouterDependencies): Router {
       };
     } catch (error) {
       outcome = outcomeOf(error);
+      payloads?.keepEnd(call, 'error', describe(error));
       throw error;
     } finally {
       const ended = performance.now();

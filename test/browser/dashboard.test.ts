@@ -8,6 +8,8 @@ import { after, afterEach, before, suite, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { commandsOf, everything } from '../cli/command-line.ts';
 import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
+import { createDocumentation, createOddDocumentation, startDocumentation } from '../support/servers/documentation.ts';
+import { text } from '../support/servers/program.ts';
 import { accessibilityProblems, createVisitor, launchBrowser, signIn, skipReason, type Visitor } from './browser.ts';
 
 const travelServer = new URL('./travel-server.ts', import.meta.url).pathname;
@@ -184,6 +186,105 @@ suite('the dashboard', { skip: skipReason }, () => {
     await page.getByRole('region', { name: 'Answer' }).getByText('Ada Lovelace').first().waitFor();
   });
 
+  test('a query shows each server while it is asked, when it has answered or failed, and can be cancelled', async (t) => {
+    let answerLate: () => void = () => undefined;
+    const late = new Promise<void>((resolve) => {
+      answerLate = resolve;
+    });
+    const servers = {
+      handbook: await startDocumentation(createDocumentation('handbook')),
+      failing: await startDocumentation(
+        createOddDocumentation('failing', { search: () => ({ ...text('the index is being rebuilt'), isError: true }) }),
+      ),
+      slow: await startDocumentation(
+        createOddDocumentation('slow', { search: () => late.then(() => text('Failed requests are retried twice')) }),
+      ),
+    };
+    t.after(async () => {
+      for (const [name, server] of Object.entries(servers)) {
+        await send('DELETE', `/api/v1/aggregator/servers/${name}`);
+        await server.close();
+      }
+    });
+    for (const [name, { url: base_url }] of Object.entries(servers)) {
+      const transport_type = 'HTTP';
+      await send('POST', '/api/v1/aggregator/servers', { name, transport_type, connection_config: { base_url } });
+      await aggregator.logged((record) => record.server === name && record.status === 'CONNECTED');
+    }
+    await send('PUT', '/api/v1/query/rules', { serverRules: [{ pattern: '.*', servers: Object.keys(servers) }] });
+    const page = await visitSignedIn('#/query');
+    const server = (name: string) => page.getByRole('listitem').filter({ hasText: name });
+    const ask = async () => {
+      await page.getByLabel('Question').fill('how are failed requests retried');
+      await page.getByRole('button', { name: 'Ask' }).click();
+      await server('handbook')
+        .getByText(/items? in/)
+        .waitFor();
+      await server('failing').getByText('the index is being rebuilt').waitFor();
+      await server('slow').getByText('asking').waitFor();
+      await page.getByText('2 of 3 servers done').waitFor();
+    };
+    await ask();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('2 of 3 servers done, then cancelled').waitFor();
+    await server('slow').getByText('not waited for').waitFor();
+    await ask();
+    answerLate();
+    await server('slow').getByText('1 item in').waitFor();
+    await page.getByRole('heading', { name: /\d+ results/ }).waitFor();
+    await page.getByText(/From 2 of 3 servers in .*tokens became/).waitFor();
+    await send('PUT', '/api/v1/query/rules', { serverRules: [] });
+  });
+
+  test('one call in detail says that payloads are not kept, and shows them to admins where the setting says so', async () => {
+    const page = await visitSignedIn('#/traffic');
+    await page.getByRole('button', { name: 'book_trip' }).first().click();
+    await page.getByRole('dialog').getByText('MCP_AGGREGATOR_SHOW_PAYLOADS=true').waitFor();
+
+    const other = await startAggregator({ env: { MCP_AGGREGATOR_SHOW_PAYLOADS: 'true' } });
+    const visitor = await createVisitor(browser, other.url);
+    try {
+      const call = async (path: string, token: string, body: unknown) =>
+        await fetch(`${other.url}${path}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+      await call('/api/v1/aggregator/servers', other.token, travel('travel', 0));
+      await other.logged((record) => record.server === 'travel' && record.status === 'CONNECTED');
+      const { page: watching } = visitor;
+      await signIn(watching, other.token);
+      await watching.goto('/#/traffic');
+      const trip = { destination: 'Porto', travellers: [], contact: { email: 'ada@example.com' } };
+      await call('/api/v1/tools/call', other.token, { name: 'travel.book_trip', arguments: trip });
+      await watching.getByRole('button', { name: 'book_trip' }).click();
+      await watching.getByRole('region', { name: 'Arguments' }).getByText('"Porto"').waitFor();
+      await watching.getByRole('region', { name: 'Result' }).getByText('Porto').first().waitFor();
+      assert.deepEqual(await accessibilityProblems(watching), []);
+      await watching.getByRole('button', { name: 'Close' }).click();
+      const long = { ...trip, destination: 'x'.repeat(40_000) };
+      await call('/api/v1/tools/call', other.token, { name: 'travel.book_trip', arguments: long });
+      await watching.getByRole('button', { name: 'book_trip' }).nth(1).waitFor();
+      await watching.getByRole('button', { name: 'book_trip' }).first().click();
+      await watching.getByRole('region', { name: 'Arguments' }).getByText('Cut: the first 16 KB of 39 KB').waitFor();
+      assert.deepEqual(await accessibilityProblems(watching), []);
+
+      const created = await call('/api/v1/tokens', other.token, { name: 'caller', role: 'caller' });
+      const { token } = (await created.json()) as { token: string };
+      await watching.context().clearCookies();
+      await watching.reload();
+      await signIn(watching, token);
+      await watching.goto('/#/traffic');
+      await watching.getByRole('button', { name: 'book_trip' }).first().click();
+      await watching.getByText('shown to admins only').waitFor();
+      assert.deepEqual(visitor.complaints, []);
+    } finally {
+      await visitor.close();
+      await other.stop();
+    }
+  });
+
   test('10,000 tools are listed and searched smoothly', async () => {
     await send('POST', '/api/v1/aggregator/servers', travel('large', 9_900));
     const page = await visitSignedIn('#/tools');
@@ -244,6 +345,52 @@ suite('the dashboard', { skip: skipReason }, () => {
     assert.ok(pids.length > 0, 'the server has a process');
     return pids;
   }
+
+  test('a server that is disconnected is seen to wait for its calls, and can be ended at once', async () => {
+    const [one, two] = [await visitSignedIn('#/servers/everything'), await visitSignedIn('#/servers')];
+    const card = two.getByRole('listitem').filter({ has: two.getByRole('link', { name: 'everything' }) });
+    await card.locator('[data-status=CONNECTED]').waitFor();
+    const call = fetch(`${aggregator.url}/api/v1/tools/call`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${aggregator.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        name: 'everything.trigger-long-running-operation',
+        arguments: { duration: 60, steps: 2 },
+      }),
+    });
+    await one.getByText('1 running, 0 waiting').waitFor();
+    await one.getByRole('button', { name: 'Disconnect' }).click();
+    await one.getByText('1 call still running, 0 waiting').waitFor();
+    await card.locator('[data-status=DISCONNECTING]').waitFor();
+    await card.getByRole('button', { name: 'End 1 running call now' }).click();
+    await card.locator('[data-status=DISCONNECTED]').waitFor();
+    await one.locator('[data-status=DISCONNECTED]').waitFor();
+    assert.equal((await call).status, 503);
+    await card.getByRole('button', { name: 'Connect' }).click();
+    await one.locator('[data-status=CONNECTED]').waitFor();
+  });
+
+  test('a profile shows before it is saved what a client would see and what that costs', async () => {
+    const page = await visitSignedIn('#/access');
+    await page.getByRole('button', { name: 'New profile' }).click();
+    const form = page.getByRole('form', { name: 'Profile' });
+    await form.getByLabel('Name').fill('sums');
+    await form.getByLabel('Only these tools').fill('everything.get-*');
+    await form.getByText(/A client would see \d+ tools, which cost about [\d,]+ tokens to list/).click();
+    await form.getByText('everything__get-sum').waitFor();
+    assert.equal(await form.getByText('everything__echo').count(), 0);
+    await form.getByLabel('Lists').selectOption('search');
+    await form.getByText('A client would see the search tools').waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await form.getByLabel('Lists').selectOption('all');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'sums' }).waitFor();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
+    await page.getByRole('heading', { name: 'sums' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText('none changed, removed or inserted').waitFor();
+  });
 
   test('a server is edited without its secrets being lost or shown', async () => {
     await send('POST', '/api/v1/aggregator/servers', {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { createParser } from 'eventsource-parser';
 import { runCommand } from '../cli/command-line.ts';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import {
@@ -64,7 +65,27 @@ suite('one question to five servers', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  const ask = async (body: object, token?: string) => await app.api('POST', '/api/v1/query', body, { token });
+  const ask = async (body: object, token?: string, headers?: Record<string, string>) =>
+    await app.api('POST', '/api/v1/query', body, { token, headers });
+
+  async function askLive(body: object): Promise<{ name: string; data: Body }[]> {
+    const response = await fetch(`${app.url}/api/v1/query`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${app.adminToken}`,
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+      },
+      body: JSON.stringify(body),
+    });
+    assert.equal(response.headers.get('content-type'), 'text/event-stream');
+    const told: { name: string; data: Body }[] = [];
+    const parser = createParser({
+      onEvent: ({ event: name = '', data }) => void told.push({ name, data: JSON.parse(data) }),
+    });
+    parser.feed(await response.text());
+    return told;
+  }
 
   test('BR-005: partial results within 5 s, ranked, merged with all sources, with metadata that adds up', async () => {
     const began = performance.now();
@@ -98,6 +119,34 @@ suite('one question to five servers', () => {
     checkSums(body);
     assert.deepEqual([metadata.serversQueried, metadata.serversSucceeded, metadata.serverDiversity], [5, 3, 0.6]);
     assert.ok(metadata.totalResultsDedup < metadata.totalResultsRaw);
+  });
+
+  test('as a stream it tells the plan, each server as it answers or fails, and the result', async () => {
+    const told = await askLive({ query: question });
+    const names = told.map(({ name }) => name);
+    assert.deepEqual(names, ['plan', 'server', 'server', 'server', 'server', 'server', 'result']);
+    const [plan, result] = [told[0]?.data, told.at(-1)?.data];
+    assert.deepEqual(plan.results, []);
+    assert.deepEqual(plan.plan.map(({ server }: Body) => server).toSorted(), [
+      ...['failing', 'handbook', 'hanging', 'manual', 'memory'],
+    ]);
+    const reports = told.filter(({ name }) => name === 'server').map(({ data }) => data);
+    assert.deepEqual([reports.at(-1).server, reports.at(-1).error], ['hanging', 'timeout after 3s']);
+    const byName = (a: Body, b: Body) => (a.server < b.server ? -1 : 1);
+    assert.deepEqual(reports.toSorted(byName), result.metadata.servers.toSorted(byName));
+    assert.equal(result.results[0].title, 'Retries');
+  });
+
+  test('a stream that cannot begin is refused like a question without one; one that fails says so at its end', async () => {
+    const refused = await ask({ query: '' }, undefined, { accept: 'text/event-stream' });
+    assert.equal(refused.status, 422);
+    const told = await askLive({ query: question, servers: ['failing'] });
+    assert.deepEqual(
+      told.map(({ name }) => name),
+      ['plan', 'server', 'error'],
+    );
+    const { status, context } = told.at(-1)?.data ?? {};
+    assert.deepEqual([status, context.errors], [503, ['failing: the index is being rebuilt']]);
   });
 
   test('the same call twice gives the same ranking', async () => {

@@ -38,7 +38,16 @@ function connected(servers: readonly Server[]): Alert[] {
   const wanted = servers.filter(({ status }) => status !== 'DISCONNECTED' && status !== 'DISCONNECTING');
   const up = wanted.filter(({ status }) => status === 'CONNECTED' || status === 'DEGRADED').length;
   const down = wanted.filter(({ status }) => status === 'ERROR').map(({ name }) => name);
-  if (wanted.length === 0 || down.length === 0 || up / wanted.length >= 0.8) return [];
+  if (down.length === 0) return [];
+  if (up / wanted.length >= 0.8) {
+    return [
+      {
+        level: 'warn',
+        title: `Not reachable: ${down.join(', ')}`,
+        explanation: 'The page of the server says why and what to do. It is tried again by itself.',
+      },
+    ];
+  }
   const share = Math.round((up / wanted.length) * 100);
   return [
     {

@@ -1,3 +1,5 @@
+import { eventsIn } from './event-stream.ts';
+
 /** The public API, as the page speaks it: the session is in a cookie, so nothing here knows a token. */
 export interface Problem {
   loc: (string | number)[];
@@ -23,25 +25,49 @@ export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
-export async function api<Answer>(
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export async function api<Answer>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
+  const response = await send(method, path, body, signal);
+  const text = await response.text();
+  // The API describes its answers in /openapi.json; the page is as new as the API that it came with.
+  return (text === '' ? undefined : JSON.parse(text)) as Answer;
+}
+
+/** The same as a stream of events, told one by one until `result`; an `error` among them is thrown. */
+export async function apiEvents(
   path: string,
-  body?: unknown,
-  signal?: AbortSignal,
-): Promise<Answer> {
+  body: unknown,
+  signal: AbortSignal,
+  onEvent: (name: string, data: unknown) => void,
+): Promise<void> {
+  const response = await send('POST', path, body, signal, 'text/event-stream');
+  for await (const { name, data } of eventsIn(response)) {
+    if (name === 'error') throw toError(JSON.parse(data).status, data, path);
+    onEvent(name, JSON.parse(data));
+    if (name === 'result') return;
+  }
+  throw new ApiError(0, 'UNREACHABLE', 'The connection ended before the answer came.');
+}
+
+async function send(
+  method: Method,
+  path: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+  accept = 'application/json',
+): Promise<Response> {
   const response = await fetch(path, {
     method,
     signal,
-    headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    headers: { accept, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error;
     throw new ApiError(0, 'UNREACHABLE', 'The aggregator does not answer. Is it still running?');
   });
-  const text = await response.text();
-  if (!response.ok) throw toError(response.status, text, path);
-  // The API describes its answers in /openapi.json; the page is as new as the API that it came with.
-  return (text === '' ? undefined : JSON.parse(text)) as Answer;
+  if (!response.ok) throw toError(response.status, await response.text(), path);
+  return response;
 }
 
 interface ErrorBody {
@@ -162,7 +188,20 @@ export interface Activity {
     slices: Slice[];
   }[];
   recent_calls: RecentCall[];
+  shows_payloads: boolean;
   memory_bytes: number;
+}
+
+export interface PayloadPart {
+  json: string;
+  bytes: number;
+  cut: boolean;
+}
+
+export interface Payload {
+  arguments: PayloadPart;
+  result: PayloadPart | null;
+  error: PayloadPart | null;
 }
 
 export interface Profile {

@@ -3,6 +3,7 @@
  * from a person says so and is called again with it.
  */
 import { ApiError, type Json } from './api.ts';
+import { eventsIn } from './event-stream.ts';
 import { isObject } from './schema.ts';
 
 const protocolVersion = '2026-07-28';
@@ -78,7 +79,8 @@ async function send(message: Json, name: string, { onProgress, signal }: CallHan
   });
   const streamed = response.headers.get('content-type')?.includes('text/event-stream') === true;
   if (!streamed) return toResult(JSON.parse(await response.text()), response.status);
-  for await (const part of messagesIn(response)) {
+  for await (const { data } of eventsIn(response)) {
+    const part = JSON.parse(data) as Json;
     if (part.method === 'notifications/progress') onProgress(part.params as unknown as Progress);
     if ('id' in part && ('result' in part || 'error' in part)) return toResult(part, response.status);
   }
@@ -90,24 +92,4 @@ function toResult(message: unknown, status: number): Json {
   if (isObject(result)) return result;
   const text = isObject(error) ? String(error.message) : `The aggregator answered with HTTP ${status}.`;
   throw new ApiError(status, 'CALL_FAILED', text);
-}
-
-async function* messagesIn(response: Response): AsyncGenerator<Json> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let buffer = '';
-  for (;;) {
-    const chunk = await reader?.read();
-    if (chunk === undefined || chunk.done) return;
-    buffer += chunk.value;
-    const events = buffer.split(/\r?\n\r?\n/);
-    buffer = events.pop() ?? '';
-    for (const event of events) {
-      const data = event
-        .split(/\r?\n/)
-        .filter((line) => line.startsWith('data:'))
-        .map((line) => line.slice(5).trimStart())
-        .join('\n');
-      if (data !== '') yield JSON.parse(data) as Json;
-    }
-  }
 }

@@ -75,6 +75,7 @@ export const outcomeWords: Record<string, string> = {
   rpc_error: 'server error',
   unavailable: 'not available',
   overloaded: 'too busy',
+  held: 'held for review',
   timeout: 'too late',
   cancelled: 'cancelled',
   failed: 'failed',
@@ -121,5 +122,10 @@ export function ago(time: string, now = Date.now()): string {
 }
 
 export function clock(time: string): string {
-  return new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  return new Date(time).toLocaleTimeString([], {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  });
 }

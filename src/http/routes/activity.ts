@@ -1,9 +1,11 @@
-/** `GET /api/v1/aggregator/activity`: the last hours of every server, and the latest calls. */
+/** `GET /api/v1/aggregator/activity`: the last hours of every server, and the latest calls; below it, one call in full. */
 import { z } from 'zod';
+import { AppError } from '../../errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { maySee } from '../../security/policy.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import type { Activity } from '../activity.ts';
+import type { Payloads } from '../payloads.ts';
 import { type AnyRoute, route } from '../route.ts';
 
 const sliceView = z.object({
@@ -39,16 +41,32 @@ const activityView = z.object({
     }),
   ),
   recent_calls: z.array(callView).describe('the newest first'),
+  shows_payloads: z.boolean().describe('arguments and results are kept, for admins: MCP_AGGREGATOR_SHOW_PAYLOADS'),
   memory_bytes: z.int().describe('resident memory of this process'),
+});
+
+const partView = z.object({
+  json: z.string().describe('without known secrets; no longer whole JSON where it was cut'),
+  bytes: z.int().describe('of the whole'),
+  cut: z.boolean(),
+});
+
+const payloadView = z.object({
+  call_id: z.string(),
+  arguments: partView,
+  result: partView.nullable().describe('null while the call runs, and where it failed'),
+  error: partView.nullable(),
 });
 
 export interface ActivityRouteDependencies {
   activity: Activity;
+  /** Undefined where payloads are not shown. */
+  payloads: Payloads | undefined;
   registry: Registry;
   pool: Pool;
 }
 
-export function activityRoutes({ activity, registry, pool }: ActivityRouteDependencies): AnyRoute[] {
+export function activityRoutes({ activity, payloads, registry, pool }: ActivityRouteDependencies): AnyRoute[] {
   return [
     route({
       method: 'GET',
@@ -76,8 +94,33 @@ export function activityRoutes({ activity, registry, pool }: ActivityRouteDepend
               };
             }),
           recent_calls: activity.recent(isVisible),
+          shows_payloads: payloads !== undefined,
           memory_bytes: process.memoryUsage.rss(),
         };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/activity/calls/{call_id}',
+      tag: 'state',
+      summary: 'What a recent call said and was answered (only with MCP_AGGREGATOR_SHOW_PAYLOADS=true)',
+      role: 'admin',
+      params: z.object({ call_id: z.string() }),
+      answers: {
+        200: { description: 'Arguments, and result or error', schema: payloadView },
+        404: { description: 'Payloads are not shown, or this call is not kept (any more)' },
+      },
+      handle({ params: { call_id }, principal }) {
+        if (payloads === undefined) {
+          throw new AppError('NOT_FOUND', 'Payloads are not kept: start with MCP_AGGREGATOR_SHOW_PAYLOADS=true');
+        }
+        const found = payloads.find(call_id);
+        if (found === undefined || !maySee(principal, found.server)) {
+          throw new AppError('NOT_FOUND', `This process does not keep a call ${call_id} (any more)`);
+        }
+        const { arguments: args, result = null, error = null } = found;
+        return { call_id, arguments: args, result, error };
       },
     }),
   ];

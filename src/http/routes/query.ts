@@ -1,16 +1,31 @@
-/** `POST /api/v1/query`: one question to many servers; and the rules that choose the servers. */
+/** `POST /api/v1/query`: one question to many servers, also as a stream; and the rules that choose the servers. */
 import { z } from 'zod';
-import type { Asker } from '../../query/asker.ts';
+import { AppError } from '../../errors.ts';
+import type { Asker, Asking } from '../../query/asker.ts';
 import { contextOutputSchema } from '../../query/context-agent.ts';
 import { queryOutputSchema } from '../../query/query-tool.ts';
 import { serverRulesSchema } from '../../query/server-rules.ts';
 import type { Audit } from '../../security/audit.ts';
 import { maySee } from '../../security/policy.ts';
-import { type AnyRoute, route } from '../route.ts';
+import type { Secrets } from '../../security/secrets.ts';
+import { type AnyRoute, type RouteContext, route } from '../route.ts';
+import { toErrorAnswer } from '../server.ts';
+
+const progressSchema = z
+  .string()
+  .describe(
+    'With Accept: text/event-stream, while the query runs: `plan` (as with explain), `server` (one of metadata.servers, as each has answered or failed), and at the end `result` (the same as without a stream) or `error`',
+  );
 
 const rulesView = z.object({ serverRules: serverRulesSchema });
 
-export function queryRoutes({ asker, audit }: { asker: Asker; audit: Audit }): AnyRoute[] {
+export interface QueryRouteDependencies {
+  asker: Asker;
+  audit: Audit;
+  secrets: Secrets;
+}
+
+export function queryRoutes({ asker, audit, secrets }: QueryRouteDependencies): AnyRoute[] {
   const { collect } = asker;
   const context: AnyRoute[] =
     collect === undefined
@@ -33,6 +48,39 @@ export function queryRoutes({ asker, audit }: { asker: Asker; audit: Audit }): A
           }),
         ];
 
+  async function askLive(
+    { body, reply, requestId, note }: RouteContext<undefined, undefined, unknown>,
+    asking: Asking,
+  ): Promise<void> {
+    const { raw } = reply;
+    const tell = (event: string, data: unknown) => {
+      // With the first event, not before: a question that cannot be asked is refused as it is without a stream.
+      if (!raw.headersSent) {
+        reply.hijack();
+        raw.writeHead(200, {
+          'content-type': 'text/event-stream',
+          'cache-control': 'no-store',
+          'x-request-id': requestId,
+          'x-accel-buffering': 'no',
+        });
+      }
+      raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    };
+    const watch = {
+      onPlan: (plan: unknown) => tell('plan', plan),
+      onServer: (report: unknown) => tell('server', report),
+    };
+    try {
+      tell('result', await asker.ask(body, { ...asking, watch }));
+    } catch (error) {
+      if (!raw.headersSent) throw error;
+      note(error instanceof AppError ? { error_code: error.code } : { err: error });
+      const { status, body: told } = toErrorAnswer(error);
+      tell('error', { status, ...secrets.maskJson(told) });
+    }
+    raw.end();
+  }
+
   return [
     route({
       method: 'POST',
@@ -43,15 +91,20 @@ export function queryRoutes({ asker, audit }: { asker: Asker; audit: Audit }): A
       // Checked by the query itself: its errors are the same on every surface.
       body: z.unknown(),
       answers: {
-        200: { description: 'The results', schema: queryOutputSchema },
+        200: { description: 'The results', schema: queryOutputSchema, streamed: progressSchema },
         503: { description: 'No server answered; context names those that were tried and their errors' },
       },
-      handle: ({ body, principal, address, requestId, trace, signal }) =>
-        asker.ask(body, {
+      async handle(context) {
+        const { body, principal, address, requestId, trace, signal, request } = context;
+        const asking: Asking = {
           caller: { principal, address, requestId, trace },
           visible: (server) => maySee(principal, server.name),
           signal,
-        }),
+        };
+        const accepted = request.headers.accept ?? '';
+        if (!accepted.includes('text/event-stream')) return await asker.ask(body, asking);
+        return await askLive(context, asking);
+      },
     }),
     ...context,
     route({

@@ -5,7 +5,7 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Empty, Failure, Notice } from '../parts/notice.tsx';
 import { Scroll } from '../parts/scroll.tsx';
-import { useResource } from '../resource.ts';
+import { serverEvents, useResource } from '../resource.ts';
 import { useIsAdmin } from '../session.ts';
 import { ago, count } from '../words.ts';
 
@@ -255,15 +255,43 @@ function Profiles() {
   );
 }
 
-function Preview({ profile, list }: { profile: Pick<Profile, 'servers' | 'tools'>; list: ServerList | undefined }) {
+/** What a client of the profile would see, and what it costs. */
+function Preview({
+  profile,
+  list,
+}: {
+  profile: Pick<Profile, 'servers' | 'tools' | 'exposure'>;
+  list: ServerList | undefined;
+}) {
   const { tools, tokens } = useMemo(() => weigh(profile, list), [profile, list]);
   if (list === undefined) return null;
+  const number = count(tools.length, 'tool');
+  const cost = `about ${tokens.toLocaleString('en-US')} tokens`;
   return (
-    <p className="dim">
-      A client would see {count(tools.length, 'tool')}, which cost about {tokens.toLocaleString('en-US')} tokens to
-      list.
-    </p>
+    <details className="dim">
+      <summary>
+        {profile.exposure === 'search'
+          ? `A client would see the search tools and find ${number} with them, which would cost ${cost} to list.`
+          : `A client would see ${number}, which cost ${cost} to list.`}
+      </summary>
+      {tools.length === 0 && <p>No tool fits: check the servers and the patterns.</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <ul className="seen" tabIndex={0} aria-label="Tools of the profile">
+        {tools.slice(0, mostPreviewed).map((tool) => (
+          <li key={tool.id}>
+            <code>{shownName(profile, tool)}</code> {tokensOf(tool).toLocaleString('en-US')}
+          </li>
+        ))}
+      </ul>
+      {tools.length > mostPreviewed && <p>and {tools.length - mostPreviewed} more</p>}
+    </details>
   );
+}
+
+const mostPreviewed = 200;
+
+function shownName({ tools }: Pick<Profile, 'tools'>, tool: Tool): string {
+  return tools?.find(({ name }) => name === tool.name)?.rename ?? tool.wire_name;
 }
 
 function weigh({ servers, tools }: Pick<Profile, 'servers' | 'tools'>, list: ServerList | undefined) {
@@ -272,11 +300,11 @@ function weigh({ servers, tools }: Pick<Profile, 'servers' | 'tools'>, list: Ser
     .filter(({ name }) => servers === undefined || servers.includes(name))
     .flatMap((server) => server.tools ?? [])
     .filter(({ name }) => patterns === undefined || patterns.some((pattern) => pattern.test(name)));
-  const characters = seen.reduce(
-    (sum, tool) => sum + tool.wire_name.length + tool.description.length + JSON.stringify(tool.input_schema).length,
-    0,
-  );
-  return { tools: seen, tokens: Math.round(characters / charactersPerToken) };
+  return { tools: seen, tokens: seen.reduce((sum, tool) => sum + tokensOf(tool), 0) };
+}
+
+function tokensOf({ wire_name: name, description, input_schema: schema }: Tool): number {
+  return Math.round((name.length + description.length + JSON.stringify(schema).length) / charactersPerToken);
 }
 
 const literal = (text: string) => text.replace(/[\\^$.+?()[\]{}|]/g, '\\$&');
@@ -322,7 +350,7 @@ function ProfileForm({
           <input
             id="profile-name"
             required
-            pattern="[a-z][a-z0-9_-]*"
+            pattern="[a-z][a-z0-9_\-]*"
             disabled={profile.name !== ''}
             value={name}
             onChange={(event) => setName(event.target.value)}
@@ -385,7 +413,7 @@ function ProfileForm({
         />
         <p className="help">One per line, * stands for anything; empty means all of the servers.</p>
       </div>
-      <Preview profile={draft} list={list} />
+      <Preview profile={{ ...draft, exposure }} list={list} />
       <Failure error={error} />
       <div className="actions">
         <button type="submit" className="primary" disabled={running}>
@@ -415,12 +443,15 @@ interface Verdict {
   problem?: { explanation: string };
 }
 
+/** Records of calls are written a little later than the calls end. */
+const auditOptions = { on: ['call.finished', ...serverEvents] as const, gather: 2_000 };
+
 function Audit() {
   const [actor, setActor] = useState('');
   const [event, setEvent] = useState('');
   const [shown, setShown] = useState(20);
   const query = new URLSearchParams({ limit: String(shown), ...(actor && { actor }), ...(event && { event }) });
-  const { data, error } = useResource<{ audit: AuditRecord[] }>(`/api/v1/aggregator/audit?${query}`);
+  const { data, error } = useResource<{ audit: AuditRecord[] }>(`/api/v1/aggregator/audit?${query}`, auditOptions);
   const [verdict, setVerdict] = useState<Verdict>();
   const action = useAction();
   const records = data?.audit ?? [];

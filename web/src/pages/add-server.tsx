@@ -70,6 +70,7 @@ const outcomes: Record<ImportResult['outcome'], { word: string; tone: string }> 
 };
 
 function Results({ results }: { results: readonly ImportResult[] }) {
+  const hasNotes = results.some(({ reason, warnings }) => reason !== null || warnings.length > 0);
   return (
     <Scroll label="Servers and what becomes of them">
       <table>
@@ -78,7 +79,7 @@ function Results({ results }: { results: readonly ImportResult[] }) {
             <th scope="col">Server</th>
             <th scope="col">What becomes of it</th>
             <th scope="col">Transport</th>
-            <th scope="col">Notes</th>
+            {hasNotes && <th scope="col">Notes</th>}
           </tr>
         </thead>
         <tbody>
@@ -95,7 +96,7 @@ function Results({ results }: { results: readonly ImportResult[] }) {
                 <span className={`badge ${outcomes[outcome].tone}`}>{outcomes[outcome].word}</span>
               </td>
               <td>{transport ?? ''}</td>
-              <td className="dim">{[reason, ...warnings].filter((note) => note !== null).join('; ')}</td>
+              {hasNotes && <td className="dim">{[reason, ...warnings].filter((note) => note !== null).join('; ')}</td>}
             </tr>
           ))}
         </tbody>
@@ -257,7 +258,7 @@ function ByHand() {
         name="name"
         label="Name"
         required
-        pattern="[a-z][a-z0-9_-]*"
+        pattern="[a-z][a-z0-9_\-]*"
         help="A lowercase letter first, then a-z, 0-9, - and _"
       />
       <Input name="description" label="Description" />

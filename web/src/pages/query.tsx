@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { api, type Json } from '../api.ts';
+import { apiEvents, type Json } from '../api.ts';
 import { useHas } from '../features.ts';
 import { useAction } from '../parts/action.ts';
 import { looksLikeMarkdown, Markdown, SafeLink } from '../parts/markdown.tsx';
@@ -14,6 +14,14 @@ interface Source {
   link?: string;
 }
 
+interface ServerReport {
+  server: string;
+  ok: boolean;
+  ms: number;
+  items: number;
+  error?: string;
+}
+
 interface QueryAnswer {
   results: {
     content: string;
@@ -23,6 +31,7 @@ interface QueryAnswer {
     link?: string;
     relevanceScore: number;
     rank: number;
+    condensed?: boolean;
     sources?: Source[];
   }[];
   metadata: {
@@ -35,7 +44,7 @@ interface QueryAnswer {
     tokensRaw?: number;
     tokensReturned?: number;
     warnings?: string[];
-    servers?: { server: string; ok: boolean; ms: number; items: number; error?: string }[];
+    servers?: ServerReport[];
     skipped?: { server: string; reason: string }[];
   };
   plan?: {
@@ -51,6 +60,7 @@ export function QueryPage() {
   const can = useHas(path);
   const [query, setQuery] = useState('');
   const [plan, setPlan] = useState<QueryAnswer>();
+  const [reports, setReports] = useState<ReadonlyMap<string, ServerReport>>(new Map());
   const [answer, setAnswer] = useState<QueryAnswer>();
   const { running, error, run, cancel } = useAction();
   if (can === false) {
@@ -68,11 +78,17 @@ export function QueryPage() {
   const ask = (event: FormEvent) => {
     event.preventDefault();
     setPlan(undefined);
+    setReports(new Map());
     setAnswer(undefined);
-    void run(async (signal) => {
-      setPlan(await api<QueryAnswer>('POST', path, { query, explain: true }, signal));
-      setAnswer(await api<QueryAnswer>('POST', path, { query }, signal));
-    });
+    void run((signal) =>
+      apiEvents(path, { query }, signal, (name, data) => {
+        if (name === 'plan') setPlan(data as QueryAnswer);
+        if (name === 'result') setAnswer(data as QueryAnswer);
+        if (name !== 'server') return;
+        const report = data as ServerReport;
+        setReports((before) => new Map(before).set(report.server, report));
+      }),
+    );
   };
   return (
     <>
@@ -100,53 +116,83 @@ export function QueryPage() {
         )}
       </form>
       <Failure error={error} />
-      {plan !== undefined && <Plan plan={plan} answer={answer} running={running} />}
-      {running && <Loading what={plan === undefined ? 'Choosing servers' : 'Asking'} />}
+      {running && plan === undefined && <Loading what="Choosing servers" />}
+      {plan !== undefined && <Plan plan={plan} reports={reports} running={running} end={endOf(answer, error)} />}
       {answer !== undefined && <Results answer={answer} />}
     </>
   );
 }
 
-function Plan({ plan, answer, running }: { plan: QueryAnswer; answer: QueryAnswer | undefined; running: boolean }) {
-  const reports = new Map(answer?.metadata.servers?.map((report) => [report.server, report]));
+function endOf(answer: QueryAnswer | undefined, error: Error | undefined): 'answered' | 'failed' | undefined {
+  if (answer !== undefined) return 'answered';
+  return error === undefined ? undefined : 'failed';
+}
+
+function Plan({
+  plan: { plan = [], metadata },
+  reports,
+  running,
+  end,
+}: {
+  plan: QueryAnswer;
+  reports: ReadonlyMap<string, ServerReport>;
+  running: boolean;
+  end: 'answered' | 'failed' | undefined;
+}) {
+  const asked = plan.filter(({ calls }) => calls.length > 0);
+  // A rule may name servers that cannot be asked: they failed before they were in a plan.
+  const absent = [...reports.keys()].filter((name) => asked.every(({ server }) => server !== name));
+  const servers = [...asked, ...absent.map((server) => ({ server, calls: [] }))];
+  const answered = servers.filter(({ server }) => reports.has(server)).length;
   return (
     <section>
       <h2>Plan</h2>
-      <ul className="plan">
-        {(plan.plan ?? []).map(({ server, calls }) => {
-          const report = reports.get(server);
-          return (
-            <li key={server}>
-              <p>
-                <strong>{server}</strong>{' '}
-                {report === undefined ? (
-                  running && <span className="badge busy">asking</span>
-                ) : report.ok ? (
-                  <span className="badge good">
-                    {count(report.items, 'item')} in {duration(report.ms)}
-                  </span>
-                ) : (
-                  <span className="badge bad">{report.error ?? 'failed'}</span>
-                )}
+      {end !== 'answered' && (
+        <div className="running" role="status">
+          <progress max={servers.length} value={answered} aria-label="Servers that are done" />
+          <span className="dim">
+            {answered} of {count(servers.length, 'server')} done
+            {running && answered === servers.length && ', ranking'}
+            {!running && end === undefined && ', then cancelled'}
+          </span>
+        </div>
+      )}
+      <ul className="plan" aria-label="Servers">
+        {servers.map(({ server, calls }) => (
+          <li key={server}>
+            <p>
+              <strong>{server}</strong> <ServerProgress report={reports.get(server)} running={running} />
+            </p>
+            {calls.map((call) => (
+              <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
+                <code>
+                  {call.tool} {JSON.stringify(call.arguments)}
+                </code>{' '}
+                {call.reason}
               </p>
-              {calls.map((call) => (
-                <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
-                  <code>
-                    {call.tool} {JSON.stringify(call.arguments)}
-                  </code>{' '}
-                  {call.reason}
-                </p>
-              ))}
-            </li>
-          );
-        })}
+            ))}
+          </li>
+        ))}
       </ul>
-      {(plan.metadata.skipped ?? []).map(({ server, reason }) => (
+      {(metadata.skipped ?? []).map(({ server, reason }) => (
         <p className="dim" key={server}>
           {server} is left out: {reason}
         </p>
       ))}
     </section>
+  );
+}
+
+function ServerProgress({ report, running }: { report: ServerReport | undefined; running: boolean }) {
+  if (report === undefined) {
+    return running ? <span className="badge busy">asking</span> : <span className="badge off">not waited for</span>;
+  }
+  const { ok, items, ms, error = 'failed' } = report;
+  if (!ok) return <span className="badge bad">{ms === 0 ? error : `${error}, after ${duration(ms)}`}</span>;
+  return (
+    <span className="badge good">
+      {count(items, 'item')} in {duration(ms)}
+    </span>
   );
 }
 
@@ -174,30 +220,60 @@ function Results({ answer: { results, metadata } }: { answer: QueryAnswer }) {
       {results.length === 0 && <Empty title="Nobody knows anything about it" />}
       <ol className="results">
         {results.map((result) => (
-          <li key={result.rank} className="card">
-            <p>
-              <strong>
-                {result.link === undefined ? (
-                  (result.title ?? `Result ${result.rank}`)
-                ) : (
-                  <SafeLink href={result.link} text={result.title ?? result.link} />
-                )}
-              </strong>{' '}
-              <span className="dim">{(result.relevanceScore * 100).toFixed(0)} %</span>
-            </p>
-            <div className="excerpt">
-              {looksLikeMarkdown(result.content) ? (
-                <Markdown text={result.content} />
-              ) : (
-                <p className="lines">{result.content}</p>
-              )}
-            </div>
-            <p className="dim">{sourcesOf(result).join(', ')}</p>
-          </li>
+          <Result key={result.rank} result={result} />
         ))}
       </ol>
     </section>
   );
+}
+
+function Result({ result }: { result: QueryAnswer['results'][number] }) {
+  const { rank, title, link, relevanceScore, condensed } = result;
+  const sources = sourcesOf(result);
+  return (
+    <li className="card">
+      <p className="result-head">
+        <strong>
+          {rank}. {link === undefined ? (title ?? 'Without a title') : <SafeLink href={link} text={title ?? link} />}
+        </strong>
+        <span className="dim">{(relevanceScore * 100).toFixed(0)} % relevant</span>
+        {condensed === true && <span className="tag">shortened</span>}
+      </p>
+      <Excerpt text={bodyOf(result)} />
+      <p className="dim">
+        From {sources.join(', ')}
+        {sources.length > 1 && ', which say the same'}
+      </p>
+    </li>
+  );
+}
+
+const longChars = 900;
+const longLines = 10;
+
+function Excerpt({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const long = text.length > longChars || text.split('\n').length > longLines;
+  return (
+    <>
+      <div className={long && !whole ? 'excerpt cut' : 'excerpt'}>
+        {looksLikeMarkdown(text) ? <Markdown text={text} /> : <p className="lines">{text}</p>}
+      </div>
+      {long && (
+        <p>
+          <button type="button" className="small" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+            {whole ? 'Show less' : 'Show all of it'}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Many items begin with their title, which is shown above them. */
+function bodyOf({ content, title }: QueryAnswer['results'][number]): string {
+  const [first = '', ...rest] = content.split('\n');
+  return rest.length > 0 && first.replace(/^#+\s*/, '').trim() === title ? rest.join('\n').trim() : content;
 }
 
 /** Each server and tool once, however often it gave the same. */

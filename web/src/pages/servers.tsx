@@ -13,9 +13,12 @@ import { ago, count, explain } from '../words.ts';
 /** What needs somebody comes first. */
 const order: Status[] = ['ERROR', 'DEGRADED', 'CONNECTING', 'DISCONNECTING', 'CONNECTED', 'DISCONNECTED'];
 
+/** Calls come in bursts; once in a second is live enough, also to see a server drain. */
+const activityOptions = { on: ['call.finished', 'server.status'] as const, gather: 1_000 };
+
 export function ServersPage() {
   const list = useResource<ServerList>(`${serversPath}?limit=1000`, { on: serverEvents });
-  const activity = useResource<Activity>('/api/v1/aggregator/activity', { on: ['call.finished'], gather: 2_000 });
+  const activity = useResource<Activity>('/api/v1/aggregator/activity', activityOptions);
   const [filter, setFilter] = useState('');
   const isAdmin = useIsAdmin();
   const servers = list.data?.servers ?? [];
@@ -124,7 +127,11 @@ function ServerCard({
           <dd>{server.last_health_check === null ? 'not yet' : ago(server.last_health_check)}</dd>
         </div>
       </dl>
-      <ServerActions server={server} pending={activity?.active_calls ?? 0} onChanged={onChanged} />
+      <ServerActions
+        server={server}
+        pending={(activity?.active_calls ?? 0) + (activity?.queued_calls ?? 0)}
+        onChanged={onChanged}
+      />
     </li>
   );
 }
@@ -170,7 +177,7 @@ export function ServerActions({
         )}
         {disconnecting && (
           <button type="button" disabled={running} onClick={() => post('disconnect', { force: true })}>
-            End {count(pending, 'running call')} now
+            {pending === 0 ? 'End it now' : `End ${count(pending, 'running call')} now`}
           </button>
         )}
         <button type="button" className="quiet" disabled={running} onClick={() => setRemoving(true)}>

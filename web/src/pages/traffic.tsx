@@ -1,23 +1,29 @@
 import { useEffect, useRef, useState } from 'react';
-import type { Activity, RecentCall } from '../api.ts';
+import type { Activity, Payload, PayloadPart, RecentCall } from '../api.ts';
 import { onLive } from '../live.ts';
 import { OutcomeBadge } from '../parts/badge.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { Empty, Failure } from '../parts/notice.tsx';
+import { JsonTree } from '../parts/json-tree.tsx';
+import { Empty, Failure, Loading } from '../parts/notice.tsx';
+import { ResultView } from '../parts/result-view.tsx';
 import { Scroll } from '../parts/scroll.tsx';
 import { useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
-import { clock, count, duration, outcomeWords } from '../words.ts';
+import { isObject } from '../schema.ts';
+import { useIsAdmin } from '../session.ts';
+import { bytes, clock, count, duration, outcomeWords } from '../words.ts';
 
 const mostKept = 1_000;
+const mostShown = 200;
 
 export function TrafficPage() {
   const { data, error, reload } = useResource<Activity>('/api/v1/aggregator/activity');
   const [paused, setPaused] = useState(false);
   const [filter, setFilter] = useState('');
   const [outcome, setOutcome] = useState('');
-  const [open, setOpen] = useState<RecentCall>();
+  const [openId, setOpenId] = useState<string>();
   const { calls, missed } = useCalls(data?.recent_calls, paused);
+  const open = calls.find((call) => call.call_id === openId);
   const words = filter.toLowerCase();
   const shown = calls.filter(
     (call) =>
@@ -58,7 +64,10 @@ export function TrafficPage() {
           </p>
         </Empty>
       ) : (
-        <p className="summary">{count(shown.length, 'call')}</p>
+        <p className="summary">
+          {count(shown.length, 'call')}
+          {shown.length > mostShown && `, the newest ${mostShown} shown`}
+        </p>
       )}
       {shown.length > 0 && (
         <Scroll label="Calls">
@@ -76,11 +85,11 @@ export function TrafficPage() {
               </tr>
             </thead>
             <tbody>
-              {shown.slice(0, 200).map((call) => (
+              {shown.slice(0, mostShown).map((call) => (
                 <tr key={call.call_id}>
                   <td>{clock(call.at)}</td>
                   <th scope="row">
-                    <button type="button" className="link" onClick={() => setOpen(call)}>
+                    <button type="button" className="link" onClick={() => setOpenId(call.call_id)}>
                       {toolOf(call)}
                     </button>
                   </th>
@@ -96,14 +105,25 @@ export function TrafficPage() {
           </table>
         </Scroll>
       )}
-      {open !== undefined && <CallDetail call={open} onClose={() => setOpen(undefined)} />}
+      {open !== undefined && (
+        <CallDetail call={open} showsPayloads={data?.shows_payloads} onClose={() => setOpenId(undefined)} />
+      )}
     </>
   );
 }
 
 const toolOf = ({ tool, server }: RecentCall) => (tool.startsWith(`${server}.`) ? tool.slice(server.length + 1) : tool);
 
-function CallDetail({ call, onClose }: { call: RecentCall; onClose: () => void }) {
+function CallDetail({
+  call,
+  showsPayloads,
+  onClose,
+}: {
+  call: RecentCall;
+  showsPayloads: boolean | undefined;
+  onClose: () => void;
+}) {
+  const isAdmin = useIsAdmin();
   const canonical = `${call.server}.${toolOf(call)}`;
   const rows: [string, string][] = [
     ['Tool', canonical],
@@ -123,12 +143,62 @@ function CallDetail({ call, onClose }: { call: RecentCall; onClose: () => void }
           </div>
         ))}
       </dl>
-      <p className="dim">Arguments and answers are not kept: they may be private.</p>
+      {showsPayloads === true && isAdmin && <PayloadView call={call} />}
+      {showsPayloads === true && !isAdmin && <p className="dim">Arguments and result are shown to admins only.</p>}
+      {showsPayloads === false && (
+        <p className="dim">
+          Arguments and result are not kept: they may be private. Started with{' '}
+          <code>MCP_AGGREGATOR_SHOW_PAYLOADS=true</code>, the aggregator shows them to admins.
+        </p>
+      )}
       <a className="button" href={linkTo('tools', canonical)}>
         Open the tool
       </a>
     </Dialog>
   );
+}
+
+function PayloadView({ call }: { call: RecentCall }) {
+  const path = `/api/v1/aggregator/activity/calls/${encodeURIComponent(call.call_id)}`;
+  const { data, error, loading } = useResource<Payload>(path, {
+    on: ['call.finished'],
+    when: (event) => event.call_id === call.call_id,
+  });
+  if (error?.status === 404) return <p className="dim">Arguments and result of this call are no longer kept.</p>;
+  if (loading) return <Loading what="Reading arguments and result" />;
+  if (data === undefined) return <Failure error={error} />;
+  return (
+    <>
+      <Part title="Arguments" part={data.arguments} />
+      {data.result !== null && <Part title="Result" part={data.result} />}
+      {data.error !== null && <Part title="Error" part={data.error} />}
+      {data.result === null && data.error === null && <p className="dim">The answer is not there yet.</p>}
+    </>
+  );
+}
+
+function Part({ title, part: { json, bytes: size, cut } }: { title: string; part: PayloadPart }) {
+  return (
+    <section aria-label={title} className="payload">
+      <h3>{title}</h3>
+      {cut ? (
+        <>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+          <pre tabIndex={0}>{json}</pre>
+          <p className="dim">
+            Cut: the first {bytes(new Blob([json]).size)} of {bytes(size)}.
+          </p>
+        </>
+      ) : (
+        <Whole value={JSON.parse(json)} isResult={title === 'Result'} />
+      )}
+    </section>
+  );
+}
+
+function Whole({ value, isResult }: { value: unknown; isResult: boolean }) {
+  if (typeof value === 'string') return <p className="lines">{value}</p>;
+  return isResult && isObject(value) ? <ResultView result={value} /> : <JsonTree value={value} />;
 }
 
 /** The newest first. While paused, what happens is counted and shown afterwards. */

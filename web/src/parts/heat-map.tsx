@@ -3,13 +3,20 @@ import { linkTo } from '../route.ts';
 import { clock, count, statusWords } from '../words.ts';
 import { Scroll } from './scroll.tsx';
 
+/** Two hours: a map of a few cells would look broken. */
+const fewest = 24;
+
 /** One row per server, one cell per slice of time: how it was, and how many calls failed. */
 export function HeatMap({ servers }: { servers: Activity['servers'] }) {
-  const columns = servers[0]?.slices.length ?? 0;
+  const known = servers[0]?.slices.length ?? 0;
+  const columns = Math.max(known, fewest);
+  const missing = Array.from({ length: columns - known }, (_, place) => place);
   return (
     <Scroll label="The last hours of each server">
       <table className="heat">
-        <caption>Each cell is five minutes, the newest on the right.</caption>
+        <caption>
+          Each cell is five minutes, the newest on the right{missing.length > 0 && '; empty ones are before our start'}.
+        </caption>
         <tbody>
           {servers.map(({ id, name, slices }) => (
             <tr key={id}>
@@ -18,16 +25,19 @@ export function HeatMap({ servers }: { servers: Activity['servers'] }) {
               </th>
               <td>
                 <svg
-                  viewBox={`0 0 ${Math.max(columns, 24) * 10} 18`}
-                  preserveAspectRatio="xMaxYMid meet"
+                  viewBox={`0 0 ${columns * 10} 18`}
+                  preserveAspectRatio="none"
                   role="img"
                   aria-label={summarise(slices)}
                 >
+                  {missing.map((place) => (
+                    <rect key={place} className="cell none" x={place * 10 + 0.5} y="0.5" width="8" height="17" rx="2" />
+                  ))}
                   {slices.map((slice, place) => (
                     <rect
                       key={slice.at}
                       className={`cell ${toneOf(slice)}`}
-                      x={(Math.max(columns, 24) - columns + place) * 10}
+                      x={(missing.length + place) * 10}
                       width="9"
                       height="18"
                       rx="2"

@@ -2,7 +2,9 @@
 import type { ReactNode } from 'react';
 
 export function looksLikeMarkdown(text: string): boolean {
-  return /^(#{1,6} |[-*] |\d+\. |> |```|\|.+\|)/m.test(text) || /\*\*[^*\n]+\*\*|\[[^\]\n]+\]\(https?:/.test(text);
+  return (
+    /^(#{1,6} |[-*] |\d+\. |> |```|\|.+\|)/m.test(text) || /\*\*[^*\n]+\*\*|`[^`\n]+`|\[[^\]\n]+\]\(https?:/.test(text)
+  );
 }
 
 export function Markdown({ text }: { text: string }) {

@@ -20,21 +20,24 @@ export function SkillMap({
   onChoose: (skill: string) => void;
 }) {
   const entries = [...skills].sort((a, b) => b[1] - a[1]);
+  const aspect = window.matchMedia('(max-width: 46rem)').matches ? 1 : 3;
   return (
     <ul className="skill-map" aria-label="Skills by number of tools">
-      {layOut(entries, { x: 0, y: 0, width: 100, height: 100 }).map(({ skill, tools, x, y, width, height }, place) => (
-        <li key={skill} style={{ left: `${x}%`, top: `${y}%`, width: `${width}%`, height: `${height}%` }}>
-          <button
-            type="button"
-            className={`shade-${place % 5}`}
-            aria-pressed={chosen === skill}
-            title={`${skill}: ${count(tools, 'tool')}`}
-            onClick={() => onChoose(chosen === skill ? '' : skill)}
-          >
-            <span>{skill}</span> <span>{tools}</span>
-          </button>
-        </li>
-      ))}
+      {layOut(entries, { x: 0, y: 0, width: 100, height: 100 }, aspect).map(
+        ({ skill, tools, x, y, width, height }, place) => (
+          <li key={skill} style={{ left: `${x}%`, top: `${y}%`, width: `${width}%`, height: `${height}%` }}>
+            <button
+              type="button"
+              className={`shade-${place % 5}`}
+              aria-pressed={chosen === skill}
+              title={`${skill}: ${count(tools, 'tool')}`}
+              onClick={() => onChoose(chosen === skill ? '' : skill)}
+            >
+              <span>{skill.replaceAll('_', ' ')}</span> <span>{tools}</span>
+            </button>
+          </li>
+        ),
+      )}
     </ul>
   );
 }
@@ -43,6 +46,8 @@ export function SkillMap({
 export function layOut(
   entries: readonly (readonly [string, number])[],
   room: { x: number; y: number; width: number; height: number },
+  /** The map is drawn about so many times as wide as high. */
+  aspect: number,
 ): Area[] {
   const [only] = entries;
   if (only === undefined) return [];
@@ -52,9 +57,8 @@ export function layOut(
   while (cut < entries.length - 1 && sum(entries.slice(0, cut + 1)) <= total / 2) cut += 1;
   const share = sum(entries.slice(0, cut)) / total;
   const { x, y, width, height } = room;
-  // The map is drawn about three times as wide as high.
   const [a, b] =
-    width * 3 >= height
+    width * aspect >= height
       ? [
           { ...room, width: width * share },
           { ...room, x: x + width * share, width: width * (1 - share) },
@@ -63,7 +67,7 @@ export function layOut(
           { ...room, height: height * share },
           { ...room, y: y + height * share, height: height * (1 - share) },
         ];
-  return [...layOut(entries.slice(0, cut), a), ...layOut(entries.slice(cut), b)];
+  return [...layOut(entries.slice(0, cut), a, aspect), ...layOut(entries.slice(cut), b, aspect)];
 }
 
 const sum = (entries: readonly (readonly [string, number])[]) => entries.reduce((total, [, tools]) => total + tools, 0);

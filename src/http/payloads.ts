@@ -1,0 +1,57 @@
+/** What the latest calls said and were answered, for admins who look: in this process alone, bounded, without known secrets. */
+import type { PayloadKeeper } from '../routing/call.ts';
+import type { Secrets } from '../security/secrets.ts';
+
+export interface PayloadPart {
+  json: string;
+  /** Of the whole, also where it was cut. */
+  bytes: number;
+  cut: boolean;
+}
+
+export interface Payload {
+  server: string;
+  arguments: PayloadPart;
+  result?: PayloadPart;
+  error?: PayloadPart;
+}
+
+export interface Payloads extends PayloadKeeper {
+  find(callId: string): Payload | undefined;
+}
+
+const callsKept = 500;
+const partBytes = 16_384;
+
+export function createPayloads(secrets: Secrets): Payloads {
+  const kept = new Map<string, Payload>();
+
+  function toPart(value: unknown): PayloadPart {
+    // Before it is cut: half a secret is still one.
+    const json = JSON.stringify(secrets.maskJson(value));
+    const bytes = Buffer.byteLength(json);
+    return bytes <= partBytes ? { json, bytes, cut: false } : { json: beginningOf(json), bytes, cut: true };
+  }
+
+  return {
+    keepArguments({ call_id, server }, args = {}) {
+      kept.set(call_id, { server, arguments: toPart(args) });
+      const [oldest] = kept.keys();
+      if (kept.size > callsKept && oldest !== undefined) kept.delete(oldest);
+    },
+    keepEnd({ call_id }, part, value) {
+      const payload = kept.get(call_id);
+      if (payload !== undefined) payload[part] = toPart(value);
+    },
+    find: (callId) => kept.get(callId),
+  };
+}
+
+/** A copy: a slice would hold on to the whole text. */
+function beginningOf(text: string): string {
+  const whole = Buffer.from(text.slice(0, partBytes));
+  let end = Math.min(partBytes, whole.length);
+  // Not within a character.
+  while (end > 0 && ((whole[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return whole.toString('utf8', 0, end);
+}
