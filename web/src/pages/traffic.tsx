@@ -128,7 +128,7 @@ function CallDetail({
   const rows: [string, string][] = [
     ['Tool', canonical],
     ['Principal', call.principal],
-    ['When', new Date(call.at).toLocaleString()],
+    ['When', `${new Date(call.at).toLocaleDateString()}, ${clock(call.at)}`],
     ['Duration', call.outcome === 'running' ? 'still running' : duration(call.duration_ms)],
     ['Outcome', outcomeWords[call.outcome] ?? call.outcome],
     ['Call id', call.call_id],
