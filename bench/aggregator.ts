@@ -35,17 +35,21 @@ export async function startAggregator(env: Record<string, string> = {}): Promise
   const dataDir = await mkdtemp(join(tmpdir(), 'aggregator-'));
   const port = await freePort();
   const adminToken = randomBytes(24).toString('base64url');
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, 'serve'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      MCP_AGGREGATOR_PORT: String(port),
-      MCP_AGGREGATOR_DATA_DIR: dataDir,
-      MCP_AGGREGATOR_ADMIN_TOKEN: adminToken,
-      MCP_AGGREGATOR_ANONYMOUS: 'caller',
-      ...env,
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16', program, 'serve'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        ...process.env,
+        MCP_AGGREGATOR_PORT: String(port),
+        MCP_AGGREGATOR_DATA_DIR: dataDir,
+        MCP_AGGREGATOR_ADMIN_TOKEN: adminToken,
+        MCP_AGGREGATOR_ANONYMOUS: 'caller',
+        ...env,
+      },
     },
-  });
+  );
   const url = `http://127.0.0.1:${port}`;
 
   async function request(method: string, path: string, body?: unknown): Promise<unknown> {
