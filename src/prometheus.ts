@@ -1,4 +1,5 @@
 /** Counters, histograms and values read on demand, in the text format that Prometheus scrapes. */
+import { sameList } from './lists.ts';
 
 export type Sample = readonly [labels: readonly string[], value: number];
 type MaybePromise<T> = T | Promise<T>;
@@ -111,11 +112,6 @@ function createSeries<State>(names: readonly string[], create: () => State) {
       for (const [key, { values }] of known) if (values[0] === first) known.delete(key);
     },
   };
-}
-
-function sameList(a: readonly string[], b: readonly string[]): boolean {
-  for (let place = 0; place < b.length; place += 1) if (a[place] !== b[place]) return false;
-  return a.length === b.length;
 }
 
 function histogramLines(

@@ -12,6 +12,7 @@ const floor = [
   'events',
   'json-rpc',
   'ledger',
+  'lists',
   'version',
   'tracing',
   'prometheus',

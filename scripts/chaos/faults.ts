@@ -1,10 +1,10 @@
 /** What can go wrong, as things that begin and end. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Service } from '../../test/support/postgres.ts';
 import type { FaultyServer } from './faulty-server.ts';
 import type { Random } from './random.ts';
 import { commandOf, descendants, type Replica } from './replica.ts';
-import type { Service } from './services.ts';
 
 export interface World {
   replicas: Replica[];

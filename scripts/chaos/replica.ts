@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../test/support/redis.ts';
+import { freePort } from '../../test/support/ports.ts';
 
 import { type Client, createClient } from './client.ts';
 

@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startPostgres } from '../../test/support/postgres.ts';
 import { hasRedis, startRedis } from '../../test/support/redis.ts';
 import { stdioFeatureServer } from '../../test/support/servers/feature-server.ts';
 import { type Fault, faults, missingFor, type World } from './faults.ts';
@@ -13,7 +14,6 @@ import { startFaultyServer } from './faulty-server.ts';
 import { type Load, startLoad, type Tally } from './load.ts';
 import { createRandom } from './random.ts';
 import { commandOf, createReplica, descendants, type Memory, type Replica } from './replica.ts';
-import { startPostgres } from './services.ts';
 
 export interface ChaosOptions {
   seconds: number;

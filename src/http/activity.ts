@@ -46,7 +46,7 @@ interface Counts {
 
 const sliceMs = 300_000;
 const slicesKept = 72;
-const callsKept = 500;
+export const callsKept = 500;
 /** A call that ends so is no failure of the server: it answered, or nobody waited. */
 const answered = new Set(['ok', 'tool_error', 'cancelled']);
 /** Connecting is how every connection begins: it is trouble only where nothing better follows. */

@@ -1,6 +1,7 @@
 /** What the latest calls said and were answered, for admins who look: in this process alone, bounded, without known secrets. */
 import type { PayloadKeeper } from '../routing/call.ts';
 import type { Secrets } from '../security/secrets.ts';
+import { callsKept } from './activity.ts';
 
 export interface PayloadPart {
   json: string;
@@ -20,7 +21,6 @@ export interface Payloads extends PayloadKeeper {
   find(callId: string): Payload | undefined;
 }
 
-const callsKept = 500;
 const partBytes = 16_384;
 
 export function createPayloads(secrets: Secrets): Payloads {

@@ -382,8 +382,10 @@ function missingCapability(capability: string): OwnError {
   });
 }
 
-function canAnswer({ sampling, elicitation, roots }: JsonObject): boolean {
-  return sampling !== undefined || elicitation !== undefined || roots !== undefined;
+const askable = Object.values(capabilityOf);
+
+function canAnswer(capabilities: JsonObject): boolean {
+  return askable.some((capability) => capabilities[capability] !== undefined);
 }
 
 export function callerOf({ peer, headers, trace }: Call): Caller {

@@ -99,8 +99,9 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 
   async function admit(messages: readonly RpcMessage[], principal: Principal): Promise<void> {
+    if (deps.admitCall === undefined) return;
     for (const message of messages) {
-      if (isRequest(message) && !answeredByUs.has(message.method)) await deps.admitCall?.(principal);
+      if (isRequest(message) && !answeredByUs.has(message.method)) await deps.admitCall(principal);
     }
   }
 
@@ -136,7 +137,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       const message = expectMessage(body);
       const scope = createScope(scopeOf, principal, deps);
       if (!isRequest(message)) return void response.writeHead(202).end();
-      if (deps.admitCall !== undefined) await admit([message], principal);
+      await admit([message], principal);
       const disconnected = new AbortController();
       response.on('close', () => {
         if (!response.writableFinished)
@@ -189,7 +190,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
       throw new OwnError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', { status: 400 });
     }
-    if (deps.admitCall !== undefined) await admit(messages, principal);
+    await admit(messages, principal);
     session.post(messages, response, accept);
   }
 
@@ -266,7 +267,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
     const message = expectMessage(await readJson(request, config.maxBodyBytes));
     refuseNew([message], response);
-    if (deps.admitCall !== undefined) await admit([message], principal);
+    await admit([message], principal);
     session.receive(message, request.headers);
     response.writeHead(202).end();
   }

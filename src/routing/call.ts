@@ -128,23 +128,26 @@ export function createRouter(deps: RouterDependencies): Router {
   ): Promise<JsonObject> {
     const parent = caller.trace ?? traceOf(caller.headers ?? {}, params);
     if (!tracer.enabled) return send(server, method, carryTrace(params, parent), caller, exchange, timing);
-    return sendTraced(parent, server, method, params, caller, exchange, timing);
+    return recordSpans(parent, { server, method, tool: params.name, timing }, (hop) =>
+      send(server, method, carryTrace(params, hop), caller, exchange, timing),
+    );
   }
 
-  async function sendTraced(
+  async function recordSpans(
     parent: TraceContext | undefined,
-    server: Server,
-    method: string,
-    params: JsonObject,
-    caller: Caller,
-    exchange: RelayExchange,
-    timing: { acquiredAt?: number },
+    {
+      server,
+      method,
+      tool,
+      timing,
+    }: { server: Server; method: string; tool: unknown; timing: { acquiredAt?: number } },
+    work: (hop: TraceContext | undefined) => Promise<JsonObject>,
   ): Promise<JsonObject> {
     const hop = tracer.child(parent);
     const startedAt = performance.now();
     let error: unknown;
     try {
-      return await send(server, method, carryTrace(params, hop), caller, exchange, timing);
+      return await work(hop);
     } catch (caught) {
       error = caught;
       throw caught;
@@ -154,7 +157,7 @@ export function createRouter(deps: RouterDependencies): Router {
       const attributes = {
         'mcp.method.name': method,
         'mcp_aggregator.server': server.name,
-        'gen_ai.tool.name': typeof params.name === 'string' ? params.name : undefined,
+        'gen_ai.tool.name': typeof tool === 'string' ? tool : undefined,
         'error.type': error instanceof AppError ? error.code : undefined,
       };
       const routing = { name: 'route', kind: 'internal', context: tracer.child(parent) } as const;

@@ -1,3 +1,4 @@
+import { sameList } from '../lists.ts';
 import { createMask } from './mask.ts';
 
 /**
@@ -55,8 +56,4 @@ function mapStrings<T>(value: T, map: (text: string) => string): T {
   };
   // Strings become strings and everything keeps its place, so the type is the same.
   return mapped(value) as T;
-}
-
-function sameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((value, place) => value === b[place]);
 }

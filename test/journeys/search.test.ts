@@ -82,6 +82,19 @@ const find = async (app: TestApp, query: string, more: object = {}, token?: stri
 
 const names = ({ tools }: Body): string[] => tools.map(({ name }: Body) => name);
 
+/** With an MCP client to which only our own tools are listed. */
+async function startSearching(t: TestContext) {
+  const app = await start(t, { MCP_AGGREGATOR_EXPOSURE: 'search' });
+  await app.add('mail', { base_url: (await serve(t, small('mail', mailTools))).url });
+  await app.add('weather', { base_url: (await serve(t, small('weather', weatherTools))).url });
+  await untilClassified(app);
+  const client = new Client({ name: 'journey', version: '1.0.0' });
+  const requestInit = { headers: { authorization: `Bearer ${app.adminToken}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${app.url}/mcp`), { requestInit }));
+  t.after(() => client.close());
+  return { app, client };
+}
+
 /** Looks until it is so: search and skills follow discovery in the background. */
 async function until<T>(look: () => Promise<T>, isSo: (seen: T) => boolean, patienceMs = 20_000): Promise<T> {
   const latest = Date.now() + patienceMs;
@@ -272,14 +285,7 @@ suite('what can be asked for', () => {
   });
 
   test('search_tools, describe_tools and call_tool of the MCP endpoint find the same', async (t) => {
-    const app = await start(t, { MCP_AGGREGATOR_EXPOSURE: 'search' });
-    await app.add('mail', { base_url: (await serve(t, small('mail', mailTools))).url });
-    await app.add('weather', { base_url: (await serve(t, small('weather', weatherTools))).url });
-    await untilClassified(app);
-    const client = new Client({ name: 'journey', version: '1.0.0' });
-    const requestInit = { headers: { authorization: `Bearer ${app.adminToken}` } };
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${app.url}/mcp`), { requestInit }));
-    t.after(() => client.close());
+    const { app, client } = await startSearching(t);
     const call = async (name: string, args: object): Promise<Body> =>
       await client.callTool({ name, arguments: { ...args } });
     const found = await call('search_tools', { query: 'weather forecast of a city' });
@@ -297,14 +303,7 @@ suite('what can be asked for', () => {
   });
 
   test('a call that follows a search says in the audit what it was chosen for, and only there', async (t) => {
-    const app = await start(t, { MCP_AGGREGATOR_EXPOSURE: 'search' });
-    await app.add('mail', { base_url: (await serve(t, small('mail', mailTools))).url });
-    await app.add('weather', { base_url: (await serve(t, small('weather', weatherTools))).url });
-    await untilClassified(app);
-    const client = new Client({ name: 'journey', version: '1.0.0' });
-    const requestInit = { headers: { authorization: `Bearer ${app.adminToken}` } };
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${app.url}/mcp`), { requestInit }));
-    t.after(() => client.close());
+    const { app, client } = await startSearching(t);
     const lastCall = async (): Promise<Body> =>
       (await app.api('GET', '/api/v1/aggregator/audit?event=tool.called&limit=1')).body.audit[0].details;
 

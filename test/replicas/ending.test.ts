@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { modernRequest } from '../mcp/clients.ts';
 import { startAggregator } from '../support/aggregator-process.ts';
 import { createTestDatabase } from '../support/databases.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
@@ -36,29 +37,16 @@ suite('a replica that ends', () => {
     await until(async () => (await callTool(url, 'one.echo', {})).status === 200);
 
     const overRest = callTool(url, 'one.slow', { ms: 1_000 });
+    const { message, headers } = modernRequest('tools/call', { name: 'one__slow', arguments: { ms: 1_000 } });
     const overMcp = fetch(`${url}/mcp`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': 'one__slow',
+        ...headers,
       },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: {
-          name: 'one__slow',
-          arguments: { ms: 1_000 },
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientCapabilities': {},
-          },
-        },
-      }),
+      body: JSON.stringify(message),
     });
     await delay(200); // both are under way
     const started = performance.now();

@@ -1,7 +1,7 @@
 /** Debian's redis-server on loopback, without anything on disk. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { freePort } from './ports.ts';
 
 export interface RedisProcess {
   url: string;
@@ -42,13 +42,4 @@ export async function startRedis(): Promise<RedisProcess> {
       await ended;
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === 'string') throw new Error('No port was given');
-  return address.port;
 }

