@@ -70,6 +70,9 @@ suite('the rate limit of a principal', () => {
     const ready = async () => (await b.api('GET', '/api/v1/aggregator/servers/one')).body.replicas?.length === 2;
     await until(ready);
     await b.untilStatus('one', 'CONNECTED');
+    // Connected says nothing of its tools: whichever replica discovers them tells the other.
+    const found = async () => (await b.api('POST', '/api/v1/search', { query: 'echo' })).body.tools?.length > 0;
+    await until(found);
     const { body: created } = await a.api('POST', '/api/v1/tokens', { name: 'caller', role: 'caller' });
     const { token } = created;
     await until(async () => (await b.api('GET', '/api/v1/aggregator/state', undefined, { token })).status === 200);
