@@ -2,12 +2,12 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '../test/support/ports.ts';
 
 /** The product as users start it: a child process with a data directory of its own, spoken to over HTTP only. */
 export interface Aggregator {
@@ -111,14 +111,4 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
     if (Date.now() > deadline) throw new Error(`Gave up waiting until ${what}`);
     await sleep(50);
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A TCP listener has a port');
-  return address.port;
 }

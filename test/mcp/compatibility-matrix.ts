@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Client } from '@modelcontextprotocol/client';
 import { type Connection, startApp, type TestApp } from '../support/app.ts';
 import { type HttpTransport, startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { wireProgress } from '../support/wire-progress.ts';
 import { answering, type ClientRevision, clientRevisions, connectClient, everyCapability, until } from './clients.ts';
 
 export const features = [
@@ -99,8 +100,6 @@ async function withPatience(attempt: Promise<void>): Promise<void> {
   await Promise.race([attempt, timeout.promise]).finally(() => clearTimeout(timer));
 }
 
-type Message = Parameters<NonNullable<NonNullable<Client['transport']>['onmessage']>>[0];
-
 interface Attempt {
   app: TestApp;
   client: Client;
@@ -119,18 +118,9 @@ const attempts: Record<Feature, (attempt: Attempt) => Promise<void>> = {
     await assert.rejects(call(client, 'rpc_error'), { code: -32050 });
   },
 
-  /** Counted on the wire: the SDK drops progress that arrives in one piece with the answer. */
   async progress({ client }) {
-    const steps: unknown[] = [];
-    const transport = client.transport;
-    const deliver = transport?.onmessage;
-    assert.ok(transport && deliver);
-    transport.onmessage = (message: Message, ...rest) => {
-      if ('method' in message && message.method === 'notifications/progress') steps.push(message.params?.progress);
-      deliver(message, ...rest);
-    };
+    const steps = wireProgress(client.transport);
     await client.callTool({ name: 's__progress', arguments: { n: 4 } }, { onprogress: () => undefined });
-    transport.onmessage = deliver;
     assert.deepEqual(steps, [1, 2, 3, 4]);
   },
 

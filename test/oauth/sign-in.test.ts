@@ -1,9 +1,8 @@
 /** People of an identity provider, at an address that others reach as well: their own logins to servers. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { startApp } from '../support/app.ts';
+import { freePort } from '../support/ports.ts';
 import { openBrowser } from './browser.ts';
 import { startIdentityProvider } from './identity-provider.ts';
 import { startProtectedServer } from './protected-server.ts';
@@ -48,12 +47,3 @@ test('a person signs in to our page with the identity provider and logs in to a 
     await provider.close();
   }
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}

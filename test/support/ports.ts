@@ -6,6 +6,7 @@ export async function freePort(): Promise<number> {
   await once(server, 'listening');
   const address = server.address();
   server.close();
-  if (address === null || typeof address === 'string') throw new Error('No port was given');
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A TCP listener has a port');
   return address.port;
 }

@@ -6,6 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { wireProgress } from '../wire-progress.ts';
 import { type HttpTransport, startFeatureServer, stdioFeatureServer } from './feature-server.ts';
 import { misbehavingServer } from './misbehaving.ts';
 
@@ -69,9 +70,8 @@ for (const { name, era, open } of wires) {
 
     test('reports progress and asks the client', async (t) => {
       const client = await connect(t);
-      const steps: number[] = [];
-      const onprogress = ({ progress }: { progress: number }) => steps.push(progress);
-      await client.callTool({ name: 'progress', arguments: { n: 3 } }, { onprogress });
+      const steps = wireProgress(client.transport);
+      await client.callTool({ name: 'progress', arguments: { n: 3 } }, { onprogress: () => undefined });
       assert.deepEqual(steps, [1, 2, 3]);
       const roots = await client.callTool({ name: 'roots', arguments: {} });
       assert.deepEqual(roots.structuredContent, { roots: { roots: [{ uri: 'file:///work', name: 'work' }] } });
