@@ -178,7 +178,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       } else if (isRequest(message)) {
         void answer(message, (params, signal) =>
           exchange.onRequest === undefined
-            ? events.onRequest(message.method, params, [], signal)
+            ? events.onRequest(message.method, params, () => [], signal)
             : exchange.onRequest(message.method, params, signal),
         );
       } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
@@ -265,7 +265,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     heardAt = performance.now();
     if (isResponse(message)) return;
     if (isRequest(message)) {
-      const candidates = [...inFlight].map(({ exchange }) => exchange);
+      const candidates = () => Array.from(inFlight, ({ exchange }) => exchange);
       void answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
     } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
       // told

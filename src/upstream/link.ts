@@ -92,6 +92,8 @@ const everythingAClientCan: JsonObject = {
 const retryDelaysMs = [1_000, 2_000, 4_000];
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
+const tellApartMs = 10_000;
+const tellApartPollMs = 50;
 const maxOwnedSessions = 100;
 const stderrLines = 40;
 /** How often we look whether somebody logged in at another replica. */
@@ -110,6 +112,8 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   const output: string[] = [];
   let shared: Session | undefined;
   let attempt: { controller: AbortController; done: Promise<void> } | undefined;
+  /** Questions on the shared session of which it is not clear yet whom they are for. */
+  let unattributed = 0;
   let draining: { done: Promise<void>; force: () => void } | undefined;
   let lostAt: number | undefined;
   // From our start until its first attempts have failed, a server that we know stays listed.
@@ -230,20 +234,29 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     };
   }
 
-  /** On the shared session nobody can tell for whom a server asks, unless just one call is in progress. */
+  /**
+   * On the shared session nobody can tell for whom a server asks, unless just one call is in progress. From now on calls
+   * get sessions of their own, so those in progress only become fewer, until one of them must be it.
+   */
   async function answerOnShared(
     method: string,
     params: JsonObject,
-    inFlight: Exchange[],
+    inFlight: () => Exchange[],
     signal: AbortSignal,
   ): Promise<JsonObject> {
     registry.noteInteractive(server.id);
-    const [capability = ''] = method.split('/');
-    const reachable = inFlight.filter(({ onRequest }) => onRequest !== undefined);
-    const able = reachable.filter(({ client }) => client?.capabilities[capability] !== undefined);
-    const [only, ...others] = able.length > 0 ? able : reachable;
+    const isRoots = method === 'roots/list';
+    const candidates = () => askable(inFlight(), method);
+    const ended = AbortSignal.any([signal, AbortSignal.timeout(tellApartMs)]);
+    unattributed += 1;
+    // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
+    while (!isRoots && !ended.aborted && candidates().length > unattributed) {
+      await delay(tellApartPollMs, undefined, { signal: ended }).catch(() => undefined);
+    }
+    const [only, ...others] = candidates();
+    unattributed -= 1;
     if (only?.onRequest !== undefined && others.length === 0) return await only.onRequest(method, params, signal);
-    if (method === 'roots/list') return { roots: [] };
+    if (isRoots) return { roots: [] };
     throw new RpcError(rpcCodes.internalError, 'No client can be told apart for this request; repeat the call.');
   }
 
@@ -348,7 +361,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
         else owner.onNotification(method, params, server);
       },
       async onRequest(method, params, inFlight, signal) {
-        const newest = inFlight.findLast((exchange) => exchange.onRequest !== undefined);
+        const newest = inFlight().findLast((exchange) => exchange.onRequest !== undefined);
         const handle = newest?.onRequest ?? owner.onRequest;
         if (handle !== undefined) return await handle(method, params, signal);
         if (method === 'roots/list') return { roots: [] };
@@ -571,4 +584,12 @@ function verdictOf(server: Server): Verdict | undefined {
 
 export function brief(server: Server): { id: string; name: string; status: Status } {
   return { id: server.id, name: server.name, status: server.lifecycle.status };
+}
+
+/** The calls that can be asked; where some clients say that they can answer such a question, only theirs. */
+function askable(inFlight: Exchange[], method: string): Exchange[] {
+  const [capability = ''] = method.split('/');
+  const reachable = inFlight.filter(({ onRequest }) => onRequest !== undefined);
+  const able = reachable.filter(({ client }) => client?.capabilities[capability] !== undefined);
+  return able.length > 0 ? able : reachable;
 }

@@ -53,8 +53,13 @@ export interface Session extends ServerIdentity {
 export interface SessionEvents {
   /** A notification that belongs to no single request. */
   onNotification: (method: string, params: JsonObject) => void;
-  /** A request of the server's that its stream does not tie to one of ours; `inFlight` are the candidates. */
-  onRequest: (method: string, params: JsonObject, inFlight: Exchange[], signal: AbortSignal) => Promise<JsonObject>;
+  /** A request of the server's that its stream does not tie to one of ours; `inFlight` tells the candidates as they are. */
+  onRequest: (
+    method: string,
+    params: JsonObject,
+    inFlight: () => Exchange[],
+    signal: AbortSignal,
+  ) => Promise<JsonObject>;
   /** Called once, when the connection ended without our asking. */
   onClose: (error: ConnectionLost) => void;
 }
@@ -204,7 +209,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   async function answer(message: RpcRequest, params: JsonObject): Promise<void> {
     const controller = new AbortController();
     asked.set(message.id, controller);
-    const inFlight = [...pending].map((owner) => owner.exchange);
+    const inFlight = () => Array.from(pending, (owner) => owner.exchange);
     const reply = await answerTo(message, () => events.onRequest(message.method, params, inFlight, controller.signal));
     asked.delete(message.id);
     if (lost === undefined && !controller.signal.aborted)

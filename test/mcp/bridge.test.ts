@@ -1,6 +1,7 @@
 /** Where the eras meet: servers that ask in the middle of a call. */
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { after, afterEach, before, beforeEach, suite, type TestContext, test } from 'node:test';
+import type { Client } from '@modelcontextprotocol/client';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
@@ -314,18 +315,61 @@ const handshake: Record<string, Body> = {
   'tools/list': { tools: [{ name: 'connect', inputSchema: { type: 'object' } }] },
 };
 
-test('the first question of a shared server goes to the one caller that can answer it', async (t) => {
-  const app = await startApp();
-  t.after(app.close);
-  await app.add('s', stdioFeatureServer('legacy', { label: 's' }));
-  const mute = await openSession(app);
-  const ada = await connectClient(app, { capabilities, prepare: answering('Ada') });
-  t.after(() => ada.close());
-  const slow = mute.request('tools/call', { name: 's__slow', arguments: { ms: 1_500 } });
-  const busy = async () =>
-    (await (await open(app, 'GET', undefined, { path: '/metrics' })).text()).includes('active_calls{server="s"} 1');
-  await until(busy, 'the other call is in progress');
-  const { structuredContent } = await ada.callTool({ name: 's__elicit', arguments: {} });
-  assert.deepEqual(structuredContent, { form: { action: 'accept', content: { name: 'Ada' } } });
-  assert.equal((await slow).body.result.isError, undefined);
+suite('the first question of a shared server', () => {
+  let app: TestApp;
+  beforeEach(async () => {
+    app = await startApp();
+    await app.add('s', stdioFeatureServer('legacy', { label: 's' }));
+  });
+  afterEach(() => app.close());
+
+  async function connect(t: TestContext, name: string): Promise<Client> {
+    const client = await connectClient(app, { capabilities, prepare: answering(name) });
+    t.after(() => client.close());
+    return client;
+  }
+  async function inProgress(calls: number): Promise<void> {
+    const line = `active_calls{server="s"} ${calls}`;
+    const seen = async () => (await (await open(app, 'GET', undefined, { path: '/metrics' })).text()).includes(line);
+    await until(seen, 'the other call is in progress');
+  }
+  const slow = { name: 's__slow', arguments: { ms: 1_500 } };
+  const elicit = { name: 's__elicit', arguments: {} };
+  const filledBy = (name: string) => ({ form: { action: 'accept', content: { name } } });
+
+  test('goes to the one caller that can answer it', async (t) => {
+    const mute = await openSession(app);
+    const ada = await connect(t, 'Ada');
+    const other = mute.request('tools/call', slow);
+    await inProgress(1);
+    assert.deepEqual((await ada.callTool(elicit)).structuredContent, filledBy('Ada'));
+    assert.equal((await other).body.result.isError, undefined);
+  });
+
+  test('waits for the calls of others who could answer it', async (t) => {
+    const [ada, bob] = [await connect(t, 'Ada'), await connect(t, 'Bob')];
+    const other = bob.callTool(slow);
+    await inProgress(1);
+    assert.deepEqual((await ada.callTool(elicit)).structuredContent, filledBy('Ada'));
+    assert.equal((await other).isError, undefined);
+  });
+
+  test('is answered by its own caller even where several ask at once, or not at all', async (t) => {
+    const names = ['Ada', 'Bob', 'Eve'];
+    const clients = await Promise.all(names.map((name) => connect(t, name)));
+    const answers = await Promise.all(clients.map((client) => client.callTool(elicit).catch(() => undefined)));
+    answers.forEach((answer, i) => {
+      if (answer !== undefined && answer.isError !== true)
+        assert.deepEqual(answer.structuredContent, filledBy(names[i] ?? ''));
+    });
+    assert.ok(
+      answers.some((answer) => answer !== undefined && answer.isError !== true),
+      'one is left in the end',
+    );
+    const again = await Promise.all(clients.map((client) => client.callTool(elicit)));
+    assert.deepEqual(
+      again.map(({ structuredContent }) => structuredContent),
+      names.map(filledBy),
+    );
+  });
 });

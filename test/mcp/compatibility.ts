@@ -27,7 +27,8 @@ ${reasons()}
   caused them.
 - **A server of an older revision that asks** gets a session (a process, on STDIO) per client that can answer, from its
   first question on. It ends with the client's session, or for 2026-07-28 clients, which have none, a minute after their
-  last call. Until then, and for clients that cannot answer, one session is shared.
+  last call. Until then, and for clients that cannot answer, one session is shared; where several clients' calls are in
+  progress at that first question, it waits until it is clear which of them it belongs to.
 - **Log messages** of a shared STDIO or SSE server do not say which call they are about: they reach a client while its
   call is the only one in progress on that server, and nobody otherwise.
 - **Structured results that are not objects** are wrapped as \`{"result": …}\` for clients before 2026-07-28, together
