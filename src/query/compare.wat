@@ -1,5 +1,5 @@
 ;; The inner loops of comparing two texts. Compiled into compare-kernel.ts:
-;; npx wat2wasm compare.wat --output=- | base64 -w0
+;; npx --package=wabt wat2wasm compare.wat --output=- | base64 -w0
 (module
   (memory (export "memory") 1)
 
@@ -155,4 +155,157 @@
       (br_if $each (i32.le_s
         (i32.mul (i32.sub (local.get $limit) (local.get $edits)) (i32.const 3))
         (i32.sub (local.get $length) (local.get $at)))))
-    (i32.const 0)))
+    (i32.const 0))
+
+  ;; One column of blocks `first` to `last`; by how much the value in the lowest row, bit `shift` of `last`, changed.
+  ;; A block is two words of the state: where values grow downwards, and where they fall.
+  (func $advance (param $state i32) (param $matches i32) (param $first i32) (param $last i32) (param $shift i64)
+      (result i32)
+    (local $at i32) (local $end i32) (local $grows i64) (local $falls i64) (local $pv i64) (local $mv i64) (local $eq i64)
+    (local $xv i64) (local $xh i64) (local $ph i64) (local $mh i64) (local $shifted i64)
+    (local.set $at (i32.add (local.get $state) (i32.shl (local.get $first) (i32.const 4))))
+    (local.set $end (i32.add (local.get $state) (i32.shl (local.get $last) (i32.const 4))))
+    (local.set $matches (i32.add (local.get $matches) (i32.shl (local.get $first) (i32.const 3))))
+    ;; The horizontal difference that enters a block from above, as two bits: it grows, it falls.
+    (local.set $grows (i64.const 1))
+    (loop $each
+      (local.set $pv (i64.load (local.get $at)))
+      (local.set $mv (i64.load offset=8 (local.get $at)))
+      (local.set $eq (i64.load (local.get $matches)))
+      (local.set $xv (i64.or (local.get $eq) (local.get $mv)))
+      (local.set $eq (i64.or (local.get $eq) (local.get $falls)))
+      (local.set $xh (i64.or
+        (i64.xor (i64.add (i64.and (local.get $eq) (local.get $pv)) (local.get $pv)) (local.get $pv))
+        (local.get $eq)))
+      (local.set $ph (i64.or (local.get $mv)
+        (i64.xor (i64.or (local.get $xh) (local.get $pv)) (i64.const -1))))
+      (local.set $mh (i64.and (local.get $pv) (local.get $xh)))
+      (local.set $shifted (i64.or (i64.shl (local.get $ph) (i64.const 1)) (local.get $grows)))
+      (i64.store (local.get $at) (i64.or
+        (i64.or (i64.shl (local.get $mh) (i64.const 1)) (local.get $falls))
+        (i64.xor (i64.or (local.get $xv) (local.get $shifted)) (i64.const -1))))
+      (i64.store offset=8 (local.get $at) (i64.and (local.get $shifted) (local.get $xv)))
+      (local.set $grows (i64.shr_u (local.get $ph) (i64.const 63)))
+      (local.set $falls (i64.shr_u (local.get $mh) (i64.const 63)))
+      (local.set $matches (i32.add (local.get $matches) (i32.const 8)))
+      (local.set $at (i32.add (local.get $at) (i32.const 16)))
+      (br_if $each (i32.le_u (local.get $at) (local.get $end))))
+    (i32.sub
+      (i32.wrap_i64 (i64.and (i64.shr_u (local.get $ph) (local.get $shift)) (i64.const 1)))
+      (i32.wrap_i64 (i64.and (i64.shr_u (local.get $mh) (local.get $shift)) (i64.const 1)))))
+
+  ;; By how much values grow from the top to the bottom of a block that has `rows` rows.
+  (func $rise (param $state i32) (param $block i32) (param $rows i32) (result i32)
+    (local $at i32) (local $used i64)
+    (local.set $at (i32.add (local.get $state) (i32.shl (local.get $block) (i32.const 4))))
+    (local.set $used (i64.shr_u (i64.const -1) (i64.extend_i32_u (i32.sub (i32.const 64) (local.get $rows)))))
+    (i32.wrap_i64 (i64.sub
+      (i64.popcnt (i64.and (i64.load (local.get $at)) (local.get $used)))
+      (i64.popcnt (i64.and (i64.load offset=8 (local.get $at)) (local.get $used))))))
+
+  (func $min (param $a i32) (param $b i32) (result i32)
+    (select (local.get $a) (local.get $b) (i32.lt_s (local.get $a) (local.get $b))))
+  (func $above0 (param $a i32) (result i32)
+    (select (local.get $a) (i32.const 0) (i32.gt_s (local.get $a) (i32.const 0))))
+  (func $abs (param $a i32) (result i32)
+    (select (local.get $a) (i32.sub (i32.const 0) (local.get $a)) (i32.gt_s (local.get $a) (i32.const 0))))
+
+  ;; Columns of blocks that `within` went through: a measure of work that does not depend on the machine.
+  (global $steps (export "steps") (mut f64) (f64.const 0))
+
+  ;; 1 when the distance of the prepared text (as `matches`, `rows` long) and the other one is at most `limit`.
+  ;; Cells outside the band are taken to grow by one per step, which is never less than their true value, so a result
+  ;; within the limit is exact and a larger one means that no path within the limit exists.
+  (func (export "within") (param $other i32) (param $columns i32) (param $rows i32) (param $state i32)
+      (param $matches i32) (param $limit i32) (result i32)
+    (local $blocks i32) (local $lastBlock i32) (local $lastRows i32) (local $slack i32) (local $above i32)
+    (local $below i32) (local $column i32) (local $first i32) (local $last i32) (local $lastAllowed i32)
+    (local $wanted i32) (local $score i32) (local $bottom i32) (local $block i32) (local $lowest i32) (local $highest i32)
+    (local $ofBlock i32)
+    (local.set $blocks (i32.shr_u (i32.add (local.get $rows) (i32.const 63)) (i32.const 6)))
+    (local.set $lastBlock (i32.sub (local.get $blocks) (i32.const 1)))
+    (local.set $lastRows (i32.sub (local.get $rows) (i32.shl (local.get $lastBlock) (i32.const 6))))
+    (local.set $slack (i32.shr_s
+      (i32.sub (local.get $limit) (call $abs (i32.sub (local.get $rows) (local.get $columns)))) (i32.const 1)))
+    (local.set $above (i32.add (local.get $slack) (call $above0 (i32.sub (local.get $columns) (local.get $rows)))))
+    (local.set $below (i32.add (local.get $slack) (call $above0 (i32.sub (local.get $rows) (local.get $columns)))))
+    (local.set $last (i32.const -1))
+    (local.set $lastAllowed (local.get $lastBlock))
+    (loop $each
+      (local.set $first (i32.add (local.get $first)
+        (i32.ge_s (i32.sub (local.get $column) (local.get $above))
+          (i32.shl (i32.add (local.get $first) (i32.const 1)) (i32.const 6)))))
+      (local.set $wanted (call $min (local.get $lastAllowed)
+        (i32.shr_u
+          (call $min (i32.sub (local.get $rows) (i32.const 1)) (i32.add (local.get $column) (local.get $below)))
+          (i32.const 6))))
+      (block $wideEnough
+        (loop $widen
+          (br_if $wideEnough (i32.ge_s (local.get $last) (local.get $wanted)))
+          (local.set $last (i32.add (local.get $last) (i32.const 1)))
+          (local.set $block (i32.add (local.get $state) (i32.shl (local.get $last) (i32.const 4))))
+          (i64.store (local.get $block) (i64.const -1))
+          (i64.store offset=8 (local.get $block) (i64.const 0))
+          (local.set $score (i32.add (local.get $score)
+            (select (local.get $lastRows) (i32.const 64) (i32.eq (local.get $last) (local.get $lastBlock)))))
+          (br $widen)))
+      (global.set $steps (f64.add (global.get $steps)
+        (f64.convert_i32_s (i32.sub (i32.add (local.get $last) (i32.const 1)) (local.get $first)))))
+      (local.set $score (i32.add (local.get $score)
+        (call $advance
+          (local.get $state)
+          (i32.add (local.get $matches)
+            (i32.shl
+              (i32.mul (local.get $blocks) (i32.load16_u (i32.shl
+                (i32.load16_u (i32.add (local.get $other) (i32.shl (local.get $column) (i32.const 1))))
+                (i32.const 1))))
+              (i32.const 3)))
+          (local.get $first)
+          (local.get $last)
+          (i64.extend_i32_u (i32.sub
+            (select (local.get $lastRows) (i32.const 64) (i32.eq (local.get $last) (local.get $lastBlock)))
+            (i32.const 1))))))
+      (if (i32.eq (i32.and (local.get $column) (i32.const 63)) (i32.const 63))
+        (then
+          ;; Values never fall along a diagonal, so a block without a cell that can still end within the limit is done
+          ;; with, and in the next 64 columns the band can grow by one block at most.
+          (local.set $bottom (local.get $score))
+          (local.set $lowest (i32.const -1))
+          (local.set $highest (i32.const -1))
+          (local.set $block (local.get $last))
+          (loop $upwards
+            (local.set $ofBlock
+              (select (local.get $lastRows) (i32.const 64) (i32.eq (local.get $block) (local.get $lastBlock))))
+            (if (i32.lt_s
+                (i32.sub
+                  (i32.add (local.get $bottom)
+                    (call $abs (i32.sub
+                      (i32.sub (local.get $rows)
+                        (i32.add (i32.shl (local.get $block) (i32.const 6)) (local.get $ofBlock)))
+                      (i32.sub (i32.sub (local.get $columns) (local.get $column)) (i32.const 1)))))
+                  (i32.const 128))
+                (local.get $limit))
+              (then
+                (local.set $lowest (local.get $block))
+                (if (i32.lt_s (local.get $highest) (i32.const 0)) (then (local.set $highest (local.get $block))))))
+            (local.set $bottom (i32.sub (local.get $bottom)
+              (call $rise (local.get $state) (local.get $block) (local.get $ofBlock))))
+            (local.set $block (i32.sub (local.get $block) (i32.const 1)))
+            (br_if $upwards (i32.ge_s (local.get $block) (local.get $first))))
+          (if (i32.lt_s (local.get $lowest) (i32.const 0)) (then (return (i32.const 0))))
+          (local.set $first (local.get $lowest))
+          (local.set $lastAllowed
+            (call $min (local.get $lastBlock) (i32.add (local.get $highest) (i32.const 1))))
+          (block $narrowEnough
+            (loop $narrow
+              (br_if $narrowEnough (i32.le_s (local.get $last) (local.get $lastAllowed)))
+              (local.set $score (i32.sub (local.get $score)
+                (call $rise (local.get $state) (local.get $last)
+                  (select (local.get $lastRows) (i32.const 64) (i32.eq (local.get $last) (local.get $lastBlock))))))
+              (local.set $last (i32.sub (local.get $last) (i32.const 1)))
+              (br $narrow)))))
+      (local.set $column (i32.add (local.get $column) (i32.const 1)))
+      (br_if $each (i32.lt_s (local.get $column) (local.get $columns))))
+    (i32.and
+      (i32.eq (local.get $last) (local.get $lastBlock))
+      (i32.le_s (local.get $score) (local.get $limit)))))

@@ -12,7 +12,7 @@ import { createNormaliser } from './normalise.ts';
 export interface Deduplication {
   /** Indexes into the input; the first of each cluster is the one to show. */
   clusters: number[][];
-  /** False when the work limit was reached and the rest was only compared exactly. */
+  /** False when a limit of work or memory was reached and the rest was only compared exactly. */
   complete: boolean;
 }
 
@@ -83,8 +83,11 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
       isIndexed = true;
       boundSteps += other.text.length >> 2;
       if (bound.isFarther(other.text, limit)) continue;
-      if (!isPrepared) meter.prepare(text);
-      isPrepared = true;
+      isPrepared ||= meter.prepare(text);
+      if (!isPrepared) {
+        complete = false;
+        return undefined;
+      }
       if (meter.atMost(other.text, limit)) return other.cluster;
     }
     return undefined;

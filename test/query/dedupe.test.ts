@@ -115,3 +115,12 @@ test('hostile texts that pass every bound stop at the work limit and say so; equ
   assert.equal(result.complete, false);
   assert.ok(result.clusters.every((members) => members.length >= 2));
 });
+
+test('texts whose table would fill the memory are compared exactly, and the answer says so', () => {
+  const next = random(4);
+  const han = String.fromCodePoint(...Array.from({ length: 4000 }, (_, i) => 0x4e00 + i));
+  const text = randomText(next, 200_000, han);
+  const edited = `+${text}`.replace(/.$/, '-');
+  const result = dedupe([text, edited, text]);
+  assert.deepEqual(result, { clusters: [[0, 2], [1]], complete: false });
+});
