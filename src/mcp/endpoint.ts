@@ -98,20 +98,20 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
   }
 
-  async function admit(messages: readonly RpcMessage[], principal: Principal): Promise<void> {
-    if (deps.admitCall === undefined) return;
-    for (const message of messages) {
-      if (isRequest(message) && !answeredByUs.has(message.method)) await deps.admitCall(principal);
-    }
+  /** Undefined where nobody is counted. */
+  function admit(messages: readonly RpcMessage[], principal: Principal): Promise<void> | undefined {
+    const { admitCall } = deps;
+    return admitCall && admitEach(messages, () => admitCall(principal));
   }
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
     checkEntry(request.headers.host, request.headers.origin);
-    const principal = await gatekeeper.authenticate({
+    const known = gatekeeper.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
       path: pathOf(request),
     });
+    const principal = known instanceof Promise ? await known : known;
     const visit = { request, response, principal, scopeOf: face.scope };
     if (face.kind === 'sse') return openSse(visit);
     if (face.kind === 'messages') return await postMessage(visit);
@@ -137,7 +137,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       const message = expectMessage(body);
       const scope = createScope(scopeOf, principal, deps);
       if (!isRequest(message)) return void response.writeHead(202).end();
-      await admit([message], principal);
+      const admitting = admit([message], principal);
+      if (admitting !== undefined) await admitting;
       const disconnected = new AbortController();
       response.on('close', () => {
         if (!response.writableFinished)
@@ -289,6 +290,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (error instanceof AppError && error.retryAfterSeconds !== undefined)
       headers['retry-after'] = String(error.retryAfterSeconds);
     sendJson(response, status, toFailure(null, error, 'legacy'), headers);
+  }
+}
+
+async function admitEach(messages: readonly RpcMessage[], admitCall: () => Promise<void>): Promise<void> {
+  for (const message of messages) {
+    if (isRequest(message) && !answeredByUs.has(message.method)) await admitCall();
   }
 }
 

@@ -222,7 +222,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     function hearOwn(method: string, notice: JsonObject, server: Server): void {
       // The client may know the resource by another address than the server does.
       if (method === 'notifications/resources/updated') return hearResource(`${server.id} ${notice.uri}`);
-      if (method === 'notifications/message' && !wants('legacy', peer.client.logLevel, notice.level)) return;
+      if (!wants(peer, method, notice)) return;
       standaloneOutlet({ jsonrpc: '2.0', method, params: notice });
     }
 
@@ -272,12 +272,14 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         peer: { ...peer, scope: scope() },
         signal,
         trace,
-        notify: (notice, noticeParams) => outlet({ jsonrpc: '2.0', method: notice, params: noticeParams }),
+        notify(notice, noticeParams) {
+          if (wants(peer, notice, noticeParams)) outlet({ jsonrpc: '2.0', method: notice, params: noticeParams });
+        },
         ask: (asked, question, withdrawn) => ask(outlet, asked, question, withdrawn),
       };
     }
 
-    async function handle(call: Call, method: string, input: JsonObject): Promise<JsonObject> {
+    function handle(call: Call, method: string, input: JsonObject): JsonObject | Promise<JsonObject> {
       switch (method) {
         case 'initialize':
           if (kind === 'sse') peer = introduce(input);
@@ -289,15 +291,11 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           peer.client.logLevel = input.level;
           return {};
         case 'resources/subscribe':
-          return await subscribe(call, input);
-        case 'resources/unsubscribe': {
-          const subscription = subscriptions.get(String(input.uri));
-          subscriptions.delete(String(input.uri));
-          await subscription?.release();
-          return {};
-        }
+          return subscribe(call, input);
+        case 'resources/unsubscribe':
+          return unsubscribe(String(input.uri));
         default:
-          return await methods.handle(call, method, input);
+          return methods.handle(call, method, input);
       }
     }
 
@@ -309,6 +307,13 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         serverInfo: offered.single?.server_info ?? ourInfo,
         ...(instructions === undefined ? {} : { instructions }),
       };
+    }
+
+    async function unsubscribe(uri: string): Promise<JsonObject> {
+      const subscription = subscriptions.get(uri);
+      subscriptions.delete(uri);
+      await subscription?.release();
+      return {};
     }
 
     async function subscribe(call: Call, { uri }: JsonObject): Promise<JsonObject> {
@@ -384,18 +389,15 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           if (isCut()) send(stream, message);
           else reply.push(message);
         };
-        void Promise.all(requests.map((request) => answer(request, outlet, accept.headers))).then((answers) => {
-          const [only] = answers;
+        const finish = (answers: RpcMessage | RpcMessage[]) => {
           unfinished.delete(stream);
-          if (isCut()) {
-            for (const message of answers) send(stream, message);
-            openStreams.get(stream)?.end();
-          } else if (accept.batch || only === undefined) {
-            reply.finish(answers);
-          } else {
-            reply.finish(only);
-          }
-        });
+          if (!isCut()) return reply.finish(answers);
+          for (const message of [answers].flat()) send(stream, message);
+          openStreams.get(stream)?.end();
+        };
+        const answers = requests.map((request) => answer(request, outlet, accept.headers));
+        const [only] = answers;
+        void (accept.batch || only === undefined ? Promise.all(answers).then(finish) : only.then(finish));
       },
 
       listen(response, lastEventId) {

@@ -3,7 +3,7 @@ import { RpcError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Caller, Router } from '../routing/call.ts';
-import type { Call } from './peer.ts';
+import type { Peer } from './peer.ts';
 
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
@@ -12,8 +12,6 @@ export const isLogLevel = (level: unknown): level is string => typeof level === 
 export interface LogLevels {
   /** A server of the old era has one level per session: it is set to the lowest that anybody asked for. */
   ensure(caller: Caller, server: Server): Promise<void> | undefined;
-  /** The same call, hearing only what its client wants to hear. */
-  filter(call: Call): Call;
 }
 
 export function createLogLevels(router: Router): LogLevels {
@@ -39,22 +37,12 @@ export function createLogLevels(router: Router): LogLevels {
       current.set(session, level);
       return set(caller, server, wanted);
     },
-
-    filter(call) {
-      const { era, client } = call.peer;
-      return {
-        ...call,
-        notify(method: string, params: JsonObject) {
-          if (method === 'notifications/message' && !wants(era, client.logLevel, params.level)) return;
-          call.notify(method, params);
-        },
-      };
-    },
   };
 }
 
-/** The new era sends nothing unless a level was named; the old one leaves it to the server until one is. */
-export function wants(era: Call['peer']['era'], wanted: string | undefined, level: unknown): boolean {
-  if (wanted === undefined) return era === 'legacy';
-  return levels.indexOf(String(level)) >= levels.indexOf(wanted);
+/** The new era hears no log messages unless it named a level; the old one leaves it to the server until one is named. */
+export function wants({ era, client }: Peer, method: string, { level }: JsonObject): boolean {
+  if (method !== 'notifications/message') return true;
+  if (client.logLevel === undefined) return era === 'legacy';
+  return levels.indexOf(String(level)) >= levels.indexOf(client.logLevel);
 }

@@ -4,7 +4,7 @@ import type { Kind } from '../catalog/discover.ts';
 import { markedParameters } from '../catalog/parameter-headers.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
-import type { Router } from '../routing/call.ts';
+import type { CallResult, Router } from '../routing/call.ts';
 import { requireRole } from '../security/policy.ts';
 import { type Bridge, callerOf, type Send } from './bridge.ts';
 import { dressTool, OwnError } from './dress.ts';
@@ -117,14 +117,9 @@ export function createMethods(deps: MethodDependencies): Methods {
     // Our own front for clients on stdio has no headers to repeat parameters in.
     if (peer.era === 'modern' && call.headers !== undefined && call.headers['mcp-aggregator-front'] === undefined)
       checkParameterHeaders(call.headers, tool.row.input_schema, params.arguments);
-    const result = await through(call, tool.server, 'tools/call', params, async (sent, caller, exchange) => {
-      const { result, warning } = await router.callTool(tool, sent, caller, exchange);
-      if (warning === undefined) return result;
-      return {
-        ...result,
-        _meta: { ...(isObject(result._meta) ? result._meta : {}), 'mcp-aggregator/warning': warning },
-      };
-    });
+    const result = await through(call, tool.server, 'tools/call', params, (sent, caller, exchange) =>
+      router.callTool(tool, sent, caller, exchange).then(withWarning),
+    );
     return result.resultType === 'task' ? withTask(peer, tool.server, result) : result;
   }
 
@@ -135,7 +130,7 @@ export function createMethods(deps: MethodDependencies): Methods {
     params: JsonObject,
     send: Send,
   ): Promise<JsonObject> {
-    const result = await bridge.run(logLevels.filter(call), server, method, params, (sent, caller, exchange) => {
+    const result = await bridge.run(call, server, method, params, (sent, caller, exchange) => {
       const setting = logLevels.ensure(caller, server);
       return setting === undefined ? send(sent, caller, exchange) : setting.then(() => send(sent, caller, exchange));
     });
@@ -249,6 +244,11 @@ export function createMethods(deps: MethodDependencies): Methods {
       return gatewayTools.instructions(scope);
     },
   };
+}
+
+function withWarning({ result, warning }: CallResult): JsonObject {
+  if (warning === undefined) return result;
+  return { ...result, _meta: { ...(isObject(result._meta) ? result._meta : {}), 'mcp-aggregator/warning': warning } };
 }
 
 /** Methods that concern one hop only and are never passed on. */

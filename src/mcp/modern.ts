@@ -16,7 +16,7 @@ import type { Principal } from '../security/auth.ts';
 import { traceOf } from '../tracing.ts';
 import { callerOf } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
-import { isLogLevel } from './log-levels.ts';
+import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import { checkStandardHeaders, checkVersionHeader } from './modern-headers.ts';
 import type { Call, Peer } from './peer.ts';
@@ -120,7 +120,9 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       signal,
       headers,
       trace: traceOf(headers, params),
-      notify: (method, notice) => reply.push({ jsonrpc: '2.0', method, params: notice }),
+      notify(method, notice) {
+        if (wants(peer, method, notice)) reply.push({ jsonrpc: '2.0', method, params: notice });
+      },
     };
   }
 

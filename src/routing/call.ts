@@ -181,7 +181,8 @@ export function createRouter(deps: RouterDependencies): Router {
     active += 1;
     const deadline = createDeadline(link, config, exchange, caller.client);
     try {
-      let session = await link.session(caller.owner, deadline.signal, caller.principal.id);
+      const opened = link.session(caller.owner, deadline.signal, caller.principal.id);
+      let session = opened instanceof Promise ? await opened : opened;
       timing.acquiredAt = performance.now();
       const started = Date.now();
       try {

@@ -67,7 +67,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     stringify = JSON.stringify,
   } = options;
   const seal = createAuditSeal(options.keys);
-  const waiting: Waiting[] = [];
+  const waiting: NewAudit[] = [];
   let unreported = 0;
   let dropped = 0;
   // The ends may still be signed with the key before this one, which will be taken away.
@@ -85,17 +85,16 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     if (waiting.length === 0 && unreported === 0) return;
     const batch = waiting.slice();
     const lost = unreported;
-    const entries = batch.map(toRow);
-    if (lost > 0) entries.push(toRow(arriving({ event: 'audit.overflow', actor: 'system', details: { lost } })));
-    await insertAuditBatch(db, entries, seal);
+    const rows = lost > 0 ? [...batch, toRow({ event: 'audit.overflow', actor: 'system', details: { lost } })] : batch;
+    await insertAuditBatch(db, rows, seal);
     waiting.splice(0, batch.length);
     unreported -= lost;
   }
 
   /** Exactly what a reader will get back, because the hash is over it: both engines change some texts and times. */
-  function toRow({ entry, at }: Waiting): NewAudit {
+  function toRow(entry: AuditEntry): NewAudit {
     return {
-      timestamp: entry.timestamp === undefined ? isoTime(at) : new Date(entry.timestamp).toISOString(),
+      timestamp: entry.timestamp === undefined ? isoTime(Date.now()) : new Date(entry.timestamp).toISOString(),
       event: storable(entry.event),
       actor: storable(entry.actor),
       ip_address: entry.ip_address == null ? null : storable(entry.ip_address),
@@ -115,7 +114,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   }
 
   async function recordNow(entry: AuditEntry): Promise<void> {
-    waiting.push(arriving(entry));
+    waiting.push(toRow(entry));
     await flush();
   }
 
@@ -136,7 +135,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   return {
     record(entry) {
       if (waiting.length < capacity) {
-        waiting.push(arriving(entry));
+        waiting.push(toRow(entry));
         return;
       }
       unreported += 1;
@@ -172,14 +171,6 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   };
 }
 
-interface Waiting {
-  entry: AuditEntry;
-  /** Epoch, ms. */
-  at: number;
-}
-
-const arriving = (entry: AuditEntry): Waiting => ({ entry, at: Date.now() });
-
 let formatted = { at: 0, text: '' };
 
 /** Records of one millisecond come together, and writing a time costs as much as hashing a record. */
@@ -190,5 +181,5 @@ function isoTime(at: number): string {
 
 /** PostgreSQL refuses NUL in a text, and a lone half of a surrogate pair can't be stored by either engine. */
 function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
+  return /[\0\ud800-\udfff]/.test(text) ? text.replaceAll('\0', '').toWellFormed() : text;
 }

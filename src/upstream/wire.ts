@@ -81,24 +81,34 @@ export function createWire(options: WireOptions): Wire {
 
   return {
     url,
-    async send(method, { headers, body, signal, path: otherPath }) {
+    send(method, { headers, body, signal, path: otherPath = path }) {
+      const request = { method, path: otherPath, headers: { ...fixed, ...headers }, body };
       const { credentials } = options;
-      for (let attempt = 0; ; attempt += 1) {
-        const given = credentials?.headers();
-        const sent = given instanceof Promise ? await given : given;
-        const request = { method, path: otherPath ?? path, headers: { ...fixed, ...sent, ...headers }, body };
-        const answer = await exchange(request, signal);
-        const { status } = answer;
-        if (credentials === undefined || attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
-        const challenge = header(answer, 'www-authenticate');
-        if (!(await credentials.refused({ status, challenge, sent: sent ?? {}, attempt }))) return answer;
-        answer.events?.destroy();
-      }
+      return credentials === undefined
+        ? exchange(request, signal)
+        : sendWithCredentials(credentials, (sent) =>
+            exchange({ ...request, headers: { ...fixed, ...sent, ...headers } }, signal),
+          );
     },
     async close() {
       await pool.destroy();
     },
   };
+}
+
+async function sendWithCredentials(
+  credentials: Credentials,
+  send: (credentials: Record<string, string>) => Promise<WireAnswer>,
+): Promise<WireAnswer> {
+  for (let attempt = 0; ; attempt += 1) {
+    const sent = await credentials.headers();
+    const answer = await send(sent);
+    const { status } = answer;
+    if (attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
+    const challenge = header(answer, 'www-authenticate');
+    if (!(await credentials.refused({ status, challenge, sent, attempt }))) return answer;
+    answer.events?.destroy();
+  }
 }
 
 /**
