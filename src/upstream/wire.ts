@@ -82,13 +82,10 @@ export function createWire(options: WireOptions): Wire {
   return {
     url,
     send(method, { headers, body, signal, path: otherPath = path }) {
-      const request = { method, path: otherPath, headers: { ...fixed, ...headers }, body };
       const { credentials } = options;
-      return credentials === undefined
-        ? exchange(request, signal)
-        : sendWithCredentials(credentials, (sent) =>
-            exchange({ ...request, headers: { ...fixed, ...sent, ...headers } }, signal),
-          );
+      const dispatch = (sent?: Record<string, string>) =>
+        exchange({ method, path: otherPath, headers: { ...fixed, ...sent, ...headers }, body }, signal);
+      return credentials === undefined ? dispatch() : sendWithCredentials(credentials, dispatch);
     },
     async close() {
       await pool.destroy();
@@ -101,7 +98,8 @@ async function sendWithCredentials(
   send: (credentials: Record<string, string>) => Promise<WireAnswer>,
 ): Promise<WireAnswer> {
   for (let attempt = 0; ; attempt += 1) {
-    const sent = await credentials.headers();
+    const given = credentials.headers();
+    const sent = given instanceof Promise ? await given : given;
     const answer = await send(sent);
     const { status } = answer;
     if (attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
