@@ -11,6 +11,7 @@ const floor = [
   'metrics',
   'events',
   'json-rpc',
+  'ids',
   'ledger',
   'lists',
   'version',
