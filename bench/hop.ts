@@ -16,12 +16,14 @@ import { percentile, printTable } from './table.ts';
  * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios,
  * measured in turns within one run, are what counts. CPU per call (of the process in between, where the system tells
  * it) does not depend on who shares the machine. Every target first works for some seconds: a gateway runs for days, and
- * what its first calls cost is the compiler's work.
+ * what its first calls cost is the compiler's work. What it then costs differs by a fifth from one process to the next,
+ * for the relay as for us, so there are several of each, and the median counts.
  */
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+    processes: { type: 'string', default: '2' },
     warmup: { type: 'string', default: '10' },
     clients: { type: 'string', default: '1,16' },
     upstream: { type: 'string', default: 'http-modern,http-legacy,stdio' },
@@ -32,6 +34,7 @@ const { values: flags } = parseArgs({
 });
 
 interface Target {
+  /** Several processes of the same are one row. */
   name: string;
   load: Pick<LoadOptions, 'target' | 'era' | 'tool'>;
   /** The process in between. */
@@ -42,7 +45,7 @@ interface Measured extends LoadResult {
   cpuMicrosPerCall: number;
 }
 
-const stdioEcho = { command: process.execPath, args: [script('support/echo-server.ts'), 'stdio'] };
+const stdioEcho = { command: process.execPath, args: [script('support/echo-server.ts'), 'stdio', 'legacy'] };
 const serverName = 'up';
 
 /** Gateways of others that put HTTP in front of a stdio server; they leave names as they are. */
@@ -86,15 +89,15 @@ function eraOf(upstream: string): 'legacy' | 'modern' {
 type Closers = (() => Promise<void>)[];
 
 async function httpTargets(era: 'legacy' | 'modern', closers: Closers): Promise<Target[]> {
-  const server = await startScript('support/echo-server.ts', 'http');
+  const server = await startScript('support/echo-server.ts', 'http', era);
   closers.push(server.close);
-  const relay = await startScript('relay.ts', server.line);
-  closers.push(relay.close);
-  const targets: Target[] = [
-    { name: 'direct', load: { target: { url: server.line }, era, tool: 'echo' } },
-    { name: 'bare relay', load: { target: { url: relay.line }, era, tool: 'up__echo' }, pid: relay.pid },
-  ];
-  if (flags.aggregator) {
+  const targets: Target[] = [{ name: 'direct', load: { target: { url: server.line }, era, tool: 'echo' } }];
+  for (let process = 0; process < Number(flags.processes); process++) {
+    const relay = await startScript('relay.ts', server.line);
+    closers.push(relay.close);
+    const load = { target: { url: relay.line }, era, tool: 'up__echo' };
+    targets.push({ name: 'bare relay', load, pid: relay.pid });
+    if (!flags.aggregator) continue;
     const connection: Connection = { transport_type: 'HTTP', connection_config: { base_url: server.line } };
     targets.push(await aggregatorTarget(era, connection, closers));
   }

@@ -2,8 +2,9 @@ import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 
 /**
- * The smallest server that can be called in both eras: one tool, `echo`, that returns its arguments.
- * `node echo-server.ts http` prints its address, `node echo-server.ts stdio` speaks on stdin and stdout.
+ * The smallest server there can be: one tool, `echo`, that returns its arguments.
+ * `node echo-server.ts http` prints its address, `node echo-server.ts stdio` speaks on stdin and stdout; with `legacy` it
+ * knows nothing of 2026-07-28.
  */
 interface Message {
   id?: number | string;
@@ -20,10 +21,13 @@ const cacheable = { ttlMs: 60_000, cacheScope: 'public' };
 const results: Record<string, (message: Message) => object> = {
   initialize: ({ params }) => ({ protocolVersion: params?.protocolVersion, capabilities, serverInfo }),
   ping: () => ({}),
-  'server/discover': () => ({ supportedVersions: ['2026-07-28'], capabilities, ...cacheable }),
   'tools/list': () => ({ tools, ...cacheable }),
   'tools/call': ({ params }) => ({ content: [{ type: 'text', text: JSON.stringify(params?.arguments ?? {}) }] }),
 };
+
+if (process.argv[3] !== 'legacy') {
+  results['server/discover'] = () => ({ supportedVersions: ['2026-07-28'], capabilities, ...cacheable });
+}
 
 function answer(message: Message): string {
   const result = results[message.method ?? '']?.(message);
