@@ -46,6 +46,8 @@ const stdioNames = ['child-1', 'child-2'];
 const httpNames = ['web-1', 'web-2'];
 const warmUpMs = 6_000;
 const recoveryPatienceMs = 60_000;
+/** A replica tries to hear the others again after two seconds at most. */
+const hearsayPatienceMs = 5_000;
 const memoryGrowth = 1.1;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -269,7 +271,17 @@ function startRegistrar({ replicas, solo }: World, seed: number) {
   };
 }
 
-async function findMissing(
+/** What one replica acknowledged, the other hears of: at once, or after a fault when its connections are back. */
+async function findMissing(world: World, acknowledged: { name: string; solo: boolean }[]): Promise<string[]> {
+  const giveUpAt = performance.now() + hearsayPatienceMs;
+  for (;;) {
+    const missing = await lookForMissing(world, acknowledged);
+    if (missing.length === 0 || performance.now() > giveUpAt) return missing;
+    await delay(100);
+  }
+}
+
+async function lookForMissing(
   { replicas, solo }: World,
   acknowledged: { name: string; solo: boolean }[],
 ): Promise<string[]> {
