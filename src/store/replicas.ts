@@ -43,6 +43,8 @@ export async function upsertReplicaStatuses(
       ${sorted.map(({ error }) => error)}::text[]
     ) as told (server_id, status, error)
     join mcp.external_servers on external_servers.id = told.server_id
+    -- One that is being removed just now is waited for, and then left out.
+    for key share of external_servers
     on conflict (replica_id, server_id) do update set status = excluded.status, error = excluded.error
     where (replica_servers.status, replica_servers.error) is distinct from (excluded.status, excluded.error)
   `.execute(kysely);
