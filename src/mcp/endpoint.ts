@@ -21,7 +21,7 @@ import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
 import { createReply, sendJson } from './reply.ts';
-import { createScope, type ScopeDependencies, type ScopeRequest } from './scope.ts';
+import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope.ts';
 
 export interface EndpointDependencies extends ScopeDependencies {
   config: Config;
@@ -67,6 +67,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
   );
+  const scopeFor = createScopes(deps);
   const unanswered = createLedger<ServerResponse>();
   let draining = false;
 
@@ -135,16 +136,16 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     refuseNew(Array.isArray(body) ? body : [body], response);
     if (!Array.isArray(body) && isModern(body, version)) {
       const message = expectMessage(body);
-      const scope = createScope(scopeOf, principal, deps);
+      const scope = scopeFor(scopeOf, principal);
       if (!isRequest(message)) return void response.writeHead(202).end();
       const admitting = admit([message], principal);
       if (admitting !== undefined) await admitting;
       const disconnected = new AbortController();
-      response.on('close', () => {
-        if (!response.writableFinished)
-          disconnected.abort(new DOMException('the client closed the connection', 'AbortError'));
+      const reply = createReply(response, {
+        acceptsStream: true,
+        acceptsJson: true,
+        onCut: () => disconnected.abort(new DOMException('the client closed the connection', 'AbortError')),
       });
-      const reply = createReply(response, { acceptsStream: true, acceptsJson: true });
       return await modern.serve(
         {
           message,
@@ -175,7 +176,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (initialize !== undefined) {
       if (messages.length > 1)
         throw new OwnError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
-      const scope = () => createScope(scopeOf, principal, deps);
+      const scope = () => scopeFor(scopeOf, principal);
       const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
       return session.post(messages, response, accept);
     }
@@ -250,7 +251,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
     refuseNew([], response);
-    const scope = () => createScope(scopeOf, principal, deps);
+    const scope = () => scopeFor(scopeOf, principal);
     const pending: RpcRequest = {
       jsonrpc: '2.0',
       id: 0,

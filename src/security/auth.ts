@@ -68,7 +68,8 @@ interface Entry {
 }
 
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { db, adminToken, anonymous, flushEveryMs = 10_000, onError = () => {} } = options;
+  const { db, adminToken, flushEveryMs = 10_000, onError = () => {} } = options;
+  const anonymous = options.anonymous && anonymousPrincipal(options.anonymous);
   const adminDigest = digest(adminToken);
   const used = new Map<string, string>();
   let entries = await load();
@@ -88,7 +89,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   return {
     authenticate({ authorization, loopbackListener }) {
       if (authorization === undefined) {
-        if (anonymous !== undefined && loopbackListener) return anonymousPrincipal(anonymous);
+        if (anonymous !== undefined && loopbackListener) return anonymous;
         throw unauthenticated('a token is required: send "Authorization: Bearer <token>"');
       }
       const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
@@ -140,7 +141,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
 
     findPrincipal(id) {
       if (id === adminPrincipal.id) return adminPrincipal;
-      if (id === 'anonymous') return anonymous === undefined ? undefined : anonymousPrincipal(anonymous);
+      if (id === 'anonymous') return anonymous;
       const entry = entries.get(id);
       return entry !== undefined && Date.now() < entry.expiresAtMs ? entry.principal : undefined;
     },
