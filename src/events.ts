@@ -39,29 +39,24 @@ export interface Events {
   onAny(listener: (name: EventName, payload: AppEvents[EventName]) => void): () => void;
 }
 
-const none: readonly never[] = [];
-
 export function createEvents(): Events {
-  // Lists are replaced, never changed: whoever comes or goes while something is being told does not disturb that.
-  const listeners = new Map<EventName, readonly Listener<EventName>[]>();
-  let anyListeners: readonly ((name: EventName, payload: AppEvents[EventName]) => void)[] = [];
+  const listeners = new Map<EventName, Set<Listener<EventName>>>();
+  const anyListeners = new Set<(name: EventName, payload: AppEvents[EventName]) => void>();
   return {
     emit(name, payload) {
-      for (const listener of listeners.get(name) ?? none) listener(payload, name);
+      for (const listener of listeners.get(name) ?? []) listener(payload, name);
       for (const listener of anyListeners) listener(name, payload);
     },
     on(name, listener) {
+      const set = listeners.get(name) ?? new Set();
+      listeners.set(name, set);
       const untyped = listener as unknown as Listener<EventName>;
-      const others = () => (listeners.get(name) ?? none).filter((other) => other !== untyped);
-      listeners.set(name, [...others(), untyped]);
-      return () => void listeners.set(name, others());
+      set.add(untyped);
+      return () => set.delete(untyped);
     },
     onAny(listener) {
-      const others = () => anyListeners.filter((other) => other !== listener);
-      anyListeners = [...others(), listener];
-      return () => {
-        anyListeners = others();
-      };
+      anyListeners.add(listener);
+      return () => anyListeners.delete(listener);
     },
   };
 }

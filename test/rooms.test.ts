@@ -11,7 +11,6 @@ const floor = [
   'metrics',
   'events',
   'json-rpc',
-  'ids',
   'ledger',
   'lists',
   'version',

@@ -21,7 +21,7 @@ import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
 import { createReply, sendJson } from './reply.ts';
-import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope.ts';
+import { createScope, type ScopeDependencies, type ScopeRequest } from './scope.ts';
 
 export interface EndpointDependencies extends ScopeDependencies {
   config: Config;
@@ -67,7 +67,6 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
   );
-  const scopeFor = createScopes(deps);
   const unanswered = createLedger<ServerResponse>();
   let draining = false;
 
@@ -99,20 +98,20 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
   }
 
-  /** Undefined where nobody is counted. */
-  function admit(messages: readonly RpcMessage[], principal: Principal): Promise<void> | undefined {
-    const { admitCall } = deps;
-    return admitCall && admitEach(messages, () => admitCall(principal));
+  async function admit(messages: readonly RpcMessage[], principal: Principal): Promise<void> {
+    if (deps.admitCall === undefined) return;
+    for (const message of messages) {
+      if (isRequest(message) && !answeredByUs.has(message.method)) await deps.admitCall(principal);
+    }
   }
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
     checkEntry(request.headers.host, request.headers.origin);
-    const known = gatekeeper.authenticate({
+    const principal = await gatekeeper.authenticate({
       authorization: request.headers.authorization,
       loopbackListener: isLoopback(config.host),
       path: pathOf(request),
     });
-    const principal = known instanceof Promise ? await known : known;
     const visit = { request, response, principal, scopeOf: face.scope };
     if (face.kind === 'sse') return openSse(visit);
     if (face.kind === 'messages') return await postMessage(visit);
@@ -136,16 +135,15 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     refuseNew(Array.isArray(body) ? body : [body], response);
     if (!Array.isArray(body) && isModern(body, version)) {
       const message = expectMessage(body);
-      const scope = scopeFor(scopeOf, principal);
+      const scope = createScope(scopeOf, principal, deps);
       if (!isRequest(message)) return void response.writeHead(202).end();
-      const admitting = admit([message], principal);
-      if (admitting !== undefined) await admitting;
+      await admit([message], principal);
       const disconnected = new AbortController();
-      const reply = createReply(response, {
-        acceptsStream: true,
-        acceptsJson: true,
-        onCut: () => disconnected.abort(new DOMException('the client closed the connection', 'AbortError')),
+      response.on('close', () => {
+        if (!response.writableFinished)
+          disconnected.abort(new DOMException('the client closed the connection', 'AbortError'));
       });
+      const reply = createReply(response, { acceptsStream: true, acceptsJson: true });
       return await modern.serve(
         {
           message,
@@ -176,7 +174,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (initialize !== undefined) {
       if (messages.length > 1)
         throw new OwnError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
-      const scope = () => scopeFor(scopeOf, principal);
+      const scope = () => createScope(scopeOf, principal, deps);
       const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
       return session.post(messages, response, accept);
     }
@@ -251,7 +249,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
     refuseNew([], response);
-    const scope = () => scopeFor(scopeOf, principal);
+    const scope = () => createScope(scopeOf, principal, deps);
     const pending: RpcRequest = {
       jsonrpc: '2.0',
       id: 0,
@@ -291,12 +289,6 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (error instanceof AppError && error.retryAfterSeconds !== undefined)
       headers['retry-after'] = String(error.retryAfterSeconds);
     sendJson(response, status, toFailure(null, error, 'legacy'), headers);
-  }
-}
-
-async function admitEach(messages: readonly RpcMessage[], admitCall: () => Promise<void>): Promise<void> {
-  for (const message of messages) {
-    if (isRequest(message) && !answeredByUs.has(message.method)) await admitCall();
   }
 }
 

@@ -17,8 +17,6 @@ export interface ReplyOptions {
   /** Numbers the events of streams that can be resumed, and keeps them. */
   record?: (text: string) => string;
   onStream?: () => void;
-  /** The client closed the connection before the end. */
-  onCut?: () => void;
   /** The first event of a stream: an id to come back with before anything was said (2025-11-25). */
   primer?: string;
 }
@@ -32,10 +30,7 @@ export function createReply(response: ServerResponse, options: ReplyOptions): Re
   let timer: NodeJS.Timeout | undefined;
   if (!options.acceptsJson) open();
   else if (options.acceptsStream) timer = setTimeout(open, keepAliveMs);
-  response.on('close', () => {
-    clearTimeout(timer);
-    if (!response.writableFinished) options.onCut?.();
-  });
+  response.on('close', () => clearTimeout(timer));
 
   function open(): void {
     if (streaming || response.headersSent) return;

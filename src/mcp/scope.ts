@@ -38,20 +38,7 @@ export interface ScopeDependencies {
 
 export type ScopeRequest = { kind: 'all' } | { kind: 'server'; name: string } | { kind: 'profile'; name: string };
 
-/** Without a profile, which may change, the scope of everything depends on the principal alone: it is made once. */
-export function createScopes(deps: ScopeDependencies): (request: ScopeRequest, principal: Principal) => Scope {
-  const ofEverything = new WeakMap<Principal, Scope>();
-  return (request, principal) => {
-    if (request.kind !== 'all' || principal.profile !== null) return createScope(request, principal, deps);
-    const known = ofEverything.get(principal);
-    if (known !== undefined) return known;
-    const scope = createScope(request, principal, deps);
-    ofEverything.set(principal, scope);
-    return scope;
-  };
-}
-
-function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDependencies): Scope {
+export function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDependencies): Scope {
   const { registry, findProfile } = deps;
   const visible = (server: Server) => maySee(principal, server.name);
   const own = principal.profile === null ? undefined : profileOf(principal.profile, findProfile);

@@ -68,8 +68,7 @@ interface Entry {
 }
 
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { db, adminToken, flushEveryMs = 10_000, onError = () => {} } = options;
-  const anonymous = options.anonymous && anonymousPrincipal(options.anonymous);
+  const { db, adminToken, anonymous, flushEveryMs = 10_000, onError = () => {} } = options;
   const adminDigest = digest(adminToken);
   const used = new Map<string, string>();
   let entries = await load();
@@ -89,7 +88,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   return {
     authenticate({ authorization, loopbackListener }) {
       if (authorization === undefined) {
-        if (anonymous !== undefined && loopbackListener) return anonymous;
+        if (anonymous !== undefined && loopbackListener) return anonymousPrincipal(anonymous);
         throw unauthenticated('a token is required: send "Authorization: Bearer <token>"');
       }
       const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
@@ -141,7 +140,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
 
     findPrincipal(id) {
       if (id === adminPrincipal.id) return adminPrincipal;
-      if (id === 'anonymous') return anonymous;
+      if (id === 'anonymous') return anonymous === undefined ? undefined : anonymousPrincipal(anonymous);
       const entry = entries.get(id);
       return entry !== undefined && Date.now() < entry.expiresAtMs ? entry.principal : undefined;
     },

@@ -235,8 +235,8 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   }
 
   /**
-   * On the shared session nobody can tell for whom a server asks, unless just one call is in progress. From now on calls
-   * get sessions of their own, so those in progress only become fewer, until one of them must be it.
+   * On the shared session nobody can tell for whom a server asks, unless just one call is in progress. Of several, those
+   * that are answered meanwhile did not ask; once one of them is given up, it may have been the one.
    */
   async function answerOnShared(
     method: string,
@@ -246,16 +246,22 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   ): Promise<JsonObject> {
     registry.noteInteractive(server.id);
     const isRoots = method === 'roots/list';
-    const candidates = () => askable(inFlight(), method);
-    const ended = AbortSignal.any([signal, AbortSignal.timeout(tellApartMs)]);
+    const candidates = askable(inFlight(), method);
+    const left = () => inFlight().filter((exchange) => candidates.includes(exchange));
+    const ended = AbortSignal.any([
+      ...[signal, AbortSignal.timeout(tellApartMs)],
+      ...candidates.flatMap((exchange) => exchange.signal ?? []),
+    ]);
     unattributed += 1;
     // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
-    while (!isRoots && !ended.aborted && candidates().length > unattributed) {
+    while (!isRoots && !ended.aborted && left().length > unattributed) {
       await delay(tellApartPollMs, undefined, { signal: ended }).catch(() => undefined);
     }
-    const [only, ...others] = candidates();
     unattributed -= 1;
-    if (only?.onRequest !== undefined && others.length === 0) return await only.onRequest(method, params, signal);
+    const [only, ...others] = left();
+    if (only?.onRequest !== undefined && others.length === 0 && !ended.aborted) {
+      return await only.onRequest(method, params, signal);
+    }
     if (isRoots) return { roots: [] };
     throw new RpcError(rpcCodes.internalError, 'No client can be told apart for this request; repeat the call.');
   }

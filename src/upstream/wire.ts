@@ -81,32 +81,24 @@ export function createWire(options: WireOptions): Wire {
 
   return {
     url,
-    send(method, { headers, body, signal, path: otherPath = path }) {
+    async send(method, { headers, body, signal, path: otherPath }) {
       const { credentials } = options;
-      const dispatch = (sent?: Record<string, string>) =>
-        exchange({ method, path: otherPath, headers: { ...fixed, ...sent, ...headers }, body }, signal);
-      return credentials === undefined ? dispatch() : sendWithCredentials(credentials, dispatch);
+      for (let attempt = 0; ; attempt += 1) {
+        const given = credentials?.headers();
+        const sent = given instanceof Promise ? await given : given;
+        const request = { method, path: otherPath ?? path, headers: { ...fixed, ...sent, ...headers }, body };
+        const answer = await exchange(request, signal);
+        const { status } = answer;
+        if (credentials === undefined || attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
+        const challenge = header(answer, 'www-authenticate');
+        if (!(await credentials.refused({ status, challenge, sent: sent ?? {}, attempt }))) return answer;
+        answer.events?.destroy();
+      }
     },
     async close() {
       await pool.destroy();
     },
   };
-}
-
-async function sendWithCredentials(
-  credentials: Credentials,
-  send: (credentials: Record<string, string>) => Promise<WireAnswer>,
-): Promise<WireAnswer> {
-  for (let attempt = 0; ; attempt += 1) {
-    const given = credentials.headers();
-    const sent = given instanceof Promise ? await given : given;
-    const answer = await send(sent);
-    const { status } = answer;
-    if (attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
-    const challenge = header(answer, 'www-authenticate');
-    if (!(await credentials.refused({ status, challenge, sent, attempt }))) return answer;
-    answer.events?.destroy();
-  }
 }
 
 /**

@@ -354,6 +354,27 @@ suite('the first question of a shared server', () => {
     assert.equal((await other).isError, undefined);
   });
 
+  test('goes to nobody else when its caller gives up', async (t) => {
+    const ada = await connect(t, 'Ada');
+    const asked: unknown[] = [];
+    const prepare = (client: Client) =>
+      client.setRequestHandler('elicitation/create', ({ params }) => {
+        asked.push(params);
+        return { action: 'decline' };
+      });
+    const bob = await connectClient(app, { capabilities, prepare });
+    t.after(() => bob.close());
+    const other = bob.callTool(slow);
+    await inProgress(1);
+    const cancel = new AbortController();
+    const given = ada.callTool(elicit, { signal: cancel.signal });
+    await inProgress(2);
+    setTimeout(() => cancel.abort(), 300);
+    await assert.rejects(given);
+    await other;
+    assert.deepEqual(asked, []);
+  });
+
   test('is answered by its own caller even where several ask at once, or not at all', async (t) => {
     const names = ['Ada', 'Bob', 'Eve'];
     const clients = await Promise.all(names.map((name) => connect(t, name)));
