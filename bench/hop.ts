@@ -92,7 +92,7 @@ async function httpTargets(era: 'legacy' | 'modern', closers: Closers): Promise<
   const server = await startScript('support/echo-server.ts', 'http', era);
   closers.push(server.close);
   const targets: Target[] = [{ name: 'direct', load: { target: { url: server.line }, era, tool: 'echo' } }];
-  for (let process = 0; process < Number(flags.processes); process++) {
+  for (let started = 0; started < Number(flags.processes); started++) {
     const relay = await startScript('relay.ts', server.line);
     closers.push(relay.close);
     const load = { target: { url: relay.line }, era, tool: 'up__echo' };

@@ -72,23 +72,13 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   if (identity.era === 'legacy') void listen();
 
-  function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
-    return sessionId === undefined
-      ? exchangeOne(method, params, exchange)
-      : requestInSession(sessionId, method, params, exchange);
-  }
-
-  async function requestInSession(
-    usedSession: string,
-    method: string,
-    params: JsonObject,
-    exchange: Exchange,
-  ): Promise<JsonObject> {
+  async function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
+    const usedSession = sessionId;
     try {
       return await exchangeOne(method, params, exchange);
     } catch (error) {
       // 404 for a session means that it expired and that nothing was executed (BR-005, «reconnect once»).
-      if (!(error instanceof HttpProblem) || error.status !== 404) throw error;
+      if (!(error instanceof HttpProblem) || error.status !== 404 || usedSession === undefined) throw error;
       await reopen(usedSession);
       return await exchangeOne(method, params, exchange);
     }
@@ -106,8 +96,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         body: JSON.stringify(message),
         signal,
       });
-      const result = readAnswer(answer, id, exchange);
-      return result instanceof Promise ? await result : result;
+      return await readAnswer(answer, id, exchange);
     } catch (error) {
       if (signal?.aborted) {
         if (identity.era === 'legacy') {
@@ -135,10 +124,10 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     return true;
   }
 
-  function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): JsonObject | Promise<JsonObject> {
+  async function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
     refuseDenied(answer);
     if (answer.status !== 200) throw toProblem(answer);
-    if (answer.events !== undefined) return readStream(answer.events, id, exchange);
+    if (answer.events !== undefined) return await readStream(answer.events, id, exchange);
     const outcome = settleAll(parseMessages(answer.text), id, exchange);
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
     return outcome();
