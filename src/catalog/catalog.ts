@@ -375,7 +375,10 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     replaceTools(rows) {
       for (const row of rows) {
         const own = tools.get(row.source_server_id ?? '') ?? [];
-        const place = own.findIndex((tool) => tool.id === row.id);
+        // What was read before the server changed the tool must not undo that.
+        const place = own.findIndex(
+          ({ id, definition_hash }) => id === row.id && definition_hash === row.definition_hash,
+        );
         if (place !== -1) own[place] = row;
       }
       snapshot = build();
