@@ -1,5 +1,4 @@
-;; The inner loops of comparing two texts. Compiled into compare-kernel.ts:
-;; npx --package=wabt wat2wasm compare.wat --output=- | base64 -w0
+;; The inner loops of comparing two texts. `npm run build:kernel` compiles them into compare-kernel.ts.
 (module
   (memory (export "memory") 1)
 
@@ -21,9 +20,45 @@
       (i32.add (i32x4.extract_lane 0 (local.get $sum)) (i32x4.extract_lane 1 (local.get $sum)))
       (i32.add (i32x4.extract_lane 2 (local.get $sum)) (i32x4.extract_lane 3 (local.get $sum)))))
 
-  ;; In place: ASCII in lower case, every run of white space one space, none at the ends. Returns the length.
-  (func (export "normalise") (param $text i32) (param $length i32) (result i32)
+  (func $isBetween (param $code i32) (param $first i32) (param $last i32) (result i32)
+    (i32.le_u (i32.sub (local.get $code) (local.get $first)) (i32.sub (local.get $last) (local.get $first))))
+  (func $isOtherSpace (param $code i32) (result i32)
+    (i32.or
+      (i32.or
+        (i32.or
+          (i32.eq (local.get $code) (i32.const 0xa0))
+          (call $isBetween (local.get $code) (i32.const 0x2000) (i32.const 0x200b)))
+        (i32.or
+          (call $isBetween (local.get $code) (i32.const 0x2028) (i32.const 0x2029))
+          (i32.eq (local.get $code) (i32.const 0x202f))))
+      (i32.or
+        (i32.or
+          (i32.eq (local.get $code) (i32.const 0x205f))
+          (i32.eq (local.get $code) (i32.const 0x1680)))
+        (i32.or
+          (i32.eq (local.get $code) (i32.const 0x3000))
+          (i32.eq (local.get $code) (i32.const 0xfeff))))))
+  ;; In one of the blocks beyond ASCII whose letters have two cases.
+  (func $mayBeCased (param $code i32) (result i32)
+    (i32.or
+      (i32.or
+        (call $isBetween (local.get $code) (i32.const 0xc0) (i32.const 0x1fff))
+        (i32.or
+          (call $isBetween (local.get $code) (i32.const 0x2126) (i32.const 0x2183))
+          (call $isBetween (local.get $code) (i32.const 0x24b6) (i32.const 0x24cf))))
+      (i32.or
+        (i32.or
+          (call $isBetween (local.get $code) (i32.const 0x2c00) (i32.const 0x2cff))
+          (call $isBetween (local.get $code) (i32.const 0xa640) (i32.const 0xabff)))
+        (i32.or
+          (call $isBetween (local.get $code) (i32.const 0xd801) (i32.const 0xd83a))
+          (call $isBetween (local.get $code) (i32.const 0xff21) (i32.const 0xff3a))))))
+
+  ;; In place: ASCII in lower case, every run of white space one space, none at the ends. Returns the length, or -1 where
+  ;; letters beyond ASCII may need another case, which is not known here.
+  (func (export "normalise") (param $text i32) (param $length i32) (param $isLower i32) (result i32)
     (local $from i32) (local $to i32) (local $end i32) (local $code i32) (local $isSpace i32) (local $space i32)
+    (local $simpleFrom i32) (local $eight v128) (local $spaces i32)
     (local.set $from (local.get $text))
     (local.set $to (local.get $text))
     (local.set $end (i32.add (local.get $text) (i32.shl (local.get $length) (i32.const 1))))
@@ -31,26 +66,46 @@
     (block $done
       (loop $each
         (br_if $done (i32.ge_u (local.get $from) (local.get $end)))
+        ;; Eight at a time, where all are printable ASCII and no space follows another.
+        (if (i32.and
+            (i32.ge_u (local.get $from) (local.get $simpleFrom))
+            (i32.le_u (i32.add (local.get $from) (i32.const 16)) (local.get $end)))
+          (then
+            (local.set $eight (v128.load (local.get $from)))
+            (local.set $spaces (i16x8.bitmask (i16x8.eq (local.get $eight) (i16x8.splat (i32.const 32)))))
+            (if (i32.and
+                (i16x8.all_true (i16x8.lt_u
+                  (i16x8.sub (local.get $eight) (i16x8.splat (i32.const 32)))
+                  (i16x8.splat (i32.const 95))))
+                (i32.eqz (i32.and (local.get $spaces)
+                  (i32.or (i32.shl (local.get $spaces) (i32.const 1)) (local.get $space)))))
+              (then
+                (v128.store (local.get $to) (i16x8.add (local.get $eight)
+                  (v128.and (i16x8.splat (i32.const 32))
+                    (i16x8.lt_u
+                      (i16x8.sub (local.get $eight) (i16x8.splat (i32.const 65)))
+                      (i16x8.splat (i32.const 26))))))
+                (local.set $space (i32.shr_u (local.get $spaces) (i32.const 7)))
+                (local.set $from (i32.add (local.get $from) (i32.const 16)))
+                (local.set $to (i32.add (local.get $to) (i32.const 16)))
+                (br $each)))
+            (local.set $simpleFrom (i32.add (local.get $from) (i32.const 16)))))
         (local.set $code (i32.load16_u (local.get $from)))
         (local.set $from (i32.add (local.get $from) (i32.const 2)))
         (local.set $isSpace (i32.or
           (i32.eq (local.get $code) (i32.const 32))
-          (i32.le_u (i32.sub (local.get $code) (i32.const 9)) (i32.const 4))))
+          (call $isBetween (local.get $code) (i32.const 9) (i32.const 13))))
         (if (i32.ge_u (local.get $code) (i32.const 160))
-          (then (local.set $isSpace
-            (i32.or
-              (i32.or
-                (i32.eq (local.get $code) (i32.const 0xa0))
-                (i32.le_u (i32.sub (local.get $code) (i32.const 0x2000)) (i32.const 0xb)))
-              (i32.or
-                (i32.or (i32.eq (local.get $code) (i32.const 0x2028)) (i32.eq (local.get $code) (i32.const 0x202f)))
-                (i32.eq (local.get $code) (i32.const 0x3000)))))))
+          (then
+            (local.set $isSpace (call $isOtherSpace (local.get $code)))
+            (if (i32.lt_u (local.get $isLower) (call $mayBeCased (local.get $code)))
+              (then (return (i32.const -1))))))
         (br_if $each (i32.and (local.get $isSpace) (local.get $space)))
         (local.set $space (local.get $isSpace))
         (i32.store16 (local.get $to)
           (select (i32.const 32)
             (i32.add (local.get $code)
-              (i32.shl (i32.le_u (i32.sub (local.get $code) (i32.const 65)) (i32.const 25)) (i32.const 5)))
+              (i32.shl (call $isBetween (local.get $code) (i32.const 65) (i32.const 90)) (i32.const 5)))
             (local.get $isSpace)))
         (local.set $to (i32.add (local.get $to) (i32.const 2)))
         (br $each)))
@@ -87,74 +142,118 @@
       (br_if $each (i32.lt_u (local.get $p) (local.get $end)))))
 
   ;; Tables of 8192 words, at 0 for three characters, at 32768 for four, at 65536 for five.
-  (func $place (param $table i32) (param $hash i32) (result i32)
-    (i32.add (local.get $table)
-      (i32.shl (i32.shr_u (i32.mul (local.get $hash) (i32.const 0x9e3779b1)) (i32.const 19)) (i32.const 2))))
-  (func $mark (param $table i32) (param $hash i32) (param $bit i32)
+  (func $slot (param $hash i64) (result i32)
+    (i32.shl (i32.wrap_i64 (i64.shr_u (local.get $hash) (i64.const 51))) (i32.const 2)))
+  ;; Four characters are one word of memory, of which three are all but the highest.
+  (func $hashOfThree (param $four i64) (result i64)
+    (i64.mul (i64.shl (local.get $four) (i64.const 16)) (i64.const 0x9e3779b97f4a7c15)))
+  (func $hashOfFour (param $four i64) (result i64)
+    (i64.mul (local.get $four) (i64.const 0x9e3779b97f4a7c15)))
+  (func $hashOfFive (param $hashOfFour i64) (param $fifth i64) (result i64)
+    (i64.add (local.get $hashOfFour) (i64.mul (local.get $fifth) (i64.const 0xd6e8feb86659fd93))))
+  (func $mark (param $table i32) (param $hash i64) (param $bit i32)
     (local $at i32)
-    (local.set $at (call $place (local.get $table) (local.get $hash)))
+    (local.set $at (i32.add (local.get $table) (call $slot (local.get $hash))))
     (i32.store (local.get $at) (i32.or (i32.load (local.get $at)) (local.get $bit))))
-  (func $extended (param $hash i32) (param $code i32) (result i32)
-    (i32.xor (i32.mul (local.get $hash) (i32.const 0x01000193)) (local.get $code)))
-  (func $hashOfThree (param $p i32) (result i32)
-    (call $extended
-      (call $extended (i32.load16_u (local.get $p)) (i32.load16_u offset=2 (local.get $p)))
-      (i32.load16_u offset=4 (local.get $p))))
 
   ;; Which grams begin in which stretch of the text: one bit for each stretch of 2^stretchBits characters.
+  ;; Reads one character beyond the text.
   (func (export "mark") (param $text i32) (param $length i32) (param $stretchBits i32)
-    (local $at i32) (local $p i32) (local $hash i32) (local $bit i32)
+    (local $at i32) (local $p i32) (local $four i64) (local $hash i64) (local $bit i32)
     (memory.fill (i32.const 0) (i32.const 0) (i32.const 98304))
     (block $done
       (loop $each
         (br_if $done (i32.gt_s (i32.add (local.get $at) (i32.const 3)) (local.get $length)))
         (local.set $p (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1))))
         (local.set $bit (i32.shl (i32.const 1) (i32.shr_u (local.get $at) (local.get $stretchBits))))
-        (local.set $hash (call $hashOfThree (local.get $p)))
-        (call $mark (i32.const 0) (local.get $hash) (local.get $bit))
+        (local.set $four (i64.load (local.get $p)))
+        (call $mark (i32.const 0) (call $hashOfThree (local.get $four)) (local.get $bit))
         (local.set $at (i32.add (local.get $at) (i32.const 1)))
         (br_if $each (i32.gt_s (i32.add (local.get $at) (i32.const 3)) (local.get $length)))
-        (local.set $hash (call $extended (local.get $hash) (i32.load16_u offset=6 (local.get $p))))
+        (local.set $hash (call $hashOfFour (local.get $four)))
         (call $mark (i32.const 32768) (local.get $hash) (local.get $bit))
         (br_if $each (i32.gt_s (i32.add (local.get $at) (i32.const 4)) (local.get $length)))
-        (local.set $hash (call $extended (local.get $hash) (i32.load16_u offset=8 (local.get $p))))
-        (call $mark (i32.const 65536) (local.get $hash) (local.get $bit))
+        (call $mark (i32.const 65536)
+          (call $hashOfFive (local.get $hash) (i64.load16_u offset=8 (local.get $p)))
+          (local.get $bit))
         (br $each))))
 
-  ;; 1 when more than `limit` phrases of the other text, one after another, do not occur in the marked one near by.
+  ;; The stretches of the marked text that are near a place in the other one.
+  (func $near (param $at i32) (param $before i32) (param $after i32) (param $stretchBits i32) (result i32)
+    (local $last i32)
+    (local.set $last (i32.shr_u (i32.add (local.get $at) (local.get $after)) (local.get $stretchBits)))
+    (i32.and
+      (i32.shl (i32.const -1)
+        (i32.shr_u (call $above0 (i32.sub (local.get $at) (local.get $before))) (local.get $stretchBits)))
+      (i32.shr_u (i32.const -1) (call $above0 (i32.sub (i32.const 31) (local.get $last))))))
+
+  ;; 0 to 3: none, or the first three, four, five characters at `p` occur near by.
+  (func $known (param $p i32) (param $near i32) (result i32)
+    (local $four i64) (local $hash i64) (local $three i32) (local $all i32)
+    (local.set $four (i64.load (local.get $p)))
+    (local.set $hash (call $hashOfFour (local.get $four)))
+    (local.set $three (i32.ne (i32.const 0) (i32.and (local.get $near)
+      (i32.load (call $slot (call $hashOfThree (local.get $four)))))))
+    (local.set $all (i32.and (local.get $three) (i32.ne (i32.const 0) (i32.and (local.get $near)
+      (i32.load offset=32768 (call $slot (local.get $hash)))))))
+    (i32.add
+      (i32.add (local.get $three) (local.get $all))
+      (i32.and (local.get $all) (i32.ne (i32.const 0) (i32.and (local.get $near)
+        (i32.load offset=65536 (call $slot
+          (call $hashOfFive (local.get $hash) (i64.load16_u offset=8 (local.get $p))))))))))
+
+  ;; How far the phrase at `at` reaches, and in the higher half, whether it needs an edit. A phrase is as short as can be
+  ;; to be unknown; where five characters are known, looking further costs more than it proves.
+  (func $phrase (param $text i32) (param $at i32) (param $end i32) (param $before i32) (param $after i32)
+      (param $stretchBits i32) (result i32)
+    (local $known i32)
+    (local.set $known (call $known
+      (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1)))
+      (call $near (local.get $at) (local.get $before) (local.get $after) (local.get $stretchBits))))
+    (select
+      (i32.add (i32.add (i32.const 0x10003) (local.get $known))
+        (i32.mul (i32.eq (local.get $known) (i32.const 3)) (i32.const -0x10001)))
+      (i32.const 0)
+      (i32.le_s (i32.add (local.get $at) (i32.const 5)) (local.get $end))))
+
+  ;; 1 when more than `limit` phrases of the other text do not occur in the marked one near by. Each quarter of the text
+  ;; is cut into phrases for itself: four places to look at in each turn, and no branches, keep the processor busy.
+  ;; Reads up to five characters beyond the text.
   (func (export "lacks") (param $text i32) (param $length i32) (param $before i32) (param $after i32)
       (param $stretchBits i32) (param $limit i32) (result i32)
-    (local $at i32) (local $p i32) (local $hash i32) (local $near i32) (local $edits i32) (local $last i32)
+    (local $a i32) (local $b i32) (local $c i32) (local $d i32)
+    (local $endA i32) (local $endB i32) (local $endC i32)
+    (local $ofA i32) (local $ofB i32) (local $ofC i32) (local $ofD i32)
+    (local $turn i32) (local $edits i32) (local $left i32)
+    (local.set $left (local.get $length))
+    (local.set $endA (i32.shr_u (local.get $length) (i32.const 2)))
+    (local.set $endB (i32.shl (local.get $endA) (i32.const 1)))
+    (local.set $endC (i32.add (local.get $endB) (local.get $endA)))
+    (local.set $b (local.get $endA))
+    (local.set $c (local.get $endB))
+    (local.set $d (local.get $endC))
     (loop $each
-      (if (i32.gt_s (i32.add (local.get $at) (i32.const 5)) (local.get $length)) (then (return (i32.const 0))))
-      (local.set $p (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1))))
-      (local.set $last (i32.shr_u (i32.add (local.get $at) (local.get $after)) (local.get $stretchBits)))
-      (local.set $near (i32.and
-        (i32.shl (i32.const -1)
-          (select (i32.const 0)
-            (i32.shr_u (i32.sub (local.get $at) (local.get $before)) (local.get $stretchBits))
-            (i32.le_s (local.get $at) (local.get $before))))
-        (i32.shr_u (i32.const -1)
-          (select (i32.sub (i32.const 31) (local.get $last)) (i32.const 0) (i32.lt_s (local.get $last) (i32.const 31))))))
-      (local.set $hash (call $hashOfThree (local.get $p)))
-      (if (i32.eqz (i32.and (i32.load (call $place (i32.const 0) (local.get $hash))) (local.get $near)))
-        (then (local.set $at (i32.add (local.get $at) (i32.const 3))))
-        (else
-          (local.set $hash (call $extended (local.get $hash) (i32.load16_u offset=6 (local.get $p))))
-          (if (i32.eqz (i32.and (i32.load (call $place (i32.const 32768) (local.get $hash))) (local.get $near)))
-            (then (local.set $at (i32.add (local.get $at) (i32.const 4))))
-            (else
-              (local.set $hash (call $extended (local.get $hash) (i32.load16_u offset=8 (local.get $p))))
-              ;; Five in a row do occur: maybe more would not, but looking further costs more than it proves.
-              (local.set $edits (i32.sub (local.get $edits)
-                (i32.ne (i32.and (i32.load (call $place (i32.const 65536) (local.get $hash))) (local.get $near))
-                  (i32.const 0))))
-              (local.set $at (i32.add (local.get $at) (i32.const 5)))))))
-      (local.set $edits (i32.add (local.get $edits) (i32.const 1)))
+      (local.set $ofA (call $phrase (local.get $text) (local.get $a) (local.get $endA)
+        (local.get $before) (local.get $after) (local.get $stretchBits)))
+      (local.set $a (i32.add (local.get $a) (i32.and (local.get $ofA) (i32.const 0xffff))))
+      (local.set $ofB (call $phrase (local.get $text) (local.get $b) (local.get $endB)
+        (local.get $before) (local.get $after) (local.get $stretchBits)))
+      (local.set $b (i32.add (local.get $b) (i32.and (local.get $ofB) (i32.const 0xffff))))
+      (local.set $ofC (call $phrase (local.get $text) (local.get $c) (local.get $endC)
+        (local.get $before) (local.get $after) (local.get $stretchBits)))
+      (local.set $c (i32.add (local.get $c) (i32.and (local.get $ofC) (i32.const 0xffff))))
+      (local.set $ofD (call $phrase (local.get $text) (local.get $d) (local.get $length)
+        (local.get $before) (local.get $after) (local.get $stretchBits)))
+      (local.set $d (i32.add (local.get $d) (i32.and (local.get $ofD) (i32.const 0xffff))))
+      (local.set $turn (i32.add
+        (i32.add (local.get $ofA) (local.get $ofB)) (i32.add (local.get $ofC) (local.get $ofD))))
+      (local.set $left (i32.sub (local.get $left) (i32.and (local.get $turn) (i32.const 0xffff))))
+      (local.set $edits (i32.add (local.get $edits) (i32.shr_u (local.get $turn) (i32.const 16))))
       (if (i32.gt_s (local.get $edits) (local.get $limit)) (then (return (i32.const 1))))
-      (br_if $each (i32.le_s
-        (i32.mul (i32.sub (local.get $limit) (local.get $edits)) (i32.const 3))
-        (i32.sub (local.get $length) (local.get $at)))))
+      ;; As long as there are phrases, and enough is left even if each of them were of three characters.
+      (br_if $each (i32.and
+        (i32.ne (local.get $turn) (i32.const 0))
+        (i32.le_s (i32.mul (i32.sub (local.get $limit) (local.get $edits)) (i32.const 3)) (local.get $left)))))
     (i32.const 0))
 
   ;; One column of blocks `first` to `last`; by how much the value in the lowest row, bit `shift` of `last`, changed.

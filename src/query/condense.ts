@@ -96,7 +96,7 @@ const mostEmbedded = 400;
 async function weigh(query: string, all: readonly Placed[], embed: CondenseInput['embed']): Promise<Weights> {
   const passages = all.slice(0, mostWeighed);
   const terms = queryTerms(query);
-  const uses = passages.map(({ text }) => countTerms(text, terms).counts);
+  const uses = passages.map(({ text }) => countTerms(text, terms));
   const idf = Array.from({ length: terms.stems.size }, (_, term) => {
     const having = uses.filter((counts) => (counts[term] ?? 0) > 0).length;
     return Math.log(1 + (passages.length - having + 0.5) / (having + 0.5));

@@ -28,6 +28,8 @@ const defaultMaxSteps = 120_000_000;
 interface Representative {
   cluster: number;
   text: Uint16Array;
+  /** Of its distance to texts that are no longer than it. */
+  limit: number;
 }
 
 export function dedupe(contents: readonly string[], options: DedupeOptions = {}): Deduplication {
@@ -54,26 +56,27 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
       return;
     }
     profiles.set(representatives.length, text);
-    const found = findCluster(text);
+    const limit = largestDistance(text.length, threshold);
+    const found = findCluster(text, limit);
     const cluster = found ?? clusters.length;
     byDigest.set(digest, cluster);
     if (found === undefined) {
       clusters.push([index]);
-      representatives.push({ cluster, text });
+      representatives.push({ cluster, text, limit });
     } else clusters[found]?.push(index);
   });
   return { clusters, complete };
 
   /** Cheap bounds of the distance first, an upper one and lower ones; only what passes them all is measured. */
-  function findCluster(text: Uint16Array): number | undefined {
+  function findCluster(text: Uint16Array, ownLimit: number): number | undefined {
     const own = representatives.length;
     let isIndexed = false;
     let isPrepared = false;
     for (const [row, other] of representatives.entries()) {
-      const limit = largestDistance(Math.max(text.length, other.text.length), threshold);
+      const isLonger = text.length >= other.text.length;
+      const limit = isLonger ? ownLimit : other.limit;
       if (Math.abs(text.length - other.text.length) > limit) continue;
       if (differsInOnePlace(text, other.text, limit)) return other.cluster;
-      const isLonger = text.length >= other.text.length;
       if (isLonger ? profiles.areFarther(own, row, limit) : profiles.areFarther(row, own, limit)) continue;
       if (meter.steps + boundSteps > maxSteps) {
         complete = false;

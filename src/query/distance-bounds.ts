@@ -13,6 +13,8 @@ export interface PhraseBound {
 const stretches = 32;
 /** The tables of the kernel come first in its memory: 8192 words for grams of three, of four and of five characters. */
 const tableBytes = 3 * 8192 * 4;
+/** The kernel may read so many characters more than a text has; they change nothing. */
+const readBeyond = 5;
 
 export function phraseBound(): PhraseBound {
   const kernel = createCompareKernel(tableBytes);
@@ -22,8 +24,8 @@ export function phraseBound(): PhraseBound {
 
   /** Texts are read in the kernel's memory. */
   function put(text: Uint16Array): void {
-    if (text.length > codes.length) {
-      growTo(kernel, tableBytes + 2 * text.length);
+    if (text.length + readBeyond > codes.length) {
+      growTo(kernel, tableBytes + 2 * (text.length + readBeyond));
       codes = new Uint16Array(kernel.memory.buffer, tableBytes);
     }
     codes.set(text);

@@ -1,20 +1,23 @@
 import { createCompareKernel, growTo } from './compare-kernel.ts';
 
-/** Letters beyond ASCII that have two cases; looking for them first spares most texts the slow general conversion. */
-const otherCased = /[\u00c0-\u1fff\ua640-\uabff\uff21-\uff3a\ud801-\ud83a]/;
-
 /** What is compared: lower case, every run of white space one space, none at the ends; as UTF-16 code units. */
 export function createNormaliser(): (text: string) => Uint16Array {
   const kernel = createCompareKernel(0);
   let bytes = Buffer.from(kernel.memory.buffer);
-  return (text) => {
-    const lower = otherCased.test(text) ? text.toLowerCase() : text;
-    if (2 * lower.length > bytes.length) {
-      growTo(kernel, 2 * lower.length);
+
+  function normalised(text: string, isLower: boolean): number {
+    if (2 * text.length > bytes.length) {
+      growTo(kernel, 2 * text.length);
       bytes = Buffer.from(kernel.memory.buffer);
     }
-    bytes.write(lower, 'utf16le');
-    const length = kernel.normalise(0, lower.length);
+    bytes.write(text, 'utf16le');
+    return kernel.normalise(0, text.length, isLower ? 1 : 0);
+  }
+
+  return (text) => {
+    let length = normalised(text, false);
+    // The slow conversion of every language's letters, which most texts need not go through.
+    if (length < 0) length = normalised(text.toLowerCase(), true);
     return new Uint16Array(kernel.memory.buffer.slice(0, 2 * length));
   };
 }

@@ -63,9 +63,9 @@ function wordScores({ query, candidates }: RankInput): number[] {
   const uses = candidates.map(({ item }) => {
     const body = countTerms(item.content, terms);
     const title = item.title === undefined ? undefined : countTerms(item.title, terms);
-    return { counts: body.counts.map((count, t) => count + (title?.counts[t] ?? 0)), words: body.words };
+    return { counts: body.map((count, t) => count + (title?.[t] ?? 0)), chars: item.content.length };
   });
-  const averageWords = uses.reduce((sum, use) => sum + use.words, 0) / Math.max(1, uses.length);
+  const averageChars = uses.reduce((sum, use) => sum + use.chars, 0) / Math.max(1, uses.length);
   const idf = Array.from({ length: terms.stems.size }, (_, t) => {
     const having = uses.filter((use) => (use.counts[t] ?? 0) > 0).length;
     // Everything here was found for the query, so its terms are common here: the floor keeps them apart from nothing.
@@ -73,7 +73,7 @@ function wordScores({ query, candidates }: RankInput): number[] {
   });
   const most = idf.reduce((sum, value) => sum + value * (saturation + 1), 0);
   return uses.map((use) => {
-    const length = 1 - lengthShare + (lengthShare * use.words) / Math.max(1, averageWords);
+    const length = 1 - lengthShare + (lengthShare * use.chars) / Math.max(1, averageChars);
     let score = 0;
     let covered = 0;
     use.counts.forEach((count, t) => {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { toCodes } from '../../src/query/codes.ts';
 import { dedupe, normalise } from '../../src/query/dedupe.ts';
 import { distanceMeter } from '../../src/query/levenshtein.ts';
+import { createNormaliser } from '../../src/query/normalise.ts';
 import { random } from './random.ts';
 
 /** The definition as it reads, in the plainest code: the fast one must agree with it to the last index. */
@@ -51,6 +52,20 @@ function mutate(next: () => number, text: string, edits: number, alphabet: strin
 }
 
 const alphabets = ['ab', 'abcd efgh', 'the quick brown fox jumps over lazy dogs', 'äöü漢字かな🙂 ab'];
+
+test('texts are compared in lower case, with one space for all white space and none at the ends', () => {
+  const toNormalised = createNormaliser();
+  const check = (text: string) => {
+    const expected = text.toLowerCase().replace(/[\s\u200b]+/g, ' ');
+    assert.deepEqual(toNormalised(text), toCodes(expected.replace(/^ | $/g, '')), JSON.stringify(text));
+  };
+  for (let code = 0; code <= 0xffff; code++) check(`A${String.fromCharCode(code)}b`);
+  const next = random(5);
+  for (let round = 0; round < 2000; round++) {
+    const alphabet = ['abcdefghijkl ', 'ABcd  ', 'xY \n\t', 'aÄ \u00a0𐐀'][round % 4] ?? '';
+    check(randomText(next, Math.floor(next() * 80), alphabet));
+  }
+});
 
 test('the distance test agrees with the plain distance at every limit around it', () => {
   const next = random(7);
