@@ -38,7 +38,9 @@ function answer(message: Message): string {
   return JSON.stringify({
     jsonrpc: '2.0',
     id: message.id,
-    result: modern ? { resultType: 'complete', ...result } : result,
+    result: modern
+      ? { resultType: 'complete', ...result, _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo } }
+      : result,
   });
 }
 

@@ -43,6 +43,8 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+/** Proxies keep idle connections for a minute; one that we close first costs the request that is on its way. */
+const keepAliveTimeout = 75_000;
 const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
@@ -63,7 +65,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
-      createServer((request, response) => {
+      createServer({ keepAliveTimeout }, (request, response) => {
         deps.sessions.admit(request);
         identifyMcp(request, response);
         if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
@@ -168,7 +170,6 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     if (path === undefined) return;
     const id = requestIdOf(request);
     request.headers['x-request-id'] = id;
-    response.setHeader('x-request-id', id);
     const ip = log.isLevelEnabled('debug') ? addressOf(request) : undefined;
     const startedAt = performance.now();
     const parent = traceOf(request.headers);

@@ -20,7 +20,7 @@ import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
-import { createReply, sendJson } from './reply.ts';
+import { createReply, sendJson, writeHead } from './reply.ts';
 import { createScope, type ScopeDependencies, type ScopeRequest } from './scope.ts';
 
 export interface EndpointDependencies extends ScopeDependencies {
@@ -67,6 +67,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
     config.allowedOrigins,
   );
+  const loopbackListener = isLoopback(config.host);
   const unanswered = createLedger<ServerResponse>();
   let draining = false;
 
@@ -109,7 +110,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     checkEntry(request.headers.host, request.headers.origin);
     const principal = await gatekeeper.authenticate({
       authorization: request.headers.authorization,
-      loopbackListener: isLoopback(config.host),
+      loopbackListener,
       path: pathOf(request),
     });
     const visit = { request, response, principal, scopeOf: face.scope };
@@ -136,7 +137,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (!Array.isArray(body) && isModern(body, version)) {
       const message = expectMessage(body);
       const scope = createScope(scopeOf, principal, deps);
-      if (!isRequest(message)) return void response.writeHead(202).end();
+      if (!isRequest(message)) return void writeHead(response, 202).end();
       await admit([message], principal);
       const disconnected = new AbortController();
       response.on('close', () => {
@@ -212,7 +213,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
     if (await isElsewhere(sessionIdOf(request), request, response)) return;
     await findSession(request, principal).close();
-    response.writeHead(200).end();
+    writeHead(response, 200).end();
   }
 
   /** True when the replica that has the session answers; one that is gone took its sessions with it. */
@@ -269,7 +270,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     refuseNew([message], response);
     await admit([message], principal);
     session.receive(message, request.headers);
-    response.writeHead(202).end();
+    writeHead(response, 202).end();
   }
 
   function fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {

@@ -30,7 +30,7 @@ import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import type { Call, Peer } from './peer.ts';
-import { createReply, type Reply, serialize, streamHeaders, toEvent } from './reply.ts';
+import { createReply, type Reply, serialize, streamHeaders, toEvent, writeHead } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
 
@@ -367,7 +367,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         usedAt = performance.now();
         const requests = messages.filter(isRequest);
         for (const message of messages) if (!isRequest(message)) take(message);
-        if (requests.length === 0) return void response.writeHead(202).end();
+        if (requests.length === 0) return void writeHead(response, 202).end();
 
         const stream = ++streams;
         const first = requests[0];
@@ -406,7 +406,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         const stream = lastEventId === undefined ? standalone : Number(from);
         if (lastEventId === undefined && openStreams.has(standalone)) return false;
         openStreams.get(stream)?.end();
-        response.writeHead(200, { ...streamHeaders, 'mcp-session-id': id });
+        writeHead(response, 200, { ...streamHeaders, 'mcp-session-id': id });
         response.flushHeaders();
         keepAlive(response);
         attachStream(stream, response);
@@ -420,7 +420,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       },
 
       attach(response, messagesPath) {
-        response.writeHead(200, streamHeaders);
+        writeHead(response, 200, streamHeaders);
         response.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${id}\n\n`);
         keepAlive(response);
         openStreams.set(standalone, response);

@@ -36,7 +36,7 @@ export function createReply(response: ServerResponse, options: ReplyOptions): Re
     if (streaming || response.headersSent) return;
     streaming = true;
     options.onStream?.();
-    response.writeHead(200, { ...streamHeaders, ...options.headers });
+    writeHead(response, 200, { ...streamHeaders, ...options.headers });
     response.write(options.primer ?? ': open\n\n');
     clearTimeout(timer);
     timer = setInterval(() => response.write(': still working\n\n'), keepAliveMs);
@@ -101,11 +101,17 @@ export function sendJson(
   body: RpcMessage | RpcMessage[],
   headers: Record<string, string> = {},
 ): void {
-  const text = serialize(body);
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    ...headers,
-  });
-  response.end(text);
+  const bytes = Buffer.from(serialize(body));
+  const own = { 'content-type': 'application/json', 'content-length': String(bytes.length) };
+  writeHead(response, status, { ...own, ...headers }).end(bytes);
+}
+
+/** With the request's id. A header that is set beforehand makes Node take the slow way for all of them. */
+export function writeHead(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string> = {},
+): ServerResponse {
+  const id = response.req.headers['x-request-id'];
+  return response.writeHead(status, id === undefined ? headers : { ...headers, 'x-request-id': id });
 }

@@ -37,6 +37,8 @@ export interface Target {
   oauth: OauthConfig;
   /** Empty: shared by everybody. */
   principal: string;
+  /** Of its login among all of them. */
+  key: string;
 }
 
 export interface Refusal {
@@ -149,9 +151,8 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     pending.add(kept);
   }
 
-  async function load({ server, principal }: Pick<Target, 'server' | 'principal'>): Promise<Login | undefined> {
+  async function load({ server, principal, key }: Target): Promise<Login | undefined> {
     const row = await findOauthLogin(db, server.id, principal);
-    const key = keyOf(server.id, principal);
     if (row === undefined) {
       known.delete(key);
       absent.add(key);
@@ -188,9 +189,8 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   /** Without waiting where that can be: every request to a server asks. */
   function headers(target: Target): Record<string, string> | Promise<Record<string, string>> {
     if (target.oauth.grant === 'client_credentials') return machineHeaders(target);
-    const key = keyOf(target.server.id, target.principal);
-    if (absent.has(key)) return {};
-    const login = known.get(key);
+    if (absent.has(target.key)) return {};
+    const login = known.get(target.key);
     return login === undefined ? load(target).then((loaded) => headersOf(target, loaded)) : headersOf(target, login);
   }
 
@@ -215,7 +215,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
   /** `needed`: the token that there is no longer works, so it is no answer while somebody else refreshes. */
   function refresh(target: Target, login: Login, needed: boolean): Promise<Login> {
-    const key = `${keyOf(target.server.id, target.principal)} ${needed}`;
+    const key = `${target.key} ${needed}`;
     const running = refreshing.get(key);
     if (running !== undefined) return running;
     const task = refreshOnce(target, login, needed).finally(() => refreshing.delete(key));
@@ -311,13 +311,13 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   }
 
   /** True for a token that was got because the one before was refused: where it is, too, another would be as well. */
-  function isRenewed({ server, principal }: Target, { access_token }: Tokens): boolean {
-    return renewed.get(keyOf(server.id, principal)) === access_token;
+  function isRenewed({ key }: Target, { access_token }: Tokens): boolean {
+    return renewed.get(key) === access_token;
   }
 
   async function renew(target: Target, login: Login): Promise<void> {
     const { tokens } = await refresh(target, login, true);
-    if (tokens !== undefined) renewed.set(keyOf(target.server.id, target.principal), tokens.access_token);
+    if (tokens !== undefined) renewed.set(target.key, tokens.access_token);
   }
 
   /** Undefined where somebody else changed the login meanwhile: what they noted stays. */
@@ -369,7 +369,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
   async function plan(target: Target): Promise<LoginPlan> {
     const { server, oauth } = target;
-    const login = (await load(target)) ?? (await load({ server, principal: '' }));
+    const login = (await load(target)) ?? (await load({ ...target, ...loginOf(server, '') }));
     const challenge = login === undefined ? {} : storedChallenge(login.row);
     const recent = discoveries.get(server.id);
     const found =
@@ -489,18 +489,15 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
   return {
     credentials(server, connection, principal) {
-      const made = toTarget(server, connection, principal ?? '');
+      const isShared = !isPerPrincipal(server);
+      const made = toTarget(server, connection, isShared ? '' : (principal ?? ''));
       if (made === undefined) return undefined;
-      if (!isPerPrincipal(server)) {
-        const shared = { ...made, principal: '' };
-        return { headers: () => headers(shared), refused: (refusal) => refused(shared, refusal) };
-      }
-      if (principal !== undefined)
+      if (isShared || principal !== undefined)
         return { headers: () => headers(made), refused: (refusal) => refused(made, refusal) };
-      let chosen: Promise<string> | undefined;
-      const catalogTarget = async () => {
-        chosen ??= catalogPrincipal(server);
-        return { ...made, principal: await chosen };
+      let chosen: Promise<Target> | undefined;
+      const catalogTarget = () => {
+        chosen ??= catalogPrincipal(server).then((known) => ({ ...made, ...loginOf(server, known) }));
+        return chosen;
       };
       return {
         headers: async () => await headers(await catalogTarget()),
@@ -522,7 +519,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       const login = await load(wanted);
       if (login === undefined) return false;
       await deleteOauthLogin(db, server.id, wanted.principal);
-      known.delete(keyOf(server.id, wanted.principal));
+      known.delete(wanted.key);
       await revoke(login, trustOf(wanted));
       return true;
     },
@@ -547,7 +544,7 @@ function toTarget(server: Server, connection: Connection, principal: string): Ta
   if (hasKey && oauth === undefined) return undefined;
   const url =
     'url' in connection.connection_config ? connection.connection_config.url : connection.connection_config.base_url;
-  return { server, url, oauth: oauth ?? {}, principal };
+  return { server, url, oauth: oauth ?? {}, ...loginOf(server, principal) };
 }
 
 export function trustOf({ url, oauth }: Pick<Target, 'url' | 'oauth'>): Trust {
@@ -584,6 +581,7 @@ function needOf(login: Login | undefined): LoginNeed {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const keyOf = (serverId: string, principal: string) => `${serverId} ${principal}`;
+const loginOf = (server: Server, principal: string) => ({ principal, key: keyOf(server.id, principal) });
 const secretsOf = ({ access_token, refresh_token, client }: Tokens) =>
   [access_token, refresh_token, client.client_secret].filter((value) => value !== undefined);
 

@@ -171,12 +171,14 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   };
 }
 
-let formatted = { at: 0, text: '' };
+let second = { at: Number.NaN, text: '' };
 
-/** Records of one millisecond come together, and writing a time costs as much as hashing a record. */
+/** Writing a whole time costs as much as hashing a record. */
 function isoTime(at: number): string {
-  if (formatted.at !== at) formatted = { at, text: new Date(at).toISOString() };
-  return formatted.text;
+  const milliseconds = at % 1_000;
+  const start = at - milliseconds;
+  if (second.at !== start) second = { at: start, text: new Date(start).toISOString().slice(0, -'000Z'.length) };
+  return `${second.text}${String(milliseconds).padStart(3, '0')}Z`;
 }
 
 /** PostgreSQL refuses NUL in a text, and a lone half of a surrogate pair can't be stored by either engine. */

@@ -204,8 +204,8 @@ function codeOf(error: unknown): string {
 }
 
 export function contentType(answer: WireAnswer): string {
-  const value = answer.headers['content-type'];
-  return (Array.isArray(value) ? value[0] : value)?.split(';')[0]?.trim().toLowerCase() ?? '';
+  const value = header(answer, 'content-type') ?? '';
+  return value === 'application/json' ? value : (value.split(';')[0] ?? '').trim().toLowerCase();
 }
 
 export function header(answer: WireAnswer, name: string): string | undefined {

@@ -42,3 +42,42 @@ test('requests of MCP clients have an id, a measurement and a line; their trace 
   const lines = app.lines.map((line) => JSON.parse(line)).filter((line) => line.request_id === 'mcp-1');
   assert.deepEqual(lines.map((line) => line.msg).sort(), ['request', 'tool call']);
 });
+
+test('every kind of MCP answer names its request', async (t) => {
+  const app = await startApp(t);
+  const accept = 'application/json, text/event-stream';
+  const begin = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  };
+  const opened = await app.ask('POST', '/mcp', begin, { accept, 'x-request-id': 'opened' });
+  const session = { accept, 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+  const note = { jsonrpc: '2.0', method: 'notifications/initialized' };
+  const noted = await app.ask('POST', '/mcp', note, { ...session, 'x-request-id': 'noted' });
+  const streamed = await app.ask(
+    'POST',
+    '/mcp',
+    { jsonrpc: '2.0', id: 2, method: 'ping' },
+    {
+      ...session,
+      accept: 'text/event-stream',
+      'x-request-id': 'streamed',
+    },
+  );
+  const refused = await app.ask('PUT', '/mcp', undefined, { 'x-request-id': 'refused' });
+  const ended = await app.ask('DELETE', '/mcp', undefined, { ...session, 'x-request-id': 'ended' });
+  const answers = { opened, noted, streamed, refused, ended };
+  assert.deepEqual(
+    Object.entries(answers).map(([name, { status, headers }]) => [name, status, headers.get('x-request-id')]),
+    [
+      ['opened', 200, 'opened'],
+      ['noted', 202, 'noted'],
+      ['streamed', 200, 'streamed'],
+      ['refused', 405, 'refused'],
+      ['ended', 200, 'ended'],
+    ],
+  );
+  assert.equal(streamed.headers.get('content-type'), 'text/event-stream');
+});
