@@ -141,86 +141,44 @@
       (local.set $p (i32.add (local.get $p) (i32.const 2)))
       (br_if $each (i32.lt_u (local.get $p) (local.get $end)))))
 
-  ;; Tables of 8192 words, at 0 for three characters, at 32768 for four, at 65536 for five.
-  (func $slot (param $hash i64) (result i32)
-    (i32.shl (i32.wrap_i64 (i64.shr_u (local.get $hash) (i64.const 51))) (i32.const 2)))
-  ;; Four characters are one word of memory, of which three are all but the highest.
-  (func $hashOfThree (param $four i64) (result i64)
-    (i64.mul (i64.shl (local.get $four) (i64.const 16)) (i64.const 0x9e3779b97f4a7c15)))
-  (func $hashOfFour (param $four i64) (result i64)
-    (i64.mul (local.get $four) (i64.const 0x9e3779b97f4a7c15)))
-  (func $hashOfFive (param $hashOfFour i64) (param $fifth i64) (result i64)
-    (i64.add (local.get $hashOfFour) (i64.mul (local.get $fifth) (i64.const 0xd6e8feb86659fd93))))
-  (func $mark (param $table i32) (param $hash i64) (param $bit i32)
-    (local $at i32)
-    (local.set $at (i32.add (local.get $table) (call $slot (local.get $hash))))
-    (i32.store (local.get $at) (i32.or (i32.load (local.get $at)) (local.get $bit))))
+  ;; Where the stretches are noted in which the three characters at `p` occur: one of 16384 words, by their hash.
+  ;; Reads a fourth character and drops it.
+  (func $noted (param $p i32) (result i32)
+    (i32.shl
+      (i32.wrap_i64 (i64.shr_u
+        (i64.mul (i64.shl (i64.load (local.get $p)) (i64.const 16)) (i64.const 0x9e3779b97f4a7c15))
+        (i64.const 50)))
+      (i32.const 2)))
 
-  ;; Which grams begin in which stretch of the text: one bit for each stretch of 2^stretchBits characters.
-  ;; Reads one character beyond the text.
-  (func (export "mark") (param $text i32) (param $length i32) (param $stretchBits i32)
-    (local $at i32) (local $p i32) (local $four i64) (local $hash i64) (local $bit i32)
-    (memory.fill (i32.const 0) (i32.const 0) (i32.const 98304))
+  ;; Notes which three characters begin in which stretch of the text: one bit for each stretch of 2^stretchBits characters.
+  (func (export "note") (param $text i32) (param $length i32) (param $stretchBits i32)
+    (local $at i32) (local $noted i32)
+    (memory.fill (i32.const 0) (i32.const 0) (i32.const 65536))
     (block $done
       (loop $each
         (br_if $done (i32.gt_s (i32.add (local.get $at) (i32.const 3)) (local.get $length)))
-        (local.set $p (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1))))
-        (local.set $bit (i32.shl (i32.const 1) (i32.shr_u (local.get $at) (local.get $stretchBits))))
-        (local.set $four (i64.load (local.get $p)))
-        (call $mark (i32.const 0) (call $hashOfThree (local.get $four)) (local.get $bit))
+        (local.set $noted (call $noted (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1)))))
+        (i32.store (local.get $noted) (i32.or
+          (i32.load (local.get $noted))
+          (i32.shl (i32.const 1) (i32.shr_u (local.get $at) (local.get $stretchBits)))))
         (local.set $at (i32.add (local.get $at) (i32.const 1)))
-        (br_if $each (i32.gt_s (i32.add (local.get $at) (i32.const 3)) (local.get $length)))
-        (local.set $hash (call $hashOfFour (local.get $four)))
-        (call $mark (i32.const 32768) (local.get $hash) (local.get $bit))
-        (br_if $each (i32.gt_s (i32.add (local.get $at) (i32.const 4)) (local.get $length)))
-        (call $mark (i32.const 65536)
-          (call $hashOfFive (local.get $hash) (i64.load16_u offset=8 (local.get $p)))
-          (local.get $bit))
         (br $each))))
 
-  ;; The stretches of the marked text that are near a place in the other one.
-  (func $near (param $at i32) (param $before i32) (param $after i32) (param $stretchBits i32) (result i32)
-    (local $last i32)
-    (local.set $last (i32.shr_u (i32.add (local.get $at) (local.get $after)) (local.get $stretchBits)))
-    (i32.and
-      (i32.shl (i32.const -1)
-        (i32.shr_u (call $above0 (i32.sub (local.get $at) (local.get $before))) (local.get $stretchBits)))
-      (i32.shr_u (i32.const -1) (call $above0 (i32.sub (i32.const 31) (local.get $last))))))
-
-  ;; 0 to 3: none, or the first three, four, five characters at `p` occur near by.
-  (func $known (param $p i32) (param $near i32) (result i32)
-    (local $four i64) (local $hash i64) (local $three i32) (local $all i32)
-    (local.set $four (i64.load (local.get $p)))
-    (local.set $hash (call $hashOfFour (local.get $four)))
-    (local.set $three (i32.ne (i32.const 0) (i32.and (local.get $near)
-      (i32.load (call $slot (call $hashOfThree (local.get $four)))))))
-    (local.set $all (i32.and (local.get $three) (i32.ne (i32.const 0) (i32.and (local.get $near)
-      (i32.load offset=32768 (call $slot (local.get $hash)))))))
-    (i32.add
-      (i32.add (local.get $three) (local.get $all))
-      (i32.and (local.get $all) (i32.ne (i32.const 0) (i32.and (local.get $near)
-        (i32.load offset=65536 (call $slot
-          (call $hashOfFive (local.get $hash) (i64.load16_u offset=8 (local.get $p))))))))))
-
-  ;; How far the phrase at `at` reaches, and in the higher half, whether it needs an edit. A phrase is as short as can be
-  ;; to be unknown; where five characters are known, looking further costs more than it proves.
-  (func $phrase (param $text i32) (param $at i32) (param $end i32) (param $before i32) (param $after i32)
-      (param $stretchBits i32) (result i32)
-    (local $known i32)
-    (local.set $known (call $known
-      (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1)))
-      (call $near (local.get $at) (local.get $before) (local.get $after) (local.get $stretchBits))))
+  ;; How far to go on, and in the higher half, the edits that are needed: three characters that do not occur near by need
+  ;; one; where they do occur, the next three may begin with the second of them.
+  (func $step (param $text i32) (param $near i32) (param $at i32) (param $end i32) (result i32)
     (select
-      (i32.add (i32.add (i32.const 0x10003) (local.get $known))
-        (i32.mul (i32.eq (local.get $known) (i32.const 3)) (i32.const -0x10001)))
+      (select (i32.const 1) (i32.const 0x10003)
+        (i32.and
+          (i32.load (call $noted (i32.add (local.get $text) (i32.shl (local.get $at) (i32.const 1)))))
+          (i32.load (i32.add (local.get $near) (i32.shl (i32.shr_u (local.get $at) (i32.const 5)) (i32.const 2))))))
       (i32.const 0)
-      (i32.le_s (i32.add (local.get $at) (i32.const 5)) (local.get $end))))
+      (i32.le_s (i32.add (local.get $at) (i32.const 3)) (local.get $end))))
 
-  ;; 1 when more than `limit` phrases of the other text do not occur in the marked one near by. Each quarter of the text
-  ;; is cut into phrases for itself: four places to look at in each turn, and no branches, keep the processor busy.
-  ;; Reads up to five characters beyond the text.
-  (func (export "lacks") (param $text i32) (param $length i32) (param $before i32) (param $after i32)
-      (param $stretchBits i32) (param $limit i32) (result i32)
+  ;; 1 when the other text has more than `limit` separate threes of characters that the noted one has not near by: `near`
+  ;; has the stretches that count, for each 32 characters. The quarters of the text are gone through side by side: with
+  ;; four places to look at in each turn, and no branches, the processor never waits.
+  (func (export "lacks") (param $text i32) (param $length i32) (param $near i32) (param $limit i32) (result i32)
     (local $a i32) (local $b i32) (local $c i32) (local $d i32)
     (local $endA i32) (local $endB i32) (local $endC i32)
     (local $ofA i32) (local $ofB i32) (local $ofC i32) (local $ofD i32)
@@ -233,24 +191,20 @@
     (local.set $c (local.get $endB))
     (local.set $d (local.get $endC))
     (loop $each
-      (local.set $ofA (call $phrase (local.get $text) (local.get $a) (local.get $endA)
-        (local.get $before) (local.get $after) (local.get $stretchBits)))
+      (local.set $ofA (call $step (local.get $text) (local.get $near) (local.get $a) (local.get $endA)))
+      (local.set $ofB (call $step (local.get $text) (local.get $near) (local.get $b) (local.get $endB)))
+      (local.set $ofC (call $step (local.get $text) (local.get $near) (local.get $c) (local.get $endC)))
+      (local.set $ofD (call $step (local.get $text) (local.get $near) (local.get $d) (local.get $length)))
       (local.set $a (i32.add (local.get $a) (i32.and (local.get $ofA) (i32.const 0xffff))))
-      (local.set $ofB (call $phrase (local.get $text) (local.get $b) (local.get $endB)
-        (local.get $before) (local.get $after) (local.get $stretchBits)))
       (local.set $b (i32.add (local.get $b) (i32.and (local.get $ofB) (i32.const 0xffff))))
-      (local.set $ofC (call $phrase (local.get $text) (local.get $c) (local.get $endC)
-        (local.get $before) (local.get $after) (local.get $stretchBits)))
       (local.set $c (i32.add (local.get $c) (i32.and (local.get $ofC) (i32.const 0xffff))))
-      (local.set $ofD (call $phrase (local.get $text) (local.get $d) (local.get $length)
-        (local.get $before) (local.get $after) (local.get $stretchBits)))
       (local.set $d (i32.add (local.get $d) (i32.and (local.get $ofD) (i32.const 0xffff))))
       (local.set $turn (i32.add
         (i32.add (local.get $ofA) (local.get $ofB)) (i32.add (local.get $ofC) (local.get $ofD))))
       (local.set $left (i32.sub (local.get $left) (i32.and (local.get $turn) (i32.const 0xffff))))
       (local.set $edits (i32.add (local.get $edits) (i32.shr_u (local.get $turn) (i32.const 16))))
       (if (i32.gt_s (local.get $edits) (local.get $limit)) (then (return (i32.const 1))))
-      ;; As long as there are phrases, and enough is left even if each of them were of three characters.
+      ;; As long as one of the four goes on, and what is left could be enough.
       (br_if $each (i32.and
         (i32.ne (local.get $turn) (i32.const 0))
         (i32.le_s (i32.mul (i32.sub (local.get $limit) (local.get $edits)) (i32.const 3)) (local.get $left)))))

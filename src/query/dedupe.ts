@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { phraseBound } from './distance-bounds.ts';
+import { placeBound } from './distance-bounds.ts';
 import { gramProfiles } from './gram-profile.ts';
 import { distanceMeter } from './levenshtein.ts';
 import { createNormaliser } from './normalise.ts';
@@ -37,7 +37,7 @@ export function dedupe(contents: readonly string[], options: DedupeOptions = {})
   const maxSteps = options.maxSteps ?? defaultMaxSteps;
   const toNormalised = createNormaliser();
   const meter = distanceMeter();
-  const bound = phraseBound();
+  const bound = placeBound();
   /** A row for each representative, and the next one for the text at hand. */
   const profiles = gramProfiles(contents.length);
   const clusters: number[][] = [];
