@@ -4,6 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../errors.ts';
 
 const sqliteBusy = 5;
+/** A database that nobody refers to is collected, and its lock goes with it. */
+const held = new Set<DatabaseSync>();
 
 /**
  * Makes this process the only owner of a data directory. The lock is the operating system's (SQLite holds it on a
@@ -21,6 +23,7 @@ export function claimDataDirectory(directory: string): { release(): void } {
       cause,
     });
   }
+  held.add(lock);
   const ownerFile = join(directory, 'owner.json');
   writeFileSync(`${ownerFile}.new`, JSON.stringify({ pid: process.pid, startedAt: new Date().toISOString() }));
   renameSync(`${ownerFile}.new`, ownerFile);
@@ -28,6 +31,7 @@ export function claimDataDirectory(directory: string): { release(): void } {
   return {
     release() {
       rmSync(ownerFile, { force: true });
+      held.delete(lock);
       lock.close();
     },
   };

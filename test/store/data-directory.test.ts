@@ -29,11 +29,13 @@ test('a killed owner leaves its data directory free', async (t) => {
   const script = `
     const { claimDataDirectory } = await import(process.argv[1]);
     claimDataDirectory(process.argv[2]);
+    gc(); // the claim holds, although nobody kept what it returned
     console.log('claimed');
     setInterval(() => {}, 1_000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script, source, directory], {
+  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script, source, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  t.after(() => child.kill('SIGKILL'));
   const exited = once(child, 'exit');
   await once(child.stdout, 'data');
   assert.throws(() => claimDataDirectory(directory), { message: new RegExp(`pid ${child.pid},`) });
