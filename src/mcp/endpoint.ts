@@ -99,11 +99,11 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
   }
 
-  async function admit(messages: readonly RpcMessage[], principal: Principal): Promise<void> {
-    if (deps.admitCall === undefined) return;
-    for (const message of messages) {
-      if (isRequest(message) && !answeredByUs.has(message.method)) await deps.admitCall(principal);
-    }
+  /** Undefined where nobody has to be asked. */
+  function admit(messages: readonly RpcMessage[], principal: Principal): Promise<unknown> | undefined {
+    const { admitCall } = deps;
+    const calls = messages.filter((message) => isRequest(message) && !answeredByUs.has(message.method));
+    return admitCall && Promise.all(calls.map(() => admitCall(principal)));
   }
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -217,14 +217,22 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 
   /** True when the replica that has the session answers; one that is gone took its sessions with it. */
-  async function isElsewhere(
+  function isElsewhere(
     id: string | undefined,
     request: IncomingMessage,
     response: ServerResponse,
     body?: unknown,
-  ): Promise<boolean> {
+  ): Promise<boolean> | boolean {
     const owner = id === undefined ? undefined : deps.elsewhere?.ownerOf(id, request);
-    if (owner === undefined) return false;
+    return owner !== undefined && forwardTo(owner, request, response, body);
+  }
+
+  async function forwardTo(
+    owner: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body?: unknown,
+  ): Promise<boolean> {
     const sent = body === undefined ? undefined : JSON.stringify(body);
     const forwarding = await deps.elsewhere?.forward(owner, request, response, sent);
     if (forwarding !== 'lost') return forwarding === 'answering';

@@ -60,7 +60,7 @@ const exportPage = 1_000;
 
 export function createAudit(db: Database, options: AuditOptions): Audit {
   const {
-    flushEveryMs = 250,
+    flushEveryMs = 1_000,
     capacity = 10_000,
     retentionDays = 0,
     onError = () => {},
@@ -136,6 +136,8 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     record(entry) {
       if (waiting.length < capacity) {
         waiting.push(toRow(entry));
+        // Before there is no more room, where calls come faster than that.
+        if (waiting.length === capacity / 2) flush().catch(onError);
         return;
       }
       unreported += 1;

@@ -31,7 +31,7 @@ export const chainStart: ChainPlace = { seq: 0, hash: '' };
 const headKey = 'audit.head';
 /** The last record that retention removed: the chain is verified from here. */
 const anchorKey = 'audit.anchor';
-/** Then others have their turn: a busy quarter of a second would otherwise keep every call waiting for ten milliseconds. */
+/** Then others have their turn: a busy second would otherwise keep every call waiting for tens of milliseconds. */
 const atOnce = 100;
 
 /**

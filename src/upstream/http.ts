@@ -72,16 +72,16 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   if (identity.era === 'legacy') void listen();
 
-  async function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
+  function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
     const usedSession = sessionId;
-    try {
-      return await exchangeOne(method, params, exchange);
-    } catch (error) {
+    const answer = exchangeOne(method, params, exchange);
+    if (usedSession === undefined) return answer;
+    return answer.catch(async (error: unknown) => {
       // 404 for a session means that it expired and that nothing was executed (BR-005, «reconnect once»).
-      if (!(error instanceof HttpProblem) || error.status !== 404 || usedSession === undefined) throw error;
+      if (!(error instanceof HttpProblem) || error.status !== 404) throw error;
       await reopen(usedSession);
       return await exchangeOne(method, params, exchange);
-    }
+    });
   }
 
   async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<JsonObject> {
