@@ -373,13 +373,9 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     refreshInBackground,
     reload,
     replaceTools(rows) {
-      for (const row of rows) {
-        const own = tools.get(row.source_server_id ?? '') ?? [];
-        // What was read before the server changed the tool must not undo that.
-        const place = own.findIndex(
-          ({ id, definition_hash }) => id === row.id && definition_hash === row.definition_hash,
-        );
-        if (place !== -1) own[place] = row;
+      for (const [serverId, news] of Map.groupBy(rows, (row) => row.source_server_id ?? '')) {
+        const own = tools.get(serverId);
+        if (own !== undefined) tools.set(serverId, withNews(own, news));
       }
       snapshot = build();
     },
@@ -390,6 +386,15 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       await Promise.allSettled([...refreshing.values()].map(({ done }) => done));
     },
   };
+}
+
+/** What was read before the server changed a tool must not undo that. */
+export function withNews(own: readonly ToolRow[], news: readonly ToolRow[]): ToolRow[] {
+  const newById = new Map(news.map((row) => [row.id, row]));
+  return own.map((row) => {
+    const newer = newById.get(row.id);
+    return newer?.definition_hash === row.definition_hash ? newer : row;
+  });
 }
 
 function namesOf({ added, changed, removed }: ToolChanges) {
