@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { decodeKey } from './credential-key.ts';
 import { AppError, describe } from './errors.ts';
+import { isLoopback } from './loopback.ts';
 
 type Parse<T> = (text: string) => T;
 
@@ -547,10 +549,6 @@ export function secretValues(config: Config): string[] {
   });
 }
 
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** `healthIntervalMs` is `--health-interval`: flags, like variables, count in seconds. */
 export function flagOf(name: SettingName): string {
   return name.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -664,7 +662,7 @@ function rolePairs(value: string): string[] {
 }
 
 function key(value: string): Buffer {
-  const bytes = /^[0-9a-f]{64}$/i.test(value) ? Buffer.from(value, 'hex') : Buffer.from(value, 'base64');
-  if (bytes.length !== 32) throw new Error('is not 32 bytes in base64 or hex');
+  const bytes = decodeKey(value);
+  if (bytes === undefined) throw new Error('is not 32 bytes in base64 or hex');
   return bytes;
 }

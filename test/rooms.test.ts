@@ -6,8 +6,10 @@ import { suite, test } from 'node:test';
 
 const floor = [
   'config',
+  'credential-key',
   'errors',
   'log',
+  'loopback',
   'metrics',
   'events',
   'json-rpc',

@@ -1,7 +1,7 @@
 /** The MCP endpoint over HTTP: who asks, for which servers, in which era. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Config, isLoopback } from '../config.ts';
+import type { Config } from '../config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
 import {
   envelopeProblem,
@@ -14,6 +14,7 @@ import {
   rpcCodes,
 } from '../json-rpc.ts';
 import { createLedger } from '../ledger.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
 import { createClientAddress } from '../security/client-address.ts';
 import { createEntryCheck } from '../security/policy.ts';
@@ -102,8 +103,9 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   /** Undefined where nobody has to be asked. */
   function admit(messages: readonly RpcMessage[], principal: Principal): Promise<unknown> | undefined {
     const { admitCall } = deps;
+    if (admitCall === undefined) return undefined;
     const calls = messages.filter((message) => isRequest(message) && !answeredByUs.has(message.method));
-    return admitCall && Promise.all(calls.map(() => admitCall(principal)));
+    return Promise.all(calls.map(() => admitCall(principal)));
   }
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,7 +1,7 @@
 /** Which client we are at an authorization server: the one an admin registered, our metadata document, or a new one. */
 import { z } from 'zod';
-import { isLoopback } from '../config.ts';
 import { AppError } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import type { GuardedFetch, Trust } from './guarded-fetch.ts';
 import type { OauthClient } from './token-endpoint.ts';

@@ -7,7 +7,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import { Agent, request } from 'undici';
 import { AppError } from '../errors.ts';
-import { isLoopback } from '../security/policy.ts';
+import { isLoopback } from '../loopback.ts';
 
 export interface FetchedAnswer {
   status: number;

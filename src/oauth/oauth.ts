@@ -1,8 +1,8 @@
 /** The OAuth room from its parts. */
 import type { Config } from '../config.ts';
-import { isLoopback } from '../config.ts';
 import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Authenticator, Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';

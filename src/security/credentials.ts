@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { decodeKey } from '../credential-key.ts';
 import { AppError } from '../errors.ts';
 
 export interface Vault {
@@ -18,7 +19,6 @@ interface Key {
 const version = 'v1';
 const ivBytes = 12;
 const tagBytes = 16;
-const keyBytes = 32;
 
 /** Seals values with AES-256-GCM under the current key; opens what the current or the previous key sealed. */
 export function createVault({ current, previous }: { current: Buffer; previous?: Buffer }): Vault {
@@ -58,11 +58,10 @@ export function createVault({ current, previous }: { current: Buffer; previous?:
   };
 }
 
-/** A key as people write it: 32 bytes in hex or base64. */
+/** A key as people write it. */
 export function parseKey(text: string): Buffer {
-  const trimmed = text.trim();
-  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
-  if (key.length !== keyBytes || !/^[0-9A-Za-z+/_-]+={0,2}$/.test(trimmed)) {
+  const key = decodeKey(text);
+  if (key === undefined) {
     throw new AppError(
       'CONFIGURATION_INVALID',
       'A credential key is 32 bytes in base64 or hex, for example the output of: openssl rand -base64 32',

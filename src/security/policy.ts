@@ -1,5 +1,5 @@
-import { BlockList, isIP } from 'node:net';
 import { AppError } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Role } from '../store/schema.ts';
 import type { Principal } from './auth.ts';
 
@@ -82,17 +82,6 @@ export function isHttpsOrLoopback(url: string): boolean {
 export function requireHttps(url: string): void {
   if (isHttpsOrLoopback(url)) return;
   throw new AppError('VALIDATION_ERROR', 'The URL must use https (http is allowed for loopback addresses only)');
-}
-
-const loopbackAddresses = new BlockList();
-loopbackAddresses.addSubnet('127.0.0.0', 8, 'ipv4');
-loopbackAddresses.addAddress('::1', 'ipv6');
-
-export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
-  const family = isIP(name);
-  if (family === 0) return name === 'localhost' || name.endsWith('.localhost');
-  return loopbackAddresses.check(name, family === 4 ? 'ipv4' : 'ipv6');
 }
 
 /** A Host header and nothing else: `a@b` or `a/b` would parse as a URL whose host is not what was sent. */

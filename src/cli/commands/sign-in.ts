@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { isLoopback } from '../../config.ts';
+import { isLoopback } from '../../loopback.ts';
 import type { IdentityProviderView } from '../../oauth/oauth.ts';
 import { hasBrowser, openBrowser } from '../browser.ts';
 import { api, createClient } from '../client.ts';

@@ -1,7 +1,7 @@
 /** Logging in to servers: the REST calls, and the pages that a browser goes through. */
 import { z } from 'zod';
-import { isLoopback } from '../../config.ts';
 import { AppError } from '../../errors.ts';
+import { isLoopback } from '../../loopback.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import { clientDocument } from '../../oauth/client-registration.ts';
 import type { LoginFlow } from '../../oauth/flow.ts';
