@@ -51,6 +51,7 @@ suite('configuration', () => {
     ['MCP_AGGREGATOR_LOG_LEVEL', 'loud'],
     ['MCP_AGGREGATOR_ADMIN_TOKEN', 'short'],
     ['MCP_CREDENTIAL_KEY', 'not-a-key'],
+    ['MCP_CREDENTIAL_KEY', `${key}, and more`],
     ['DATABASE_URL', 'mysql://x'],
     ['REDIS_URL', 'x'],
     ['QDRANT_URL', 'x'],
