@@ -56,6 +56,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   // The rest of the time is for ending what is left: servers' sessions, their children, the last records.
   const drainMs = config.shutdownTimeoutMs * 0.8;
   const addressOf = createClientAddress(config.trustedProxies);
+  const loopbackListener = isLoopback(config.host);
   let boundPort = config.port;
 
   const app: FastifyInstance = fastify({
@@ -158,7 +159,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     if (role === 'public') return nobody;
     const principal = await gatekeeper.authenticate({
       authorization: request.headers.authorization,
-      loopbackListener: isLoopback(config.host),
+      loopbackListener,
       path: pathOf(request),
     });
     requireRole(principal, role);

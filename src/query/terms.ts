@@ -46,6 +46,7 @@ export function countTerms(text: string, { stems, pattern }: QueryTerms): Uint32
 export function wordsOf(text: string): string[] {
   return (text.match(anyWord) ?? []).map((word) => word.toLowerCase());
 }
+
 /** English endings only, and only where a stem of three letters is left: "hooks" and "hook", "caching" and "cache". */
 export function stem(word: string): string {
   if (word.length < 4) return word;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { createAudit } from '../../src/security/audit.ts';
+import { findAuditAfter } from '../../src/store/audit.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTestDatabase } from '../support/databases.ts';
 
@@ -65,6 +67,16 @@ test('records beyond the capacity are counted and the loss is itself recorded', 
       ['tool.called', null],
     ],
   );
+});
+
+test('records are stored before their time when half of the room for them is taken', async (t) => {
+  const db = await openTestDatabase(t);
+  const audit = createAudit(db, { keys, capacity: 10, flushEveryMs: 60_000 });
+  t.after(() => audit.close());
+  for (let n = 0; n < 5; n++) audit.record({ event: 'tool.called', actor: 'a' });
+  const deadline = Date.now() + 5_000;
+  while (audit.backlog.waiting > 0 && Date.now() < deadline) await setTimeout(10);
+  assert.equal((await findAuditAfter(db, 0, 10)).length, 5);
 });
 
 test('a database that fails is reported, recording goes on, and an admin act says so', async (t) => {
