@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
     processes: { type: 'string', default: '2' },
-    warmup: { type: 'string', default: '10' },
+    warmup: { type: 'string', default: '40' },
     clients: { type: 'string', default: '1,16' },
     upstream: { type: 'string', default: 'http-modern,http-legacy,stdio' },
     others: { type: 'boolean', default: true },

@@ -12,6 +12,7 @@ const floor = [
   'loopback',
   'metrics',
   'events',
+  'ids',
   'json-rpc',
   'ledger',
   'lists',

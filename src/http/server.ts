@@ -1,12 +1,12 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
 
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Config } from '../config.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
+import { createId } from '../ids.ts';
 import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
@@ -265,11 +265,12 @@ const requestIdPattern = /^[\w.:/+=-]{1,128}$/;
 /** A client's own id is kept where it can't forge anything in a log. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : createId();
 }
 
 /** Names of servers and profiles are cut off: as labels they would have no bound. */
 function mcpPathOf(url: string): string | undefined {
+  if (url === '/mcp') return url; // nearly always
   return /^\/(?:mcp(?:\/(?:servers|profiles)(?=\/.))?|sse|messages)(?=[/?]|$)/.exec(url)?.[0];
 }
 

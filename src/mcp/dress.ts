@@ -20,12 +20,10 @@ export function dressResult(peer: Peer, method: string, result: JsonObject, ourI
 }
 
 function toModern(method: string, result: JsonObject, ourInfo: JsonObject): JsonObject {
-  const meta = isObject(result._meta) ? result._meta : {};
-  const complete = {
-    ...result,
-    resultType: result.resultType ?? 'complete',
-    _meta: { ...meta, [hopMeta.serverInfo]: ourInfo },
-  };
+  const meta: JsonObject = isObject(result._meta) ? { ...result._meta } : {};
+  // Not in a literal: for a computed name in one, V8 leaves optimised code with every result.
+  meta[hopMeta.serverInfo] = ourInfo;
+  const complete = { ...result, resultType: result.resultType ?? 'complete', _meta: meta };
   // What a server of the old era says about caching is nothing, which means: do not.
   return cacheable.has(method) && complete.resultType === 'complete'
     ? { ttlMs: 0, cacheScope: 'private', ...complete }

@@ -3,12 +3,12 @@
  * what became of it told to audit, metrics and events. Every relayed method goes through `relay`; `callTool` adds what
  * tools need.
  */
-import { randomUUID } from 'node:crypto';
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import { parameterHeaders } from '../catalog/parameter-headers.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import type { CallEvent, Events } from '../events.ts';
+import { createId } from '../ids.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
@@ -234,7 +234,7 @@ export function createRouter(deps: RouterDependencies): Router {
     const started = performance.now();
     const timing: { acquiredAt?: number } = {};
     const call = {
-      call_id: randomUUID(),
+      call_id: createId(),
       server_id: server.id,
       server: server.name,
       tool: row.name,

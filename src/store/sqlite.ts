@@ -2,12 +2,16 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { SqliteDialect, type SqliteStatement } from 'kysely';
 import { fromSqlite } from './columns.ts';
 
-/** FULL: what was acknowledged survives a power cut, not only a killed process. */
+/**
+ * FULL: what was acknowledged survives a power cut, not only a killed process. In memory: what undoes half a statement,
+ * for which every batch of records would otherwise make and remove a file.
+ */
 const pragmas = `
   pragma journal_mode = wal;
   pragma synchronous = full;
   pragma foreign_keys = on;
   pragma busy_timeout = 5000;
+  pragma temp_store = memory;
 `;
 const cachedStatements = 200;
 /** Multi-row inserts are long, differ in length each time and would push the short, hot statements out. */
