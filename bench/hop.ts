@@ -13,16 +13,17 @@ import { percentile, printTable } from './table.ts';
  * What one hop costs: calls of a trivial tool directly, through a bare relay, through us, through other gateways.
  *
  * Load generator, server and whatever stands between are a process each; nothing else runs while one is measured.
- * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios,
- * measured in turns within one run, are what counts. CPU per call (of the process in between, where the system tells
- * it) does not depend on who shares the machine. Every target first works for some seconds: a gateway runs for days, and
- * what its first calls cost is the compiler's work. What it then costs differs by a fifth from one process to the next,
- * for the relay as for us, so there are several of each, and the median counts.
+ * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios are
+ * what counts. The machine's own speed may change by half within a minute, so targets take turns, and a ratio is the
+ * median of those within one round each. CPU per call (of the process in between, where the system tells it) does not
+ * depend on who shares the machine. Every target first works for most of a minute: a gateway runs for days, and what its
+ * first hundred thousand calls cost is the compiler's work. What it then costs differs by a fifth from one process to the
+ * next, for the relay as for us, so there are several of each.
  */
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '7' },
     processes: { type: 'string', default: '2' },
     warmup: { type: 'string', default: '40' },
     clients: { type: 'string', default: '1,16' },
@@ -143,14 +144,20 @@ async function otherTargets(closers: Closers): Promise<Target[]> {
   return targets;
 }
 
-/** Rounds in turns, so that a slow moment of the machine does not hit one target alone; the median round counts. */
-async function measureAll(targets: Target[], clients: number): Promise<Map<string, Measured>> {
-  const rounds = new Map<string, Measured[]>(targets.map((target) => [target.name, []]));
-  for (let round = 0; round < Number(flags.rounds); round++) {
-    for (const target of targets) rounds.get(target.name)?.push(await measureOne(target, clients));
+/** What each target did in each round, processes of the same name together. */
+type Rounds = Map<string, Measured[]>[];
+
+/** Back and forth, so that a machine that becomes slower or faster favours nobody. */
+async function measureAll(targets: Target[], clients: number): Promise<Rounds> {
+  const rounds: Rounds = [];
+  for (let number = 0; number < Number(flags.rounds); number++) {
+    const round = new Map<string, Measured[]>(targets.map((target) => [target.name, []]));
+    for (const target of number % 2 === 0 ? targets : targets.toReversed()) {
+      round.get(target.name)?.push(await measureOne(target, clients));
+    }
+    rounds.push(round);
   }
-  const medians = Array.from(rounds, ([name, results]) => [name, medianOf(results)] as const);
-  return new Map(medians);
+  return rounds;
 }
 
 async function measureOne(target: Target, clients: number): Promise<Measured> {
@@ -167,19 +174,12 @@ async function load(target: Target, clients: number, warmupMs: number, measureMs
   return (await runScript('support/load.ts', JSON.stringify(options))) as LoadResult;
 }
 
-function medianOf(results: Measured[]): Measured {
-  const median = (key: keyof Measured) =>
-    percentile(
-      results.map((result) => result[key]),
-      50,
-    );
-  return {
-    callsPerSecond: median('callsPerSecond'),
-    p50Ms: median('p50Ms'),
-    p95Ms: median('p95Ms'),
-    p99Ms: median('p99Ms'),
-    cpuMicrosPerCall: median('cpuMicrosPerCall'),
-  };
+function median(values: number[]): number {
+  return percentile(values, 50);
+}
+
+function mean(values: number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** User and system time of a process; NaN where there is no /proc to read it from. */
@@ -190,18 +190,24 @@ async function cpuMicros(pid: number | undefined): Promise<number> {
   return ((Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN)) / ticksPerSecond) * 1e6;
 }
 
-function report(upstream: string, clients: number, results: Map<string, Measured>): void {
-  const rate = (name: string) => results.get(name)?.callsPerSecond ?? Number.NaN;
-  const rows = Array.from(results, ([name, result]) => [
-    name,
-    Math.round(result.callsPerSecond),
-    result.callsPerSecond / rate('direct'),
-    result.callsPerSecond / rate('bare relay'),
-    result.p50Ms,
-    result.p95Ms,
-    result.p99Ms,
-    Math.round(result.cpuMicrosPerCall),
-  ]);
+function report(upstream: string, clients: number, rounds: Rounds): void {
+  const rate = (round: Map<string, Measured[]>, name: string) =>
+    mean((round.get(name) ?? []).map((measured) => measured.callsPerSecond));
+  const ratio = (name: string, base: string) => median(rounds.map((round) => rate(round, name) / rate(round, base)));
+  const rows = [...(rounds[0]?.keys() ?? [])].map((name) => {
+    const measured = rounds.flatMap((round) => round.get(name) ?? []);
+    const typical = (key: keyof Measured) => median(measured.map((one) => one[key]));
+    return [
+      name,
+      Math.round(typical('callsPerSecond')),
+      ratio(name, 'direct'),
+      ratio(name, 'bare relay'),
+      typical('p50Ms'),
+      typical('p95Ms'),
+      typical('p99Ms'),
+      Math.round(typical('cpuMicrosPerCall')),
+    ];
+  });
   const columns = ['', 'calls/s', '× direct', '× relay', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs/call'];
   printTable(`${upstream} server, ${clients} client${clients === 1 ? '' : 's'}`, columns, rows);
 }

@@ -49,8 +49,9 @@ export function parameterHeaders(
 ): Record<string, string> | undefined {
   let headers: Record<string, string> | undefined;
   for (const name in received) {
+    if (!name.startsWith(prefix)) continue;
     const value = received[name];
-    if (name.startsWith(prefix) && typeof value === 'string') headers = { ...headers, [name]: value };
+    if (typeof value === 'string') headers = { ...headers, [name]: value };
   }
   for (const { header, path } of markedParameters(schema) ?? []) {
     const value = path.reduce<unknown>((current, key) => (isObject(current) ? current[key] : undefined), args);

@@ -58,8 +58,8 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
   const calls: { call: AppEvents['call.finished']; at: number }[] = [];
   let next = 0;
 
-  function countsNow(serverId: string): Counts {
-    const slot = Math.floor(now() / sliceMs);
+  function countsNow(serverId: string, at = now()): Counts {
+    const slot = Math.floor(at / sliceMs);
     const slots = servers.get(serverId) ?? new Map<number, Counts>();
     const known = slots.get(slot);
     if (known !== undefined) return known;
@@ -74,12 +74,13 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
 
   function onFinished(call: AppEvents['call.finished']): void {
     const { server_id, outcome, duration_ms } = call;
-    const counts = countsNow(server_id);
+    const at = now();
+    const counts = countsNow(server_id, at);
     counts.calls += 1;
     counts.totalMs += duration_ms;
     counts.maxMs = Math.max(counts.maxMs, duration_ms);
     if (!answered.has(outcome)) counts.failed += 1;
-    calls[next] = { call, at: now() };
+    calls[next] = { call, at };
     next = (next + 1) % callsKept;
   }
 

@@ -110,11 +110,10 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
 
   async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
     checkEntry(request.headers.host, request.headers.origin);
-    const principal = await gatekeeper.authenticate({
-      authorization: request.headers.authorization,
-      loopbackListener,
-      path: pathOf(request),
-    });
+    const { authorization } = request.headers;
+    const known = gatekeeper.authenticate({ authorization, loopbackListener, path: pathOf(request) });
+    // Waiting for what is there costs a call a turn; here and below it is most often there.
+    const principal = known instanceof Promise ? await known : known;
     const visit = { request, response, principal, scopeOf: face.scope };
     if (face.kind === 'sse') return openSse(visit);
     if (face.kind === 'messages') return await postMessage(visit);
@@ -140,7 +139,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       const message = expectMessage(body);
       const scope = createScope(scopeOf, principal, deps);
       if (!isRequest(message)) return void writeHead(response, 202).end();
-      await admit([message], principal);
+      const admission = admit([message], principal);
+      if (admission !== undefined) await admission;
       const disconnected = new AbortController();
       response.on('close', () => {
         if (!response.writableFinished)
@@ -188,12 +188,14 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
         { status: 400 },
       );
     }
-    if (await isElsewhere(sessionIdOf(request), request, response, body)) return;
+    const elsewhere = isElsewhere(sessionIdOf(request), request, response, body);
+    if (elsewhere instanceof Promise ? await elsewhere : elsewhere) return;
     const session = findSession(request, principal);
     if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
       throw new OwnError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', { status: 400 });
     }
-    await admit(messages, principal);
+    const admission = admit(messages, principal);
+    if (admission !== undefined) await admission;
     session.post(messages, response, accept);
   }
 

@@ -181,15 +181,16 @@ export function createRouter(deps: RouterDependencies): Router {
     active += 1;
     const deadline = createDeadline(link, config, exchange, caller.client);
     try {
-      let session = await link.session(caller.owner, deadline.signal, caller.principal.id);
+      const opened = link.session(caller.owner, deadline.signal, caller.principal.id);
+      let session = opened instanceof Promise ? await opened : opened;
       timing.acquiredAt = performance.now();
-      const started = Date.now();
       try {
         return await session.request(method, params, deadline.exchange);
       } catch (error) {
         if (!(error instanceof ConnectionLost) || error instanceof MessageTooLarge) throw error;
         await link.reportLost(session, error);
-        if (!mayRepeat(error, method, params, server)) throw lostInMidCall(server, method, params, started, error);
+        if (!mayRepeat(error, method, params, server))
+          throw lostInMidCall(server, method, params, timing.acquiredAt, error);
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
         const current = pool.link(server.id) ?? link;
         session = await current.session(caller.owner, deadline.signal, caller.principal.id);
@@ -396,9 +397,10 @@ function lostInMidCall(
   server: Server,
   method: string,
   params: JsonObject,
-  started: number,
+  startedAt: number,
   cause: ConnectionLost,
 ): AppError {
+  const started_at = new Date(Date.now() - (performance.now() - startedAt)).toISOString();
   return new AppError(
     'SERVER_UNAVAILABLE',
     `Server unavailable: ${server.name} was lost during the call: ${cause.message}`,
@@ -406,7 +408,7 @@ function lostInMidCall(
       cause,
       body: { server: brief(server) },
       context: {
-        in_progress: { method, name: params.name ?? params.uri ?? null, started_at: new Date(started).toISOString() },
+        in_progress: { method, name: params.name ?? params.uri ?? null, started_at },
         executed: 'unknown',
       },
     },

@@ -173,14 +173,12 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   };
 }
 
-let second = { at: Number.NaN, text: '' };
+let latest = { at: Number.NaN, text: '' };
 
-/** Writing a whole time costs as much as hashing a record. */
+/** Calls that end in the same millisecond share its text: writing it costs as much as hashing a record. */
 function isoTime(at: number): string {
-  const milliseconds = at % 1_000;
-  const start = at - milliseconds;
-  if (second.at !== start) second = { at: start, text: new Date(start).toISOString().slice(0, -'000Z'.length) };
-  return `${second.text}${String(milliseconds).padStart(3, '0')}Z`;
+  if (latest.at !== at) latest = { at, text: new Date(at).toISOString() };
+  return latest.text;
 }
 
 /** PostgreSQL refuses NUL in a text, and a lone half of a surrogate pair can't be stored by either engine. */

@@ -79,21 +79,29 @@ export function createWire(options: WireOptions): Wire {
     });
   }
 
+  async function exchangeWith(
+    credentials: Credentials,
+    request: Dispatcher.DispatchOptions & { headers: Record<string, string> },
+    signal: AbortSignal | undefined,
+  ): Promise<WireAnswer> {
+    for (let attempt = 0; ; attempt += 1) {
+      const given = credentials.headers();
+      const sent = given instanceof Promise ? await given : given;
+      const answer = await exchange({ ...request, headers: { ...request.headers, ...sent } }, signal);
+      const { status } = answer;
+      if (attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
+      const challenge = header(answer, 'www-authenticate');
+      if (!(await credentials.refused({ status, challenge, sent, attempt }))) return answer;
+      answer.events?.destroy();
+    }
+  }
+
   return {
     url,
-    async send(method, { headers, body, signal, path: otherPath }) {
+    send(method, { headers, body, signal, path: otherPath = path }) {
+      const request = { method, path: otherPath, headers: { ...fixed, ...headers }, body };
       const { credentials } = options;
-      for (let attempt = 0; ; attempt += 1) {
-        const given = credentials?.headers();
-        const sent = given instanceof Promise ? await given : given;
-        const request = { method, path: otherPath ?? path, headers: { ...fixed, ...sent, ...headers }, body };
-        const answer = await exchange(request, signal);
-        const { status } = answer;
-        if (credentials === undefined || attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
-        const challenge = header(answer, 'www-authenticate');
-        if (!(await credentials.refused({ status, challenge, sent: sent ?? {}, attempt }))) return answer;
-        answer.events?.destroy();
-      }
+      return credentials === undefined ? exchange(request, signal) : exchangeWith(credentials, request, signal);
     },
     async close() {
       await pool.destroy();
