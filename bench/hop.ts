@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { freePort } from '../test/support/ports.ts';
 import { type Connection, startAggregator } from './aggregator.ts';
-import type { LoadOptions, LoadResult } from './support/load.ts';
+import type { LoadOptions, LoadResult, LoadTarget } from './support/load.ts';
 import { runScript, script, startOnPort, startScript } from './support/process.ts';
 import { percentile, printTable } from './table.ts';
 
@@ -14,16 +14,16 @@ import { percentile, printTable } from './table.ts';
  *
  * Load generator, server and whatever stands between are a process each; nothing else runs while one is measured.
  * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios are
- * what counts. The machine's own speed may change by half within a minute, so targets take turns, and a ratio is the
- * median of those within one round each. CPU per call (of the process in between, where the system tells it) does not
+ * what counts. The machine's own speed may change by half within a minute, so targets take turns of half a second, and a
+ * ratio is the median of those within one round each. CPU per call (of the process in between, where the system tells it) does not
  * depend on who shares the machine. Every target first works for most of a minute: a gateway runs for days, and what its
  * first hundred thousand calls cost is the compiler's work. What it then costs differs by a fifth from one process to the
  * next, for the relay as for us, so there are several of each.
  */
 const { values: flags } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '7' },
+    turn: { type: 'string', default: '500' },
+    rounds: { type: 'string', default: '40' },
     processes: { type: 'string', default: '2' },
     warmup: { type: 'string', default: '40' },
     clients: { type: 'string', default: '1,16' },
@@ -37,17 +37,13 @@ const { values: flags } = parseArgs({
 interface Target {
   /** Several processes of the same are one row. */
   name: string;
-  load: Pick<LoadOptions, 'target' | 'era' | 'tool'>;
-  /** The process in between. */
-  pid?: number;
-}
-
-interface Measured extends LoadResult {
-  cpuMicrosPerCall: number;
+  load: LoadTarget;
 }
 
 const stdioEcho = { command: process.execPath, args: [script('support/echo-server.ts'), 'stdio', 'legacy'] };
 const serverName = 'up';
+/** The generator's own first turns are the compiler's. */
+const coldRounds = 5;
 
 /** Gateways of others that put HTTP in front of a stdio server; they leave names as they are. */
 const others = [
@@ -72,9 +68,10 @@ for (const upstream of flags.upstream.split(',')) {
   const closers: (() => Promise<void>)[] = [];
   try {
     const targets = upstream === 'stdio' ? await stdioTargets(closers) : await httpTargets(eraOf(upstream), closers);
-    for (const target of targets) await load(target, 16, 0, Number(flags.warmup) * 1_000);
+    for (const target of targets) await load([target], 16, Number(flags.warmup) * 1_000, 1);
     for (const clients of flags.clients.split(',').map(Number)) {
-      report(upstream, clients, await measureAll(targets, clients));
+      const rounds = coldRounds + Number(flags.rounds);
+      report(upstream, clients, targets, await load(targets, clients, Number(flags.turn), rounds));
     }
   } finally {
     for (const close of closers.toReversed()) await close();
@@ -96,8 +93,8 @@ async function httpTargets(era: 'legacy' | 'modern', closers: Closers): Promise<
   for (let started = 0; started < Number(flags.processes); started++) {
     const relay = await startScript('relay.ts', server.line);
     closers.push(relay.close);
-    const load = { target: { url: relay.line }, era, tool: 'up__echo' };
-    targets.push({ name: 'bare relay', load, pid: relay.pid });
+    const load = { target: { url: relay.line }, era, tool: 'up__echo', pid: relay.pid };
+    targets.push({ name: 'bare relay', load });
     if (!flags.aggregator) continue;
     const connection: Connection = { transport_type: 'HTTP', connection_config: { base_url: server.line } };
     targets.push(await aggregatorTarget(era, connection, closers));
@@ -119,8 +116,8 @@ async function aggregatorTarget(era: 'legacy' | 'modern', connection: Connection
   const aggregator = await startAggregator();
   closers.push(aggregator.close);
   await aggregator.register(serverName, connection);
-  const load = { target: { url: aggregator.mcpUrl() }, era, tool: `${serverName}__echo` };
-  return { name: 'mcp-aggregator', load, pid: aggregator.pid };
+  const load = { target: { url: aggregator.mcpUrl() }, era, tool: `${serverName}__echo`, pid: aggregator.pid };
+  return { name: 'mcp-aggregator', load };
 }
 
 async function otherTargets(closers: Closers): Promise<Target[]> {
@@ -134,8 +131,8 @@ async function otherTargets(closers: Closers): Promise<Target[]> {
       const port = await freePort();
       const running = await startOnPort(join(directory, 'node_modules', file), args(port), port);
       closers.push(running.close);
-      const load = { target: { url: `http://127.0.0.1:${port}/mcp` }, era: 'legacy', tool: 'echo' } as const;
-      targets.push({ name, load, pid: running.pid });
+      const url = `http://127.0.0.1:${port}/mcp`;
+      targets.push({ name, load: { target: { url }, era: 'legacy', tool: 'echo', pid: running.pid } });
     } catch (error) {
       // Somebody else's program that cannot be had here must not cost us our own numbers.
       console.log(`skipped ${name}: ${error instanceof Error ? error.message.split('\n')[0] : error}`);
@@ -144,34 +141,9 @@ async function otherTargets(closers: Closers): Promise<Target[]> {
   return targets;
 }
 
-/** What each target did in each round, processes of the same name together. */
-type Rounds = Map<string, Measured[]>[];
-
-/** Back and forth, so that a machine that becomes slower or faster favours nobody. */
-async function measureAll(targets: Target[], clients: number): Promise<Rounds> {
-  const rounds: Rounds = [];
-  for (let number = 0; number < Number(flags.rounds); number++) {
-    const round = new Map<string, Measured[]>(targets.map((target) => [target.name, []]));
-    for (const target of number % 2 === 0 ? targets : targets.toReversed()) {
-      round.get(target.name)?.push(await measureOne(target, clients));
-    }
-    rounds.push(round);
-  }
-  return rounds;
-}
-
-async function measureOne(target: Target, clients: number): Promise<Measured> {
-  const measureMs = Number(flags.seconds) * 1_000;
-  const warmupMs = measureMs / 2;
-  const before = await cpuMicros(target.pid);
-  const result = await load(target, clients, warmupMs, measureMs);
-  const calls = result.callsPerSecond * (measureMs + warmupMs) * 0.001;
-  return { ...result, cpuMicrosPerCall: ((await cpuMicros(target.pid)) - before) / calls };
-}
-
-async function load(target: Target, clients: number, warmupMs: number, measureMs: number): Promise<LoadResult> {
-  const options: LoadOptions = { ...target.load, clients, warmupMs, measureMs };
-  return (await runScript('support/load.ts', JSON.stringify(options))) as LoadResult;
+async function load(targets: Target[], clients: number, turnMs: number, rounds: number): Promise<LoadResult[]> {
+  const options: LoadOptions = { targets: targets.map((target) => target.load), clients, turnMs, rounds };
+  return (await runScript('support/load.ts', JSON.stringify(options))) as LoadResult[];
 }
 
 function median(values: number[]): number {
@@ -182,30 +154,31 @@ function mean(values: number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** User and system time of a process; NaN where there is no /proc to read it from. */
-async function cpuMicros(pid: number | undefined): Promise<number> {
-  const stat = pid === undefined ? '' : await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ticksPerSecond = 100;
-  return ((Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN)) / ticksPerSecond) * 1e6;
-}
-
-function report(upstream: string, clients: number, rounds: Rounds): void {
-  const rate = (round: Map<string, Measured[]>, name: string) =>
-    mean((round.get(name) ?? []).map((measured) => measured.callsPerSecond));
-  const ratio = (name: string, base: string) => median(rounds.map((round) => rate(round, name) / rate(round, base)));
-  const rows = [...(rounds[0]?.keys() ?? [])].map((name) => {
-    const measured = rounds.flatMap((round) => round.get(name) ?? []);
-    const typical = (key: keyof Measured) => median(measured.map((one) => one[key]));
+function report(upstream: string, clients: number, targets: Target[], results: LoadResult[]): void {
+  const ofName = (name: string) => results.filter((_result, at) => targets[at]?.name === name);
+  /** By round, the processes of a name together. */
+  const each = (name: string, key: keyof LoadResult['turns'][number]) => {
+    const own = ofName(name);
+    const byRound = own[0]?.turns.map((_turn, round) =>
+      mean(own.map(({ turns }) => turns[round]?.[key] ?? Number.NaN)),
+    );
+    return (byRound ?? []).slice(coldRounds);
+  };
+  const ratio = (name: string, base: string) => {
+    const rates = each(base, 'callsPerSecond');
+    return median(each(name, 'callsPerSecond').map((rate, round) => rate / (rates[round] ?? Number.NaN)));
+  };
+  const rows = [...new Set(targets.map((target) => target.name))].map((name) => {
+    const typical = (key: 'p50Ms' | 'p95Ms' | 'p99Ms') => mean(ofName(name).map((result) => result[key]));
     return [
       name,
-      Math.round(typical('callsPerSecond')),
+      Math.round(median(each(name, 'callsPerSecond'))),
       ratio(name, 'direct'),
       ratio(name, 'bare relay'),
       typical('p50Ms'),
       typical('p95Ms'),
       typical('p99Ms'),
-      Math.round(typical('cpuMicrosPerCall')),
+      Math.round(mean(each(name, 'cpuMicrosPerCall'))),
     ];
   });
   const columns = ['', 'calls/s', '× direct', '× relay', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs/call'];

@@ -1,20 +1,32 @@
 import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Pool } from 'undici';
 import { percentile } from '../table.ts';
 
-/** A load generator in a process of its own: `node load.ts '<LoadOptions as JSON>'` prints a LoadResult as JSON. */
+/**
+ * A load generator in a process of its own: `node load.ts '<LoadOptions as JSON>'` prints a LoadResult per target as
+ * JSON. It holds connections to all targets and calls one at a time, in short turns, back and forth: the speed of a
+ * machine may change from one second to the next, and between neighbouring turns it changes least.
+ */
 export interface LoadOptions {
+  targets: LoadTarget[];
+  clients: number;
+  turnMs: number;
+  rounds: number;
+}
+
+export interface LoadTarget {
   target: { url: string } | { command: string; args: string[] };
   era: 'legacy' | 'modern';
   tool: string;
-  clients: number;
-  warmupMs: number;
-  measureMs: number;
+  /** The process in between, whose CPU time is told. */
+  pid?: number;
 }
 
 export interface LoadResult {
-  callsPerSecond: number;
+  /** In the order of the rounds. */
+  turns: { callsPerSecond: number; cpuMicrosPerCall: number }[];
   p50Ms: number;
   p95Ms: number;
   p99Ms: number;
@@ -31,25 +43,57 @@ const modernMeta = {
   'io.modelcontextprotocol/clientInfo': { name: 'load', version: '1.0.0' },
 };
 
-async function measure(options: LoadOptions): Promise<LoadResult> {
-  const { target, era, clients, warmupMs, measureMs } = options;
+async function measure({ targets, clients, turnMs, rounds }: LoadOptions): Promise<LoadResult[]> {
+  const courses = await Promise.all(
+    targets.map(
+      async (target) => ({ target, callers: await connect(target, clients), turns: [], times: [] }) as Course,
+    ),
+  );
+  for (let round = 0; round < rounds; round++) {
+    for (const course of round % 2 === 0 ? courses : courses.toReversed()) await takeTurn(course, turnMs);
+  }
+  return courses.map(({ turns, times }) => ({
+    turns,
+    p50Ms: percentile(times, 50),
+    p95Ms: percentile(times, 95),
+    p99Ms: percentile(times, 99),
+  }));
+}
+
+interface Course {
+  target: LoadTarget;
+  callers: Caller[];
+  turns: LoadResult['turns'];
+  times: number[];
+}
+
+async function connect({ target, era }: LoadTarget, clients: number): Promise<Caller[]> {
   const callerFor = 'url' in target ? httpCallers(target.url, era, clients) : stdioCallers(target.command, target.args);
   const callers = Array.from({ length: clients }, callerFor);
   if (era === 'legacy') {
     // All callers of one stdio process share its connection, and with it the handshake.
     for (const caller of 'url' in target ? callers : callers.slice(0, 1)) await handshake(caller);
   }
-  await Promise.all(callers.map((caller, at) => loop(caller, options, at, performance.now() + warmupMs)));
+  return callers;
+}
+
+async function takeTurn({ target, callers, turns, times }: Course, turnMs: number): Promise<void> {
+  const cpuBefore = await cpuMicros(target.pid);
   const started = performance.now();
-  const times = await Promise.all(callers.map((caller, at) => loop(caller, options, at, started + measureMs)));
+  const perCaller = await Promise.all(callers.map((caller, at) => loop(caller, target, at, started + turnMs)));
   const elapsedMs = performance.now() - started;
-  const all = times.flat();
-  return {
-    callsPerSecond: (all.length / elapsedMs) * 1000,
-    p50Ms: percentile(all, 50),
-    p95Ms: percentile(all, 95),
-    p99Ms: percentile(all, 99),
-  };
+  const cpu = (await cpuMicros(target.pid)) - cpuBefore;
+  const own = perCaller.flat();
+  for (const time of own) times.push(time);
+  turns.push({ callsPerSecond: (own.length / elapsedMs) * 1_000, cpuMicrosPerCall: cpu / own.length });
+}
+
+/** User and system time of a process; NaN where there is no /proc to read it from. */
+async function cpuMicros(pid: number | undefined): Promise<number> {
+  const stat = pid === undefined ? '' : await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticksPerSecond = 100;
+  return ((Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN)) / ticksPerSecond) * 1e6;
 }
 
 async function handshake(caller: Caller): Promise<void> {
@@ -61,15 +105,15 @@ async function handshake(caller: Caller): Promise<void> {
 let lastId = 0;
 
 /** Calls one after the other until the deadline and checks every answer: a fast wrong answer is no result. */
-async function loop(caller: Caller, options: LoadOptions, client: number, deadline: number): Promise<number[]> {
+async function loop(caller: Caller, { tool, era }: LoadTarget, client: number, deadline: number): Promise<number[]> {
   const times: number[] = [];
   for (let started = performance.now(); started < deadline; ) {
     const id = ++lastId;
     const text = `call ${id} of client ${client}`;
     const params = {
-      name: options.tool,
+      name: tool,
       arguments: { text },
-      ...(options.era === 'modern' ? { _meta: modernMeta } : {}),
+      ...(era === 'modern' ? { _meta: modernMeta } : {}),
     };
     const answer = await caller.call(id, 'tools/call', params);
     if (!answer.result?.content?.[0]?.text?.includes(text)) throw new Error(`Wrong answer: ${JSON.stringify(answer)}`);
@@ -80,7 +124,7 @@ async function loop(caller: Caller, options: LoadOptions, client: number, deadli
   return times;
 }
 
-function httpCallers(address: string, era: LoadOptions['era'], connections: number): () => Caller {
+function httpCallers(address: string, era: LoadTarget['era'], connections: number): () => Caller {
   const url = new URL(address);
   const pool = new Pool(url.origin, { connections, pipelining: 1, keepAliveTimeout: 60_000 });
   return () => {
