@@ -208,6 +208,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       {
         ...exchangeOf(call),
         signal: controller.signal,
+        cancel: controller,
         onNotification: (method, notice) => tell(entry, method, notice),
         onRequest: (method, question, signal) =>
           park(entry, method, attributed(question, method, server, call), signal),
@@ -403,7 +404,8 @@ export function callerOf({ peer, headers, trace }: Call): Caller {
 export const chooserOf = ({ owner, principal }: Peer) => owner?.key ?? principal.id;
 
 function exchangeOf(call: Call): RelayExchange {
-  return { signal: call.signal, onNotification: (method, params) => call.notify(method, params) };
+  const { signal, cancel } = call;
+  return { signal, cancel, onNotification: (method, params) => call.notify(method, params) };
 }
 
 /** Clients show who asks, and behind us they see only us: the message says whose question it is. */

@@ -154,7 +154,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
           principal,
           address: addressOf(request),
           scope,
-          signal: disconnected.signal,
+          cancel: disconnected,
         },
         reply,
       );

@@ -254,7 +254,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       const controller = new AbortController();
       const place = running.add({ requestId, controller });
       try {
-        const call = callOf(method, outlet, controller.signal, traceOf(headers, request.params));
+        const call = callOf(method, outlet, controller, traceOf(headers, request.params));
         const result = await handle(call, method, request.params ?? {});
         return { jsonrpc: '2.0', id: requestId, result: dressResult(peer, method, result, ourInfo) };
       } catch (error) {
@@ -266,11 +266,12 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       }
     }
 
-    function callOf(method: string, outlet: Outlet, signal: AbortSignal, trace: Call['trace']): Call {
+    function callOf(method: string, outlet: Outlet, cancel: AbortController, trace: Call['trace']): Call {
       return {
         method,
         peer: { ...peer, scope: scope() },
-        signal,
+        signal: cancel.signal,
+        cancel,
         trace,
         notify(notice, noticeParams) {
           if (wants(peer, notice, noticeParams)) outlet({ jsonrpc: '2.0', method: notice, params: noticeParams });

@@ -42,8 +42,8 @@ export interface ModernRequest {
   principal: Principal;
   address: string;
   scope: Scope;
-  /** Aborts when the client closes the connection, which is how it cancels. */
-  signal: AbortSignal;
+  /** Aborted when the client closes the connection, which is how it cancels. */
+  cancel: AbortController;
 }
 
 export interface ModernEndpoint {
@@ -76,7 +76,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
         result: dressResult(call.peer, message.method, result, infoFor(request.scope)),
       });
     } catch (error) {
-      if (request.signal.aborted) return;
+      if (isGone(request)) return;
       deps.onFailure(error, message.method);
       const failure = toFailure(message.id, error, 'modern');
       reply.finish(failure, statusOf(error, failure.error.code));
@@ -86,7 +86,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   const infoFor = ({ single }: Scope): JsonObject => single?.server_info ?? ourInfo;
 
   /** Everything about a request that can be wrong before it runs. */
-  function admit({ message, headers, principal, address, scope, signal }: ModernRequest, reply: Reply): Call {
+  function admit({ message, headers, principal, address, scope, cancel }: ModernRequest, reply: Reply): Call {
     const params = message.params ?? {};
     const meta = isObject(params._meta) ? params._meta : {};
     const version = meta[hopMeta.protocolVersion];
@@ -117,7 +117,8 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     return {
       method: message.method,
       peer,
-      signal,
+      signal: cancel.signal,
+      cancel,
       headers,
       trace: traceOf(headers, params),
       notify(method, notice) {
@@ -215,6 +216,9 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     stopListening: () => stopped.abort(),
   };
 }
+
+/** A call that took too long is aborted as well, but there is somebody to hear so. */
+const isGone = ({ cancel: { signal } }: ModernRequest) => signal.aborted && signal.reason?.name !== 'TimeoutError';
 
 const stringsIn = (list: unknown): string[] =>
   Array.isArray(list) ? list.filter((entry) => typeof entry === 'string') : [];

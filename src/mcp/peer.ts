@@ -20,6 +20,8 @@ export interface Call {
   readonly method: string;
   readonly peer: Peer;
   readonly signal: AbortSignal;
+  /** Aborts `signal`. */
+  readonly cancel: AbortController;
   /** `Mcp-Param-*` and the like, to be checked and passed on. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
   /** The span that the request belongs to: the client's own, or that of its HTTP request. */

@@ -41,7 +41,10 @@ export interface Caller {
   owner?: SessionOwner;
 }
 
-export type RelayExchange = Pick<Exchange, 'signal' | 'onNotification' | 'onRequest' | 'headers'>;
+export interface RelayExchange extends Pick<Exchange, 'signal' | 'onNotification' | 'onRequest' | 'headers'> {
+  /** What aborts `signal`, lent to the deadline: a second signal costs a call as much as reading its answer. */
+  cancel?: AbortController;
+}
 
 export type Outcome =
   | 'ok'
@@ -338,7 +341,7 @@ function createDeadline(
   exchange: RelayExchange,
   client: ClientIdentity | undefined,
 ): Deadline {
-  const controller = new AbortController();
+  const controller = exchange.cancel ?? new AbortController();
   const seconds = link.server.options.request_timeout;
   const timeoutMs = seconds === undefined ? config.requestTimeoutMs : seconds * 1_000;
   const latest = performance.now() + config.requestTimeoutCapMs;
@@ -348,9 +351,10 @@ function createDeadline(
   };
   let timer = setTimeout(expire, timeoutMs);
   let asking = 0;
-  const onAbort = () => controller.abort(exchange.signal?.reason);
-  if (exchange.signal?.aborted) onAbort();
-  exchange.signal?.addEventListener('abort', onAbort, { once: true });
+  const cancelled = exchange.cancel === undefined ? exchange.signal : undefined;
+  const onAbort = () => controller.abort(cancelled?.reason);
+  if (cancelled?.aborted) onAbort();
+  cancelled?.addEventListener('abort', onAbort, { once: true });
 
   const extend = () => {
     clearTimeout(timer);
@@ -386,7 +390,7 @@ function createDeadline(
     },
     clear() {
       clearTimeout(timer);
-      exchange.signal?.removeEventListener('abort', onAbort);
+      cancelled?.removeEventListener('abort', onAbort);
     },
   };
   return deadline;

@@ -66,11 +66,18 @@ suite('the request timeout', () => {
     assert.equal(events.length, 801);
   });
 
-  test('ends a call that is silent, and tells the server', async () => {
-    const { body } = await postModern(app, 'tools/call', { name: 'patient__slow', arguments: { ms: 60_000 } });
-    assert.equal(body.error.data.error_code, 'EXECUTION_TIMEOUT');
-    await until(async () => (await cancelled('patient')) === 1, 'the server heard of it');
-  });
+  for (const [server, ask] of [
+    ['patient', modern],
+    ['modern', modern],
+    ['patient', legacy],
+  ] as const) {
+    test(`ends a call of ${ask.name} clients that is silent on ${server}, and tells both sides`, async () => {
+      const before = await cancelled(server);
+      const [answer] = await ask([{ name: `${server}__slow`, arguments: { ms: 60_000 } }]);
+      assert.equal(last(answer).error.data.error_code, 'EXECUTION_TIMEOUT');
+      await until(async () => (await cancelled(server)) === before + 1, 'the server heard of it');
+    });
+  }
 });
 
 suite('cancellation reaches the server', () => {
