@@ -7,7 +7,7 @@ import { freePort } from '../test/support/ports.ts';
 import { type Connection, startAggregator } from './aggregator.ts';
 import type { LoadOptions, LoadResult, LoadTarget } from './support/load.ts';
 import { runScript, script, startOnPort, startScript } from './support/process.ts';
-import { percentile, printTable } from './table.ts';
+import { mean, median, printTable } from './table.ts';
 
 /**
  * What one hop costs: calls of a trivial tool directly, through a bare relay, through us, through other gateways.
@@ -15,10 +15,10 @@ import { percentile, printTable } from './table.ts';
  * Load generator, server and whatever stands between are a process each; nothing else runs while one is measured.
  * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios are
  * what counts. The machine's own speed may change by half within a minute, so targets take turns of half a second, and a
- * ratio is the median of those within one round each. CPU per call (of the process in between, where the system tells it) does not
- * depend on who shares the machine. Every target first works for most of a minute: a gateway runs for days, and what its
- * first hundred thousand calls cost is the compiler's work. What it then costs differs by a fifth from one process to the
- * next, for the relay as for us, so there are several of each.
+ * ratio is the median of those within one round each. CPU per call (of the process in between, where the system tells
+ * it) does not depend on who shares the machine. Every target first works for most of a minute: a gateway runs for days,
+ * and what its first hundred thousand calls cost is the compiler's work. What it then costs differs by a fifth from one
+ * process to the next, for the relay as for us, so there are several of each.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -42,8 +42,6 @@ interface Target {
 
 const stdioEcho = { command: process.execPath, args: [script('support/echo-server.ts'), 'stdio', 'legacy'] };
 const serverName = 'up';
-/** The generator's own first turns are the compiler's. */
-const coldRounds = 5;
 
 /** Gateways of others that put HTTP in front of a stdio server; they leave names as they are. */
 const others = [
@@ -68,10 +66,12 @@ for (const upstream of flags.upstream.split(',')) {
   const closers: (() => Promise<void>)[] = [];
   try {
     const targets = upstream === 'stdio' ? await stdioTargets(closers) : await httpTargets(eraOf(upstream), closers);
-    for (const target of targets) await load([target], 16, Number(flags.warmup) * 1_000, 1);
+    for (const target of targets)
+      await load([target], { clients: 16, turnMs: Number(flags.warmup) * 1_000, coldRounds: 1, rounds: 0 });
     for (const clients of flags.clients.split(',').map(Number)) {
-      const rounds = coldRounds + Number(flags.rounds);
-      report(upstream, clients, targets, await load(targets, clients, Number(flags.turn), rounds));
+      // The generator's own first turns are the compiler's.
+      const course = { clients, turnMs: Number(flags.turn), coldRounds: 5, rounds: Number(flags.rounds) };
+      report(upstream, clients, targets, await load(targets, course));
     }
   } finally {
     for (const close of closers.toReversed()) await close();
@@ -141,17 +141,9 @@ async function otherTargets(closers: Closers): Promise<Target[]> {
   return targets;
 }
 
-async function load(targets: Target[], clients: number, turnMs: number, rounds: number): Promise<LoadResult[]> {
-  const options: LoadOptions = { targets: targets.map((target) => target.load), clients, turnMs, rounds };
+async function load(targets: Target[], course: Omit<LoadOptions, 'targets'>): Promise<LoadResult[]> {
+  const options: LoadOptions = { targets: targets.map((target) => target.load), ...course };
   return (await runScript('support/load.ts', JSON.stringify(options))) as LoadResult[];
-}
-
-function median(values: number[]): number {
-  return percentile(values, 50);
-}
-
-function mean(values: number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function report(upstream: string, clients: number, targets: Target[], results: LoadResult[]): void {
@@ -159,10 +151,7 @@ function report(upstream: string, clients: number, targets: Target[], results: L
   /** By round, the processes of a name together. */
   const each = (name: string, key: keyof LoadResult['turns'][number]) => {
     const own = ofName(name);
-    const byRound = own[0]?.turns.map((_turn, round) =>
-      mean(own.map(({ turns }) => turns[round]?.[key] ?? Number.NaN)),
-    );
-    return (byRound ?? []).slice(coldRounds);
+    return (own[0]?.turns ?? []).map((_turn, round) => mean(own.map(({ turns }) => turns[round]?.[key] ?? Number.NaN)));
   };
   const ratio = (name: string, base: string) => {
     const rates = each(base, 'callsPerSecond');

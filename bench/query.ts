@@ -15,6 +15,7 @@ import { depsFor, embed, proseTexts } from './query-deps.ts';
 import { type MemoryReport, memoryCases } from './query-memory.ts';
 import { makeServer, splitOverServers } from './query-servers.ts';
 import { measureTokens } from './query-tokens.ts';
+import { mean, median } from './table.ts';
 
 const live = new AbortController().signal;
 const question = 'how do I configure the retry of failed requests';
@@ -255,14 +256,6 @@ function ndcg(ids: readonly string[], grades: ReadonlyMap<string, number>): numb
     .slice(0, 10)
     .reduce((sum, grade, place) => sum + gain(grade, place), 0);
   return ideal === 0 ? 0 : reached / ideal;
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 function round(value: number, digits = 2): number {

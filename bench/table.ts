@@ -22,6 +22,14 @@ export function formatNumber(value: number): string {
     : value.toFixed(Math.abs(value) >= 10 ? 1 : 3);
 }
 
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
 /** The p-th percentile (0–100) of values, by the nearest rank. */
 export function percentile(values: ArrayLike<number>, p: number): number {
   const sorted = Float64Array.from(values).sort();

@@ -13,6 +13,8 @@ export interface LoadOptions {
   targets: LoadTarget[];
   clients: number;
   turnMs: number;
+  /** Before the others, and not counted. */
+  coldRounds: number;
   rounds: number;
 }
 
@@ -43,13 +45,14 @@ const modernMeta = {
   'io.modelcontextprotocol/clientInfo': { name: 'load', version: '1.0.0' },
 };
 
-async function measure({ targets, clients, turnMs, rounds }: LoadOptions): Promise<LoadResult[]> {
+async function measure({ targets, clients, turnMs, coldRounds, rounds }: LoadOptions): Promise<LoadResult[]> {
   const courses = await Promise.all(
     targets.map(
       async (target) => ({ target, callers: await connect(target, clients), turns: [], times: [] }) as Course,
     ),
   );
-  for (let round = 0; round < rounds; round++) {
+  for (let round = -coldRounds; round < rounds; round++) {
+    if (round === 0) for (const { turns, times } of courses) turns.length = times.length = 0;
     for (const course of round % 2 === 0 ? courses : courses.toReversed()) await takeTurn(course, turnMs);
   }
   return courses.map(({ turns, times }) => ({

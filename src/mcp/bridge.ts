@@ -207,7 +207,6 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       { ...callerOf(call), owner: lease?.owner },
       {
         ...exchangeOf(call),
-        signal: controller.signal,
         cancel: controller,
         onNotification: (method, notice) => tell(entry, method, notice),
         onRequest: (method, question, signal) =>
@@ -404,8 +403,7 @@ export function callerOf({ peer, headers, trace }: Call): Caller {
 export const chooserOf = ({ owner, principal }: Peer) => owner?.key ?? principal.id;
 
 function exchangeOf(call: Call): RelayExchange {
-  const { signal, cancel } = call;
-  return { signal, cancel, onNotification: (method, params) => call.notify(method, params) };
+  return { cancel: call.cancel, onNotification: (method, params) => call.notify(method, params) };
 }
 
 /** Clients show who asks, and behind us they see only us: the message says whose question it is. */

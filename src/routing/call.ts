@@ -42,7 +42,7 @@ export interface Caller {
 }
 
 export interface RelayExchange extends Pick<Exchange, 'signal' | 'onNotification' | 'onRequest' | 'headers'> {
-  /** What aborts `signal`, lent to the deadline: a second signal costs a call as much as reading its answer. */
+  /** Instead of `signal`, and lent to the deadline: a second signal costs a call as much as reading its answer. */
   cancel?: AbortController;
 }
 
@@ -179,7 +179,7 @@ export function createRouter(deps: RouterDependencies): Router {
     timing: { acquiredAt?: number },
   ): Promise<JsonObject> {
     const link = pool.open(server);
-    const place = link.gate.enter(exchange.signal);
+    const place = link.gate.enter(exchange.cancel?.signal ?? exchange.signal);
     if (place !== undefined) await place;
     active += 1;
     const deadline = createDeadline(link, config, exchange, caller.client);
@@ -351,10 +351,9 @@ function createDeadline(
   };
   let timer = setTimeout(expire, timeoutMs);
   let asking = 0;
-  const cancelled = exchange.cancel === undefined ? exchange.signal : undefined;
-  const onAbort = () => controller.abort(cancelled?.reason);
-  if (cancelled?.aborted) onAbort();
-  cancelled?.addEventListener('abort', onAbort, { once: true });
+  const onAbort = () => controller.abort(exchange.signal?.reason);
+  if (exchange.signal?.aborted) onAbort();
+  exchange.signal?.addEventListener('abort', onAbort, { once: true });
 
   const extend = () => {
     clearTimeout(timer);
@@ -390,7 +389,7 @@ function createDeadline(
     },
     clear() {
       clearTimeout(timer);
-      cancelled?.removeEventListener('abort', onAbort);
+      exchange.signal?.removeEventListener('abort', onAbort);
     },
   };
   return deadline;
