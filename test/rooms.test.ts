@@ -5,6 +5,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { suite, test } from 'node:test';
 
 const floor = [
+  'cancellation',
   'config',
   'credential-key',
   'errors',

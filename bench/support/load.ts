@@ -6,8 +6,8 @@ import { percentile } from '../table.ts';
 
 /**
  * A load generator in a process of its own: `node load.ts '<LoadOptions as JSON>'` prints a LoadResult per target as
- * JSON. It holds connections to all targets and calls one at a time, in short turns, back and forth: the speed of a
- * machine may change from one second to the next, and between neighbouring turns it changes least.
+ * JSON. It holds connections to all targets and calls one at a time, in short turns: the speed of a machine may change
+ * from one second to the next, and between neighbouring turns it changes least.
  */
 export interface LoadOptions {
   targets: LoadTarget[];
@@ -53,7 +53,9 @@ async function measure({ targets, clients, turnMs, coldRounds, rounds }: LoadOpt
   );
   for (let round = -coldRounds; round < rounds; round++) {
     if (round === 0) for (const { turns, times } of courses) turns.length = times.length = 0;
-    for (const course of round % 2 === 0 ? courses : courses.toReversed()) await takeTurn(course, turnMs);
+    // Each begins as often as any other: one that has two turns in a row finds its caches warm in the second.
+    const first = (round + coldRounds) % courses.length;
+    for (const course of [...courses.slice(first), ...courses.slice(0, first)]) await takeTurn(course, turnMs);
   }
   return courses.map(({ turns, times }) => ({
     turns,

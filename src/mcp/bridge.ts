@@ -4,10 +4,12 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Cancellation } from '../cancellation.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
-import type { Caller, RelayExchange } from '../routing/call.ts';
+import type { Caller } from '../routing/call.ts';
+import type { RelayExchange } from '../routing/deadline.ts';
 import type { Vault } from '../security/credentials.ts';
 import { OwnError } from './dress.ts';
 import type { Call, Peer } from './peer.ts';
@@ -35,7 +37,7 @@ interface ParkedCall {
   outcome: Promise<JsonObject>;
   questions: Map<string, Question>;
   asked: PromiseWithResolvers<void>;
-  controller: AbortController;
+  cancel: Cancellation;
   /** Ends the call with an error of ours. */
   fail: (error: OwnError) => void;
   /** Where progress goes: the request that waits now. */
@@ -106,12 +108,12 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
 
   /** Legacy client: questions of either era become requests on the stream of its call. */
   async function askWithin(call: Call, server: Server, params: JsonObject, send: Send): Promise<JsonObject> {
-    const ask = call.ask?.bind(call);
+    const { ask } = call;
     const onRequest =
       ask &&
       ((method: string, question: JsonObject, signal: AbortSignal) =>
         ask(method, attributed(question, method, server, call), signal));
-    let result = await send(params, callerOf(call), { ...exchangeOf(call), onRequest });
+    let result = await send(params, callerOf(call), exchangeOf(call, onRequest));
     for (let round = 0; result.resultType === 'input_required'; round += 1) {
       if (onRequest === undefined || round === mostRounds)
         throw new RpcError(rpcCodes.internalError, 'The server asks for input without end');
@@ -119,10 +121,10 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       for (const [key, request] of Object.entries(isObject(result.inputRequests) ? result.inputRequests : {})) {
         if (!isObject(request)) continue;
         const question = isObject(request.params) ? request.params : {};
-        inputResponses[key] = await onRequest(String(request.method), forLegacy(question), call.signal);
+        inputResponses[key] = await onRequest(String(request.method), forLegacy(question), call.cancel.signal);
       }
       const state = result.requestState === undefined ? {} : { requestState: result.requestState };
-      result = await send({ ...params, inputResponses, ...state }, callerOf(call), { ...exchangeOf(call), onRequest });
+      result = await send({ ...params, inputResponses, ...state }, callerOf(call), exchangeOf(call, onRequest));
     }
     return result;
   }
@@ -146,8 +148,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     entry.current = call;
     entry.progressToken = isObject(plain._meta) ? plain._meta.progressToken : undefined;
     for (const { method: said, notice } of entry.unheard.splice(0)) tell(entry, said, notice);
-    const cancel = () => entry.controller.abort(call.signal.reason);
-    call.signal.addEventListener('abort', cancel, { once: true });
+    const cancel = () => entry.cancel.abort(call.cancel.reason);
+    call.cancel.addEventListener('abort', cancel, { once: true });
     try {
       if (entry.questions.size > 0) return inputRequired(entry);
       const answered = await Promise.race([
@@ -169,7 +171,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
         requestState: sealState({ id: 'again', digest: digest(), principal: call.peer.principal.id }),
       };
     } finally {
-      call.signal.removeEventListener('abort', cancel);
+      call.cancel.removeEventListener('abort', cancel);
       entry.current = undefined;
     }
   }
@@ -182,7 +184,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     send: Send,
   ): Promise<ParkedCall> {
     const { principal } = call.peer;
-    const controller = new AbortController();
+    const cancel = new Cancellation();
     const lease = canAnswer(call.peer.client.capabilities) ? takeLease(call, server) : undefined;
     const refused = Promise.withResolvers<never>();
     const entry: ParkedCall = {
@@ -192,10 +194,10 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       outcome: Promise.resolve({}),
       questions: new Map(),
       asked: Promise.withResolvers(),
-      controller,
+      cancel,
       fail(error) {
         refused.reject(error);
-        controller.abort(error);
+        cancel.abort(error);
       },
       current: call,
       progressToken: undefined,
@@ -207,7 +209,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       { ...callerOf(call), owner: lease?.owner },
       {
         ...exchangeOf(call),
-        cancel: controller,
+        cancel,
         onNotification: (method, notice) => tell(entry, method, notice),
         onRequest: (method, question, signal) =>
           park(entry, method, attributed(question, method, server, call), signal),
@@ -242,9 +244,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
         entry.questions.delete(key);
         reject(new RpcError(rpcCodes.internalError, 'The server withdrew its question'));
       });
-      entry.controller.signal.addEventListener('abort', () =>
-        reject(new RpcError(rpcCodes.internalError, 'The client went away')),
-      );
+      const leave = () => reject(new RpcError(rpcCodes.internalError, 'The client went away'));
+      entry.cancel.addEventListener('abort', leave, { once: true });
       entry.asked.resolve();
     });
   }
@@ -285,7 +286,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     parked.set(entry.id, entry);
     clearTimeout(entry.expires);
     entry.expires = setTimeout(() => {
-      entry.controller.abort(new DOMException('nobody answered', 'TimeoutError'));
+      entry.cancel.abort(new DOMException('nobody answered', 'TimeoutError'));
       finish(entry);
     }, parkedForMs).unref();
     const inputRequests = Object.fromEntries(
@@ -347,7 +348,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     },
     close() {
       for (const entry of parked.values()) {
-        entry.controller.abort();
+        entry.cancel.abort(new DOMException('the aggregator ends', 'AbortError'));
         finish(entry);
       }
       for (const timer of leases.values()) clearTimeout(timer);
@@ -402,8 +403,8 @@ export function callerOf({ peer, headers, trace }: Call): Caller {
 
 export const chooserOf = ({ owner, principal }: Peer) => owner?.key ?? principal.id;
 
-function exchangeOf(call: Call): RelayExchange {
-  return { cancel: call.cancel, onNotification: (method, params) => call.notify(method, params) };
+function exchangeOf({ cancel, notify }: Call, onRequest?: RelayExchange['onRequest']): RelayExchange {
+  return { cancel, onNotification: notify, onRequest };
 }
 
 /** Clients show who asks, and behind us they see only us: the message says whose question it is. */

@@ -1,6 +1,7 @@
 /** The MCP endpoint over HTTP: who asks, for which servers, in which era. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
 import {
@@ -21,7 +22,7 @@ import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
-import { createReply, sendJson, writeHead } from './reply.ts';
+import { type Replies, sendJson, writeHead } from './reply.ts';
 import { createScope, type ScopeDependencies, type ScopeRequest } from './scope.ts';
 
 export interface EndpointDependencies extends ScopeDependencies {
@@ -29,6 +30,7 @@ export interface EndpointDependencies extends ScopeDependencies {
   gatekeeper: Gatekeeper;
   modern: ModernEndpoint;
   legacy: LegacyEndpoint;
+  replies: Replies;
   onFailure: (error: unknown, method: string) => void;
   elsewhere?: Elsewhere;
   /** Throws where the principal made too many calls. */
@@ -132,21 +134,22 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
 
   async function post(visit: Visit): Promise<void> {
     const { request, response, principal, scopeOf } = visit;
-    const body = await readJson(request, config.maxBodyBytes);
+    requireJson(request);
+    const body = parseJson(await readBody(request, config.maxBodyBytes));
     const version = one(request.headers['mcp-protocol-version']);
-    refuseNew(Array.isArray(body) ? body : [body], response);
+    if (draining) refuseNew(Array.isArray(body) ? body : [body], response);
     if (!Array.isArray(body) && isModern(body, version)) {
       const message = expectMessage(body);
       const scope = createScope(scopeOf, principal, deps);
       if (!isRequest(message)) return void writeHead(response, 202).end();
       const admission = admit([message], principal);
       if (admission !== undefined) await admission;
-      const disconnected = new AbortController();
+      const disconnected = new Cancellation();
       response.on('close', () => {
         if (!response.writableFinished)
           disconnected.abort(new DOMException('the client closed the connection', 'AbortError'));
       });
-      const reply = createReply(response, { acceptsStream: true, acceptsJson: true });
+      const reply = deps.replies.begin(response, { acceptsStream: true, acceptsJson: true });
       return await modern.serve(
         {
           message,
@@ -181,10 +184,10 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
       return session.post(messages, response, accept);
     }
-    if (version !== undefined && !isKnownVersion(version)) {
+    if (version !== undefined && !knownVersions.includes(version)) {
       throw new OwnError(
         rpcCodes.invalidRequest,
-        `Unsupported protocol version: ${version} (supported: ${[...modernVersions, ...legacyVersions].join(', ')})`,
+        `Unsupported protocol version: ${version} (supported: ${knownVersions.join(', ')})`,
         { status: 400 },
       );
     }
@@ -278,7 +281,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (await isElsewhere(id, request, response)) return;
     const session = legacy.find(id, principal);
     if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
-    const message = expectMessage(await readJson(request, config.maxBodyBytes));
+    requireJson(request);
+    const message = expectMessage(parseJson(await readBody(request, config.maxBodyBytes)));
     refuseNew([message], response);
     await admit([message], principal);
     session.receive(message, request.headers);
@@ -305,6 +309,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 }
 
+const knownVersions: readonly string[] = [...modernVersions, ...legacyVersions];
+
 /** What never reaches a server is no call. */
 const answeredByUs = new Set([
   ...['initialize', 'ping', 'server/discover', 'subscriptions/listen', 'logging/setLevel'],
@@ -318,10 +324,16 @@ interface Face {
   scope: ScopeRequest;
 }
 
+const sharedFaces: Record<string, Face> = {
+  '/mcp': { kind: 'streamable', scope: { kind: 'all' } },
+  '/mcp/': { kind: 'streamable', scope: { kind: 'all' } },
+  '/sse': { kind: 'sse', scope: { kind: 'all' } },
+  '/messages': { kind: 'messages', scope: { kind: 'all' } },
+};
+
 function faceOf(path: string): Face | undefined {
-  if (path === '/mcp' || path === '/mcp/') return { kind: 'streamable', scope: { kind: 'all' } };
-  if (path === '/sse') return { kind: 'sse', scope: { kind: 'all' } };
-  if (path === '/messages') return { kind: 'messages', scope: { kind: 'all' } };
+  const shared = sharedFaces[path];
+  if (shared !== undefined) return shared;
   const named = /^\/mcp\/(servers|profiles)\/([^/]+)\/?$/.exec(path);
   if (named?.[2] === undefined) return undefined;
   return {
@@ -349,10 +361,6 @@ function noStream(response: ServerResponse): AppError {
   return new AppError('METHOD_NOT_ALLOWED', 'This revision has no sessions: POST only');
 }
 
-function isKnownVersion(version: string): boolean {
-  return ([...legacyVersions, ...modernVersions] as string[]).includes(version);
-}
-
 function expectMessage(value: unknown): RpcMessage {
   if (isMessage(value)) return value;
   throw new OwnError(rpcCodes.invalidRequest, `Not a JSON-RPC message: ${envelopeProblem(value)}`, { status: 400 });
@@ -372,13 +380,14 @@ function acceptOf(request: IncomingMessage, batch: boolean) {
 const sessionIdOf = (request: IncomingMessage) => one(request.headers['mcp-session-id']);
 const one = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
 
-async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
+function requireJson(request: IncomingMessage): void {
   const type = request.headers['content-type'] ?? '';
-  if (type !== 'application/json' && !/^application\/json\b/i.test(type)) {
-    request.resume();
-    throw new OwnError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
-  }
-  const text = await readBody(request, limit);
+  if (type === 'application/json' || /^application\/json\b/i.test(type)) return;
+  request.resume();
+  throw new OwnError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
+}
+
+function parseJson(text: string): unknown {
   if (text.length > mostNested && isNestedTooDeeply(text))
     throw new OwnError(rpcCodes.invalidRequest, `The body is nested more than ${mostNested} levels deep`, {
       status: 400,
@@ -425,8 +434,7 @@ function readBody(request: IncomingMessage, limit: number): Promise<string> {
       const [only] = parts;
       resolve((parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)).toString('utf8'));
     });
-    request.on('error', reject);
-    request.on('aborted', () =>
+    request.on('error', () =>
       reject(new OwnError(rpcCodes.invalidRequest, 'The request was cut off', { status: 400 })),
     );
   });

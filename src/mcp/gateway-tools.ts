@@ -30,7 +30,7 @@ export interface FoundTool {
 export interface GatewayToolDependencies {
   findTools: (
     query: string,
-    options: { limit: number } & Pick<Call, 'signal' | 'trace'> & Pick<Peer, 'scope'>,
+    options: { limit: number; signal: AbortSignal } & Pick<Call, 'trace'> & Pick<Peer, 'scope'>,
   ) => Promise<FoundTool[]>;
   /** Remembers what a search returned, until one of its tools is called. */
   choices?: Choices;
@@ -86,12 +86,12 @@ function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTo
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     listed: whenSearching,
-    async call({ peer, signal, trace }, params) {
+    async call({ peer, cancel, trace }, params) {
       const args = isObject(params.arguments) ? params.arguments : {};
       const query = text(args, 'query', 10_000);
       const limit = whole(args, 'limit', 1, 50, 10);
       const budget = whole(args, 'max_tokens', 100, 100_000, defaultBudget);
-      const found = await findTools(query, { limit, scope: peer.scope, signal, trace });
+      const found = await findTools(query, { limit, scope: peer.scope, signal: cancel.signal, trace });
       if (found.length === 0) return textResult('No tool fits this task.', { tools: [] });
       const lines: string[] = [];
       const tools: JsonObject[] = [];

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
@@ -30,13 +31,14 @@ import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import type { Call, Peer } from './peer.ts';
-import { createReply, type Reply, serialize, streamHeaders, toEvent, writeHead } from './reply.ts';
+import { type Recorder, type Replies, type Reply, serialize, streamHeaders, toEvent, writeHead } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
 
 export interface LegacyDependencies {
   config: Config;
   methods: Methods;
+  replies: Replies;
   router: Router;
   owners: ResourceOwners;
   events: Events;
@@ -94,7 +96,7 @@ const retryMs = 1_000;
 const standalone = 0;
 
 export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
-  const { config, methods, router, owners, events, ourInfo, createSessionId = randomUUID } = deps;
+  const { config, methods, replies, router, owners, events, ourInfo, createSessionId = randomUUID } = deps;
   const sessions = new Map<string, ManagedSession>();
   const sweep = setInterval(closeIdle, Math.min(config.sessionIdleMs / 2, 30_000)).unref();
 
@@ -148,7 +150,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   function createSession(params: JsonObject, { principal, address, scope, kind }: Opener): ManagedSession {
     const id = createSessionId();
     const ownerKey = `session:${id}`;
-    const running = createLedger<{ requestId: RequestId; controller: AbortController }>();
+    const running = createLedger<{ requestId: RequestId; cancel: Cancellation }>();
     const questions = new Map<RequestId, { resolve: (answer: JsonObject) => void; reject: (error: Error) => void }>();
     const subscriptions = new Map<string, { key: string; release: () => Promise<void> }>();
     const recorded: RecordedEvent[] = [];
@@ -210,6 +212,20 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       });
     }
 
+    const recorder: Recorder = {
+      opened(stream, response) {
+        unfinished.add(stream);
+        attachStream(stream, response);
+      },
+      primer: (stream) =>
+        peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
+      record,
+    };
+
+    function isCut(stream: number, response: ServerResponse, reply: Reply): boolean {
+      return reply.isStreaming() && (response.destroyed || openStreams.get(stream) !== response);
+    }
+
     function record(stream: number, text: string): string {
       eventNumber += 1;
       recorded.push({ stream, number: eventNumber, text });
@@ -251,10 +267,10 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     /** Never throws: whatever becomes of a request is its answer. */
     async function answer(request: RpcRequest, outlet: Outlet, headers: IncomingHttpHeaders): Promise<RpcMessage> {
       const { id: requestId, method } = request;
-      const controller = new AbortController();
-      const place = running.add({ requestId, controller });
+      const cancel = new Cancellation();
+      const place = running.add({ requestId, cancel });
       try {
-        const call = callOf(method, outlet, controller, traceOf(headers, request.params));
+        const call = callOf(method, outlet, cancel, traceOf(headers, request.params));
         const result = await handle(call, method, request.params ?? {});
         return { jsonrpc: '2.0', id: requestId, result: dressResult(peer, method, result, ourInfo) };
       } catch (error) {
@@ -266,11 +282,10 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       }
     }
 
-    function callOf(method: string, outlet: Outlet, cancel: AbortController, trace: Call['trace']): Call {
+    function callOf(method: string, outlet: Outlet, cancel: Cancellation, trace: Call['trace']): Call {
       return {
         method,
         peer: { ...peer, scope: scope() },
-        signal: cancel.signal,
         cancel,
         trace,
         notify(notice, noticeParams) {
@@ -349,7 +364,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
     function cancel(requestId: unknown): void {
       const reason = new DOMException('cancelled by the client', 'AbortError');
-      for (const call of running) if (call.requestId === requestId) call.controller.abort(reason);
+      for (const call of running) if (call.requestId === requestId) call.cancel.abort(reason);
     }
 
     return {
@@ -366,33 +381,26 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
       post(messages, response, accept) {
         usedAt = performance.now();
-        const requests = messages.filter(isRequest);
         for (const message of messages) if (!isRequest(message)) take(message);
+        const requests = messages.filter(isRequest);
         if (requests.length === 0) return void writeHead(response, 202).end();
 
         const stream = ++streams;
-        const first = requests[0];
-        const opened = first?.method === 'initialize';
-        const reply: Reply = createReply(response, {
+        const reply = replies.begin(response, {
           acceptsStream: accept.stream,
           acceptsJson: accept.json,
-          headers: opened ? { 'mcp-session-id': id } : undefined,
-          record: (text) => record(stream, text),
-          primer: peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
-          onStream: () => {
-            unfinished.add(stream);
-            attachStream(stream, response);
-          },
+          headers: requests[0]?.method === 'initialize' ? { 'mcp-session-id': id } : undefined,
+          recorder,
+          stream,
         });
         // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
-        const isCut = () => reply.isStreaming() && (response.destroyed || openStreams.get(stream) !== response);
         const outlet: Outlet = (message) => {
-          if (isCut()) send(stream, message);
+          if (isCut(stream, response, reply)) send(stream, message);
           else reply.push(message);
         };
         const finish = (answers: RpcMessage | RpcMessage[]) => {
           unfinished.delete(stream);
-          if (!isCut()) return reply.finish(answers);
+          if (!isCut(stream, response, reply)) return reply.finish(answers);
           for (const message of [answers].flat()) send(stream, message);
           openStreams.get(stream)?.end();
         };
@@ -448,7 +456,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         if (!sessions.delete(id)) return;
         const reason = new DOMException('the session was closed', 'AbortError');
         closed.abort(reason);
-        for (const { controller } of running) controller.abort(reason);
+        for (const call of running) call.cancel.abort(reason);
         for (const response of openStreams.values()) response.end();
         // The servers may be gone as well; what is left of a subscription ends with their sessions.
         for (const { release } of subscriptions.values()) void release().catch(() => undefined);

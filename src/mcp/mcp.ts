@@ -17,6 +17,7 @@ import { createGatewayTools, type GatewayToolDependencies } from './gateway-tool
 import { createLegacyEndpoint } from './legacy.ts';
 import { createMethods } from './methods.ts';
 import { createModernEndpoint } from './modern.ts';
+import { createReplies } from './reply.ts';
 import { createResourceOwners } from './resource-owners.ts';
 import { createTaskIds } from './task-ids.ts';
 
@@ -68,10 +69,18 @@ export function createMcp(deps: McpDependencies): Mcp {
     gatewayTools: createGatewayTools(deps),
     listServers: () => registry.list(),
   });
+  const replies = createReplies();
   const shared = { methods, router, owners, events, ourInfo, onFailure, findServer: (id: string) => registry.find(id) };
   const modern = createModernEndpoint({ ...shared, taskIds });
-  const legacy = createLegacyEndpoint({ ...shared, config, createSessionId: deps.createSessionId });
-  const endpoint = createEndpoint({ ...deps, modern, legacy, onFailure, findProfile: (name) => profiles.find(name) });
+  const legacy = createLegacyEndpoint({ ...shared, replies, config, createSessionId: deps.createSessionId });
+  const endpoint = createEndpoint({
+    ...deps,
+    modern,
+    legacy,
+    replies,
+    onFailure,
+    findProfile: (name) => profiles.find(name),
+  });
 
   return {
     handle: endpoint.handle,
@@ -85,6 +94,7 @@ export function createMcp(deps: McpDependencies): Mcp {
     async close() {
       bridge.close();
       await legacy.close();
+      replies.close();
     },
   };
 }

@@ -117,24 +117,23 @@ export function createMethods(deps: MethodDependencies): Methods {
     // Our own front for clients on stdio has no headers to repeat parameters in.
     if (peer.era === 'modern' && call.headers !== undefined && call.headers['mcp-aggregator-front'] === undefined)
       checkParameterHeaders(call.headers, tool.row.input_schema, params.arguments);
-    const result = await through(call, tool.server, 'tools/call', params, (sent, caller, exchange) =>
+    const result = await passOn(call, tool.server, 'tools/call', params, (sent, caller, exchange) =>
       router.callTool(tool, sent, caller, exchange).then(withWarning),
     );
+    remember(call, tool.server, result);
     return result.resultType === 'task' ? withTask(peer, tool.server, result) : result;
   }
 
-  async function through(
-    call: Call,
-    server: Server,
-    method: string,
-    params: JsonObject,
-    send: Send,
-  ): Promise<JsonObject> {
-    const result = await bridge.run(call, server, method, params, (sent, caller, exchange) => {
+  function passOn(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
+    return bridge.run(call, server, method, params, (sent, caller, exchange) => {
       const setting = logLevels.ensure(caller, server);
       return setting === undefined ? send(sent, caller, exchange) : setting.then(() => send(sent, caller, exchange));
     });
-    if (call.peer.scope.single === undefined) owners.remember(server, result);
+  }
+
+  /** Whose the resources are that a result speaks of. */
+  function remember({ peer }: Call, server: Server, result: JsonObject): JsonObject {
+    if (peer.scope.single === undefined) owners.remember(server, result);
     return result;
   }
 
@@ -145,20 +144,20 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   async function getPrompt(call: Call, params: JsonObject): Promise<JsonObject> {
     if (typeof params.name !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.name must be a string');
-    const prompt: CatalogItem = call.peer.scope.findPrompt(params.name);
-    return await through(
-      call,
-      prompt.server,
-      'prompts/get',
-      { ...params, name: prompt.key },
-      relayTo(prompt.server, 'prompts/get'),
-    );
+    const { server, key }: CatalogItem = call.peer.scope.findPrompt(params.name);
+    const named = { ...params, name: key };
+    return remember(call, server, await passOn(call, server, 'prompts/get', named, relayTo(server, 'prompts/get')));
   }
 
   async function readResource(call: Call, params: JsonObject): Promise<JsonObject> {
     if (typeof params.uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
     const { server, uri } = owners.find(call.peer.scope, params.uri);
-    return await through(call, server, 'resources/read', { ...params, uri }, relayTo(server, 'resources/read'));
+    const named = { ...params, uri };
+    return remember(
+      call,
+      server,
+      await passOn(call, server, 'resources/read', named, relayTo(server, 'resources/read')),
+    );
   }
 
   async function complete(call: Call, params: JsonObject): Promise<JsonObject> {
@@ -169,13 +168,13 @@ export function createMethods(deps: MethodDependencies): Methods {
       return await relayTo(prompt.server, 'completion/complete')(
         { ...params, ref: { ...ref, name: prompt.key } },
         callerOf(call),
-        { signal: call.signal },
+        { cancel: call.cancel },
       );
     }
     if (ref.type === 'ref/resource' && typeof ref.uri === 'string') {
       const { server, uri } = owners.find(scope, ref.uri);
       return await relayTo(server, 'completion/complete')({ ...params, ref: { ...ref, uri } }, callerOf(call), {
-        signal: call.signal,
+        cancel: call.cancel,
       });
     }
     throw new OwnError(
@@ -195,7 +194,7 @@ export function createMethods(deps: MethodDependencies): Methods {
       throw new OwnError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
     const { server, taskId } = task;
     const result = await router.relay(server, call.method, { ...params, taskId }, callerOf(call), {
-      signal: call.signal,
+      cancel: call.cancel,
       onNotification: call.notify,
     });
     return withTask(call.peer, server, result);
@@ -216,7 +215,7 @@ export function createMethods(deps: MethodDependencies): Methods {
       // One server's own endpoint passes on what we do not know: extensions, methods of revisions to come.
       requireRole(call.peer.principal, 'caller');
       return router.relay(single, method, params, callerOf(call), {
-        signal: call.signal,
+        cancel: call.cancel,
         onNotification: call.notify,
       });
     },

@@ -1,4 +1,5 @@
 /** 2026-07-28: no sessions. Every request says who asks and what they can do, and its answer is all there is. */
+import type { Cancellation } from '../cancellation.ts';
 import type { Events } from '../events.ts';
 import {
   hopMeta,
@@ -43,7 +44,7 @@ export interface ModernRequest {
   address: string;
   scope: Scope;
   /** Aborted when the client closes the connection, which is how it cancels. */
-  cancel: AbortController;
+  cancel: Cancellation;
 }
 
 export interface ModernEndpoint {
@@ -117,7 +118,6 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     return {
       method: message.method,
       peer,
-      signal: cancel.signal,
       cancel,
       headers,
       trace: traceOf(headers, params),
@@ -165,7 +165,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       };
       send('notifications/subscriptions/acknowledged', { notifications: { ...filter, ...honoured } });
       hearChanges();
-      await aborted(AbortSignal.any([call.signal, stopped.signal]));
+      await aborted(AbortSignal.any([call.cancel.signal, stopped.signal]));
       return { _meta: tag };
     } finally {
       listening -= 1;
@@ -218,7 +218,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
 }
 
 /** A call that took too long is aborted as well, but there is somebody to hear so. */
-const isGone = ({ cancel: { signal } }: ModernRequest) => signal.aborted && signal.reason?.name !== 'TimeoutError';
+const isGone = ({ cancel }: ModernRequest) => cancel.aborted && cancel.reason?.name !== 'TimeoutError';
 
 const stringsIn = (list: unknown): string[] =>
   Array.isArray(list) ? list.filter((entry) => typeof entry === 'string') : [];

@@ -1,4 +1,5 @@
 /** Who is at the other end of the MCP endpoint, and one request of theirs. Both eras look alike from here on. */
+import type { Cancellation } from '../cancellation.ts';
 import type { Era, JsonObject } from '../json-rpc.ts';
 import type { Caller } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
@@ -19,15 +20,13 @@ export interface Peer {
 export interface Call {
   readonly method: string;
   readonly peer: Peer;
-  readonly signal: AbortSignal;
-  /** Aborts `signal`. */
-  readonly cancel: AbortController;
+  readonly cancel: Cancellation;
   /** `Mcp-Param-*` and the like, to be checked and passed on. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
   /** The span that the request belongs to: the client's own, or that of its HTTP request. */
   readonly trace?: TraceContext;
   /** On the stream of this request. */
-  notify(method: string, params: JsonObject): void;
+  notify: (method: string, params: JsonObject) => void;
   /** Legacy: asks the client on the stream of this request. Modern clients are asked by the answer itself. */
-  ask?(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject>;
+  ask?: (method: string, params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>;
 }

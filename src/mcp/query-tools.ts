@@ -39,7 +39,7 @@ function asking(call: Call): Asking {
   return {
     caller: { ...callerOf(call), owner: undefined, chooser: undefined },
     visible: (server) => call.peer.scope.sees(server),
-    signal: call.signal,
+    signal: call.cancel.signal,
   };
 }
 

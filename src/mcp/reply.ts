@@ -1,6 +1,7 @@
 /** The answer to one POST: plain JSON when nothing streams, an event stream as soon as something does. */
 import type { ServerResponse } from 'node:http';
 import { type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { createLedger } from '../ledger.ts';
 
 export interface Reply {
   /** Something before the answer. */
@@ -14,60 +15,92 @@ export interface ReplyOptions {
   headers?: Record<string, string>;
   acceptsStream: boolean;
   acceptsJson: boolean;
-  /** Numbers the events of streams that can be resumed, and keeps them. */
-  record?: (text: string) => string;
-  onStream?: () => void;
-  /** The first event of a stream: an id to come back with before anything was said (2025-11-25). */
-  primer?: string;
+  /** In revisions whose streams can be resumed: who keeps the events, and the number of this stream there. */
+  recorder?: Recorder;
+  stream?: number;
 }
 
-/** Proxies and clients give up on silence; after this long a comment says that we are still there. */
-const keepAliveMs = 15_000;
+/** Numbers the events of streams that can be resumed, and keeps them. */
+export interface Recorder {
+  opened(stream: number, response: ServerResponse): void;
+  /** The first event of a stream: an id to come back with before anything was said (2025-11-25). */
+  primer(stream: number): string | undefined;
+  record(stream: number, text: string): string;
+}
+
+/** The answers under way. */
+export interface Replies {
+  begin(response: ServerResponse, options: ReplyOptions): Reply;
+  close(): void;
+}
+
+/** Proxies and clients give up on silence; before it lasts this long a comment says that we are still there. */
+const longestSilenceMs = 15_000;
+const roundsOfSilence = 3;
 const unreadLimitBytes = 67_108_864;
 
-export function createReply(response: ServerResponse, options: ReplyOptions): Reply {
-  let streaming = false;
-  let timer: NodeJS.Timeout | undefined;
-  if (!options.acceptsJson) open();
-  else if (options.acceptsStream) timer = setTimeout(open, keepAliveMs);
-  response.on('close', () => clearTimeout(timer));
+export function createReplies(): Replies {
+  const waiting = createLedger<{ onRound(): void }>();
+  // One timer for all: nearly every answer is there before it would be due.
+  const rounds = setInterval(() => {
+    for (const reply of waiting) reply.onRound();
+  }, longestSilenceMs / roundsOfSilence).unref();
 
-  function open(): void {
-    if (streaming || response.headersSent) return;
-    streaming = true;
-    options.onStream?.();
-    writeHead(response, 200, { ...streamHeaders, ...options.headers });
-    response.write(options.primer ?? ': open\n\n');
-    clearTimeout(timer);
-    timer = setInterval(() => response.write(': still working\n\n'), keepAliveMs);
+  function begin(
+    response: ServerResponse,
+    { headers, acceptsStream, acceptsJson, recorder, stream = 0 }: ReplyOptions,
+  ): Reply {
+    let streaming = false;
+    let silentRounds = 0;
+    const place = waiting.add({ onRound });
+    if (!acceptsJson) open();
+
+    function onRound(): void {
+      if (response.destroyed) return void waiting.remove(place);
+      silentRounds += 1;
+      if (silentRounds < roundsOfSilence) return;
+      silentRounds = 0;
+      if (streaming) response.write(': still working\n\n');
+      else if (acceptsStream) open();
+    }
+
+    function open(): void {
+      if (streaming || response.headersSent) return;
+      streaming = true;
+      recorder?.opened(stream, response);
+      writeHead(response, 200, { ...streamHeaders, ...headers });
+      response.write(recorder?.primer(stream) ?? ': open\n\n');
+    }
+
+    function write(message: RpcMessage): void {
+      const text = serialize(message);
+      const id = recorder?.record(stream, text);
+      if (response.destroyed) return;
+      response.write(toEvent(text, id));
+      // A client that does not read must not fill our memory.
+      if (response.writableLength > unreadLimitBytes) response.destroy();
+    }
+
+    return {
+      isStreaming: () => streaming,
+      push(message) {
+        if (!acceptsStream) return;
+        open();
+        write(message);
+      },
+      finish(answer, status = 200) {
+        waiting.remove(place);
+        if (streaming) {
+          for (const message of Array.isArray(answer) ? answer : [answer]) write(message);
+          response.end();
+        } else if (!response.destroyed) {
+          sendJson(response, status, answer, headers);
+        }
+      },
+    };
   }
 
-  function write(message: RpcMessage): void {
-    const text = serialize(message);
-    const id = options.record?.(text);
-    if (response.destroyed) return;
-    response.write(toEvent(text, id));
-    // A client that does not read must not fill our memory.
-    if (response.writableLength > unreadLimitBytes) response.destroy();
-  }
-
-  return {
-    isStreaming: () => streaming,
-    push(message) {
-      if (!options.acceptsStream) return;
-      open();
-      write(message);
-    },
-    finish(answer, status = 200) {
-      clearTimeout(timer);
-      if (streaming) {
-        for (const message of Array.isArray(answer) ? answer : [answer]) write(message);
-        response.end();
-      } else if (!response.destroyed) {
-        sendJson(response, status, answer, options.headers);
-      }
-    },
-  };
+  return { begin, close: () => clearInterval(rounds) };
 }
 
 export const streamHeaders = {
@@ -99,12 +132,12 @@ export function sendJson(
   response: ServerResponse,
   status: number,
   body: RpcMessage | RpcMessage[],
-  headers: Record<string, string> = {},
+  more?: Record<string, string>,
 ): void {
   // As text it goes out in one piece with the headers; bytes would be a second one.
   const text = serialize(body);
-  const own = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
-  writeHead(response, status, { ...own, ...headers }).end(text);
+  const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
+  writeHead(response, status, more === undefined ? headers : { ...headers, ...more }).end(text);
 }
 
 /** With the request's id. A header that is set beforehand makes Node take the slow way for all of them. */

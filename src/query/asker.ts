@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Caller, Router } from '../routing/call.ts';
 import { resolveTool } from '../routing/resolve.ts';
 import type { Finder } from '../search/finder.ts';
-import { noTracer, type TraceContext, type Tracer, traced, traceOf } from '../tracing.ts';
+import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
 import { type ContextOutput, collectContext } from './context-agent.ts';
 import type { CallTool } from './fan-out.ts';
 import type { MessagesApi } from './messages-api.ts';
@@ -82,7 +82,7 @@ export function createAsker(deps: AskerDependencies): Asker {
 
   return {
     ask: (input, asking) =>
-      traced(tracer, { name: 'query', parent: parentOf(asking), attributes: queryAttributes }, async (trace) => {
+      traced(tracer, { name: 'query', parent: asking.caller.trace, attributes: queryAttributes }, async (trace) => {
         const started = performance.now();
         const { signal, watch } = asking;
         const output = await runQuery({ ...common(within(asking, trace)), rules, watch }, input, signal);
@@ -95,7 +95,7 @@ export function createAsker(deps: AskerDependencies): Asker {
         : (input, asking) =>
             traced(
               tracer,
-              { name: 'query.context', parent: parentOf(asking), attributes: contextAttributes },
+              { name: 'query.context', parent: asking.caller.trace, attributes: contextAttributes },
               async (trace) => await collectContext({ ...common(within(asking, trace)), model }, input, asking.signal),
             ),
     get rules() {
@@ -110,8 +110,6 @@ export function createAsker(deps: AskerDependencies): Asker {
     },
   };
 }
-
-const parentOf = ({ caller }: Asking) => caller.trace ?? traceOf(caller.headers ?? {});
 
 function within(asking: Asking, trace: TraceContext | undefined): Asking {
   return { ...asking, caller: { ...asking.caller, trace } };

@@ -13,18 +13,13 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
-import { carryTrace, noTracer, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { carryTrace, noTracer, type TraceContext, type Tracer } from '../tracing.ts';
 import { HttpProblem } from '../upstream/http.ts';
 import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
-import {
-  AccessDenied,
-  type ClientIdentity,
-  ConnectionLost,
-  type Exchange,
-  MessageTooLarge,
-} from '../upstream/session.ts';
+import { AccessDenied, type ClientIdentity, ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
 import type { Choices } from './choices.ts';
+import { createDeadlines, type Deadline, type RelayExchange } from './deadline.ts';
 
 export interface Caller {
   principal: Principal;
@@ -32,18 +27,13 @@ export interface Caller {
   requestId?: string;
   /** The span that the call belongs to. */
   trace?: TraceContext;
-  /** Of the client's request: they may name its trace and its id. */
+  /** Of the client's request: they may have its id. */
   headers?: Readonly<Record<string, string | string[] | undefined>>;
   client?: ClientIdentity;
   /** Whoever may have found the tool by a search: an MCP session or a principal. Not set for calls of our own. */
   chooser?: string;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
-}
-
-export interface RelayExchange extends Pick<Exchange, 'signal' | 'onNotification' | 'onRequest' | 'headers'> {
-  /** Instead of `signal`, and lent to the deadline: a second signal costs a call as much as reading its answer. */
-  cancel?: AbortController;
 }
 
 export type Outcome =
@@ -119,6 +109,7 @@ export interface RouterDependencies {
 
 export function createRouter(deps: RouterDependencies): Router {
   const { config, pool, audit, events, payloads, tracer = noTracer } = deps;
+  const deadlines = createDeadlines(config);
   let active = 0;
 
   function relay(
@@ -129,7 +120,7 @@ export function createRouter(deps: RouterDependencies): Router {
     exchange: RelayExchange = {},
     timing: { acquiredAt?: number } = {},
   ): Promise<JsonObject> {
-    const parent = caller.trace ?? traceOf(caller.headers ?? {}, params);
+    const parent = caller.trace;
     if (!tracer.enabled) return send(server, method, carryTrace(params, parent), caller, exchange, timing);
     return recordSpans(parent, { server, method, tool: params.name, timing }, (hop) =>
       send(server, method, carryTrace(params, hop), caller, exchange, timing),
@@ -179,12 +170,12 @@ export function createRouter(deps: RouterDependencies): Router {
     timing: { acquiredAt?: number },
   ): Promise<JsonObject> {
     const link = pool.open(server);
-    const place = link.gate.enter(exchange.cancel?.signal ?? exchange.signal);
+    const place = link.gate.enter(exchange.cancel ?? exchange.signal);
     if (place !== undefined) await place;
     active += 1;
-    const deadline = createDeadline(link, config, exchange, caller.client);
+    const deadline = deadlines.begin(link, exchange, caller.client);
     try {
-      const opened = link.session(caller.owner, deadline.signal, caller.principal.id);
+      const opened = link.session(caller.owner, deadline.cancel, caller.principal.id);
       let session = opened instanceof Promise ? await opened : opened;
       timing.acquiredAt = performance.now();
       try {
@@ -196,7 +187,7 @@ export function createRouter(deps: RouterDependencies): Router {
           throw lostInMidCall(server, method, params, timing.acquiredAt, error);
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
         const current = pool.link(server.id) ?? link;
-        session = await current.session(caller.owner, deadline.signal, caller.principal.id);
+        session = await current.session(caller.owner, deadline.cancel, caller.principal.id);
         return await session.request(method, params, deadline.exchange);
       }
     } catch (error) {
@@ -264,9 +255,10 @@ export function createRouter(deps: RouterDependencies): Router {
       payloads?.keepEnd(call, 'result', result);
       return {
         result,
-        ...(server.lifecycle.status === 'DEGRADED'
-          ? { warning: `Server ${server.name} is DEGRADED: ${server.error_message}` }
-          : {}),
+        warning:
+          server.lifecycle.status === 'DEGRADED'
+            ? `Server ${server.name} is DEGRADED: ${server.error_message}`
+            : undefined,
         routingMs: (timing.acquiredAt ?? started) - started,
         executionMs: performance.now() - (timing.acquiredAt ?? started),
       };
@@ -283,7 +275,7 @@ export function createRouter(deps: RouterDependencies): Router {
         ip_address: caller.address,
         server_id: server.id,
         server_name: server.name,
-        details: { tool: row.name, outcome, duration_ms, ...(chosen_for && { chosen_for }) },
+        details: { tool: row.name, outcome, duration_ms, chosen_for },
       });
       events.emit('call.finished', { ...call, outcome, duration_ms });
       deps.onCall?.({
@@ -327,74 +319,6 @@ export function createRouter(deps: RouterDependencies): Router {
   };
 }
 
-interface Deadline {
-  signal: AbortSignal;
-  exchange: Exchange;
-  timedOut: boolean;
-  clear(): void;
-}
-
-/** The request timeout, begun anew with every sign of progress, up to the cap; and the caller's own cancellation. */
-function createDeadline(
-  link: Link,
-  config: Config,
-  exchange: RelayExchange,
-  client: ClientIdentity | undefined,
-): Deadline {
-  const controller = exchange.cancel ?? new AbortController();
-  const seconds = link.server.options.request_timeout;
-  const timeoutMs = seconds === undefined ? config.requestTimeoutMs : seconds * 1_000;
-  const latest = performance.now() + config.requestTimeoutCapMs;
-  const expire = () => {
-    deadline.timedOut = true;
-    controller.abort(new DOMException('timed out', 'TimeoutError'));
-  };
-  let timer = setTimeout(expire, timeoutMs);
-  let asking = 0;
-  const onAbort = () => controller.abort(exchange.signal?.reason);
-  if (exchange.signal?.aborted) onAbort();
-  exchange.signal?.addEventListener('abort', onAbort, { once: true });
-
-  const extend = () => {
-    clearTimeout(timer);
-    if (asking > 0) return;
-    timer = setTimeout(expire, Math.max(0, Math.min(timeoutMs, latest - performance.now())));
-  };
-  const deadline: Deadline = {
-    signal: controller.signal,
-    timedOut: false,
-    exchange: {
-      client,
-      signal: controller.signal,
-      headers: exchange.headers,
-      onNotification(method, params) {
-        if (method === 'notifications/progress') extend();
-        exchange.onNotification?.(method, params);
-      },
-      onRequest:
-        exchange.onRequest === undefined
-          ? undefined
-          : async (method, params, signal) => {
-              link.noteAsked();
-              // While a person is being asked, the server is not the one who is slow.
-              asking += 1;
-              clearTimeout(timer);
-              try {
-                return (await exchange.onRequest?.(method, params, signal)) ?? {};
-              } finally {
-                asking -= 1;
-                extend();
-              }
-            },
-    },
-    clear() {
-      clearTimeout(timer);
-      exchange.signal?.removeEventListener('abort', onAbort);
-    },
-  };
-  return deadline;
-}
-
 /** EC-003: what was in progress when the connection was lost. */
 function lostInMidCall(
   server: Server,
@@ -426,7 +350,7 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
       body: { server: brief(server) },
     });
   }
-  if (deadline.signal.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
+  if (deadline.cancel.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
   if (error instanceof ConnectionLost && !(error instanceof MessageTooLarge)) {
     return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${error.message}`, {
       cause: error,

@@ -70,6 +70,7 @@ interface Entry {
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { db, adminToken, anonymous, flushEveryMs = 10_000, onError = () => {} } = options;
   const adminDigest = digest(adminToken);
+  const nobody = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, string>();
   let entries = await load();
 
@@ -88,7 +89,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   return {
     authenticate({ authorization, loopbackListener }) {
       if (authorization === undefined) {
-        if (anonymous !== undefined && loopbackListener) return anonymousPrincipal(anonymous);
+        if (nobody !== undefined && loopbackListener) return nobody;
         throw unauthenticated('a token is required: send "Authorization: Bearer <token>"');
       }
       const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];

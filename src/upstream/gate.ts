@@ -1,11 +1,12 @@
 /** How many calls one server handles at once, and how many may wait. */
+import type { CancelSignal } from '../cancellation.ts';
 import { AppError } from '../errors.ts';
 
 export interface Gate {
   readonly active: number;
   readonly queued: number;
   /** Undefined where there is room: most calls need not wait. */
-  enter(signal?: AbortSignal): Promise<void> | undefined;
+  enter(signal?: CancelSignal): Promise<void> | undefined;
   leave(): void;
   /** Resolves when nothing is active any more. */
   idle(): Promise<void>;

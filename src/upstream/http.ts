@@ -3,6 +3,7 @@
  * that request for certain.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import {
   encodeHeader,
@@ -96,7 +97,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         body: JSON.stringify(message),
         signal,
       });
-      return await readAnswer(answer, id, exchange);
+      const read = readAnswer(answer, id, exchange);
+      return read instanceof Promise ? await read : read;
     } catch (error) {
       if (signal?.aborted) {
         if (identity.era === 'legacy') {
@@ -124,10 +126,10 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     return true;
   }
 
-  async function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Promise<JsonObject> {
+  function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): JsonObject | Promise<JsonObject> {
     refuseDenied(answer);
     if (answer.status !== 200) throw toProblem(answer);
-    if (answer.events !== undefined) return await readStream(answer.events, id, exchange);
+    if (answer.events !== undefined) return readStream(answer.events, id, exchange);
     const outcome = settleAll(parseMessages(answer.text), id, exchange);
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
     return outcome();
@@ -161,7 +163,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         throw new ConnectionLost('the server ended the stream of a request without an answer', 'maybe');
       }
       // Resumable streams of the legacy revisions: the answer continues where the stream was cut.
-      await delay(retryMs, undefined, { signal: exchange.signal });
+      await delay(retryMs, undefined, { signal: exchange.signal && toAbortSignal(exchange.signal) });
       const resumed = await openStream(lastEventId, exchange.signal);
       if (resumed.events === undefined) throw new ConnectionLost('the server does not resume its stream', 'maybe');
       body = resumed.events;
@@ -216,7 +218,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     });
   }
 
-  function openStream(lastEventId: string | undefined, signal: AbortSignal | undefined): Promise<WireAnswer> {
+  function openStream(lastEventId: string | undefined, signal: CancelSignal | undefined): Promise<WireAnswer> {
     return wire.send('GET', {
       headers: {
         ...requestHeaders(identity, sessionId),
@@ -370,7 +372,6 @@ export function requestHeaders(
   more?: Record<string, string>,
 ): Record<string, string> {
   const headers: Record<string, string> = {
-    ...more,
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
     'mcp-protocol-version': identity.protocolVersion,
@@ -381,5 +382,5 @@ export function requestHeaders(
     const name = params?.[namedBy[method] ?? ''];
     if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name);
   }
-  return headers;
+  return more === undefined ? headers : { ...more, ...headers };
 }

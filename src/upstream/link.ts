@@ -3,6 +3,7 @@
  * and the attempts to connect. The lifecycle itself is a pure function in the registry; this is its effects.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
@@ -63,7 +64,7 @@ export interface Link {
   /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */
   readonly listed: boolean;
   connect(attempts?: number): void;
-  session(owner: SessionOwner | undefined, signal?: AbortSignal, principal?: string): Session | Promise<Session>;
+  session(owner: SessionOwner | undefined, signal?: CancelSignal, principal?: string): Session | Promise<Session>;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
   release(ownerKey: string): Promise<void>;
@@ -250,7 +251,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     const left = () => inFlight().filter((exchange) => candidates.includes(exchange));
     const ended = AbortSignal.any([
       ...[signal, AbortSignal.timeout(tellApartMs)],
-      ...candidates.flatMap((exchange) => exchange.signal ?? []),
+      ...candidates.flatMap(({ signal }) => (signal === undefined ? [] : toAbortSignal(signal))),
     ]);
     unattributed += 1;
     // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
@@ -284,7 +285,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
 
   function session(
     owner: SessionOwner | undefined,
-    signal?: AbortSignal,
+    signal?: CancelSignal,
     principal?: string,
   ): Session | Promise<Session> {
     if (draining !== undefined) throw unavailable();
@@ -299,11 +300,11 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     return listed() || server.lifecycle.status === 'CONNECTING';
   }
 
-  async function awaitSession(signal?: AbortSignal): Promise<Session> {
+  async function awaitSession(signal?: CancelSignal): Promise<Session> {
     if (loginNeed !== undefined) throw loginNeed;
     if (!mayComeBack()) throw unavailable();
     const deadline = AbortSignal.timeout(waitForReconnectionMs);
-    const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+    const ended = signal === undefined ? deadline : AbortSignal.any([toAbortSignal(signal), deadline]);
     while (shared === undefined && !ended.aborted && mayComeBack()) {
       connect(1);
       await new Promise<void>((resolve) => {
@@ -312,12 +313,12 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       });
       if (shared === undefined && !ended.aborted) await delay(200, undefined, { signal: ended }).catch(() => undefined);
     }
-    signal?.throwIfAborted();
+    if (signal?.aborted) throw signal.reason;
     if (shared === undefined) throw loginNeed ?? unavailable();
     return shared;
   }
 
-  async function ownSession(owner: SessionOwner, signal?: AbortSignal): Promise<Session> {
+  async function ownSession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
     const existing = owned.get(owner.key);
     if (existing !== undefined) return await existing.opening;
     if (!behaviour[server.lifecycle.status].executes) await awaitSession(signal);

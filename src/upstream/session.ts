@@ -2,6 +2,7 @@
  * A live MCP connection to one server, at the JSON-RPC level: what goes in comes out unchanged but for what a hop
  * requires (ids, progress tokens, the per-hop keys of `_meta`).
  */
+import type { CancelSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import {
   type Era,
@@ -27,7 +28,7 @@ export interface ClientIdentity {
 
 /** One request's side channel: what the server says and asks while it works on it. */
 export interface Exchange {
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   client?: ClientIdentity;
   headers?: Record<string, string>;
   onNotification?: (method: string, params: JsonObject) => void;

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, Pool } from 'undici';
+import type { CancelSignal } from '../cancellation.ts';
 import { AppError } from '../errors.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from './session.ts';
@@ -46,7 +47,7 @@ export interface Wire {
 export interface SendOptions {
   headers?: Record<string, string>;
   body?: string;
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   /** Instead of the server's own path, on the same origin. */
   path?: string;
 }
@@ -68,8 +69,9 @@ export function createWire(options: WireOptions): Wire {
     connect: { timeout: options.connectTimeoutMs },
   });
   const fixed = lowerCase(options.headers);
+  const hasFixed = Object.keys(fixed).length > 0;
 
-  function exchange(request: Dispatcher.DispatchOptions, signal: AbortSignal | undefined): Promise<WireAnswer> {
+  function exchange(request: Dispatcher.DispatchOptions, signal: CancelSignal | undefined): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
       const fail = (error: unknown) => {
         if (signal?.aborted) reject(signal.reason);
@@ -82,7 +84,7 @@ export function createWire(options: WireOptions): Wire {
   async function exchangeWith(
     credentials: Credentials,
     request: Dispatcher.DispatchOptions & { headers: Record<string, string> },
-    signal: AbortSignal | undefined,
+    signal: CancelSignal | undefined,
   ): Promise<WireAnswer> {
     for (let attempt = 0; ; attempt += 1) {
       const given = credentials.headers();
@@ -98,8 +100,8 @@ export function createWire(options: WireOptions): Wire {
 
   return {
     url,
-    send(method, { headers, body, signal, path: otherPath = path }) {
-      const request = { method, path: otherPath, headers: { ...fixed, ...headers }, body };
+    send(method, { headers = {}, body, signal, path: otherPath = path }) {
+      const request = { method, path: otherPath, headers: hasFixed ? { ...fixed, ...headers } : headers, body };
       const { credentials } = options;
       return credentials === undefined ? exchange(request, signal) : exchangeWith(credentials, request, signal);
     },
@@ -115,7 +117,7 @@ export function createWire(options: WireOptions): Wire {
  */
 function createReceiver(
   limit: number,
-  signal: AbortSignal | undefined,
+  signal: CancelSignal | undefined,
   resolve: (answer: WireAnswer) => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
@@ -160,7 +162,9 @@ function createReceiver(
       if (events !== undefined) return void events.push(null);
       const [only] = parts;
       const bytes = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
-      if (answer !== undefined) resolve({ ...answer, text: bytes.toString('utf8') });
+      if (answer === undefined) return;
+      answer.text = bytes.toString('utf8');
+      resolve(answer);
     },
     onResponseError(_controller, error) {
       release();

@@ -1,0 +1,122 @@
+/** How long a call may take: the request timeout, begun anew with every sign of progress, up to the cap. */
+import { Cancellation } from '../cancellation.ts';
+import type { Config } from '../config.ts';
+import { createLedger } from '../ledger.ts';
+import type { Link } from '../upstream/link.ts';
+import type { ClientIdentity, Exchange } from '../upstream/session.ts';
+
+/** What whoever asked does with the call: hears it, answers it, cancels it. */
+export interface RelayExchange extends Pick<Exchange, 'onNotification' | 'onRequest' | 'headers'> {
+  /** Lent to the deadline: a call that takes too long is cancelled with it. */
+  cancel?: Cancellation;
+  /** Where there is none to lend. */
+  signal?: AbortSignal;
+}
+
+export interface Deadline {
+  /** Of the caller or of the deadline itself. */
+  readonly cancel: Cancellation;
+  readonly timedOut: boolean;
+  /** The caller's, watched for signs of progress. */
+  readonly exchange: Exchange;
+  clear(): void;
+}
+
+export interface Deadlines {
+  begin(link: Link, exchange: RelayExchange, client: ClientIdentity | undefined): Deadline;
+}
+
+interface Running extends Deadline {
+  dueAt: number;
+  timedOut: boolean;
+}
+
+const longestTimerMs = 2 ** 31 - 1;
+
+/** One timer for all calls, for the one that is due first: nearly all are answered before, and a timer each costs more. */
+export function createDeadlines({ requestTimeoutMs, requestTimeoutCapMs }: Config): Deadlines {
+  const running = createLedger<Running>();
+  let timer: NodeJS.Timeout | undefined;
+  let wakesAt = Number.POSITIVE_INFINITY;
+
+  function wakeAt(time: number, now: number): void {
+    if (time >= wakesAt) return;
+    clearTimeout(timer);
+    wakesAt = time;
+    timer = setTimeout(expireDue, Math.min(Math.max(0, Math.ceil(time - now)), longestTimerMs)).unref();
+  }
+
+  function expireDue(): void {
+    wakesAt = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const call of running) {
+      if (call.dueAt <= now) expire(call);
+      else next = Math.min(next, call.dueAt);
+    }
+    wakeAt(next, now);
+  }
+
+  function expire(call: Running): void {
+    call.timedOut = true;
+    call.dueAt = Number.POSITIVE_INFINITY;
+    call.cancel.abort(new DOMException('timed out', 'TimeoutError'));
+  }
+
+  function begin(link: Link, asked: RelayExchange, client: ClientIdentity | undefined): Deadline {
+    const { signal, onRequest } = asked;
+    const cancel = asked.cancel ?? new Cancellation();
+    const seconds = link.server.options.request_timeout;
+    const timeoutMs = seconds === undefined ? requestTimeoutMs : seconds * 1_000;
+    const startedAt = performance.now();
+    const latest = startedAt + requestTimeoutCapMs;
+    let asking = 0;
+    const onAbort = () => cancel.abort(signal?.reason);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+
+    const call: Running = {
+      cancel,
+      dueAt: startedAt + timeoutMs,
+      timedOut: false,
+      exchange: {
+        client,
+        signal: cancel,
+        headers: asked.headers,
+        onNotification(method, params) {
+          if (method === 'notifications/progress') extend();
+          asked.onNotification?.(method, params);
+        },
+        onRequest:
+          onRequest &&
+          (async (method, params, withdrawn) => {
+            link.noteAsked();
+            // While a person is being asked, the server is not the one who is slow.
+            asking += 1;
+            extend();
+            try {
+              return await onRequest(method, params, withdrawn);
+            } finally {
+              asking -= 1;
+              extend();
+            }
+          }),
+      },
+      clear() {
+        running.remove(place);
+        signal?.removeEventListener('abort', onAbort);
+      },
+    };
+    const place = running.add(call);
+    wakeAt(call.dueAt, startedAt);
+    return call;
+
+    function extend(): void {
+      const now = performance.now();
+      call.dueAt = asking > 0 ? Number.POSITIVE_INFINITY : Math.min(now + timeoutMs, latest);
+      wakeAt(call.dueAt, now);
+    }
+  }
+
+  return { begin };
+}
