@@ -23,7 +23,7 @@ import { OwnError, toFailure } from './dress.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
 import { type Replies, sendJson, writeHead } from './reply.ts';
-import { createScope, type ScopeDependencies, type ScopeRequest } from './scope.ts';
+import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope.ts';
 
 export interface EndpointDependencies extends ScopeDependencies {
   config: Config;
@@ -60,7 +60,9 @@ interface Visit {
   request: IncomingMessage;
   response: ServerResponse;
   principal: Principal;
-  scopeOf: ScopeRequest;
+  offer: ScopeRequest;
+  /** Aborted when the client closes the connection before it has its answer. */
+  disconnected: Cancellation;
 }
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
@@ -71,6 +73,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     config.allowedOrigins,
   );
   const loopbackListener = isLoopback(config.host);
+  const scopeOf = createScopes(deps);
   const unanswered = createLedger<ServerResponse>();
   let draining = false;
 
@@ -79,12 +82,17 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       const path = pathOf(request);
       const face = faceOf(path);
       if (face === undefined) return false;
+      const disconnected = new Cancellation();
       // Streams without an end don't count: they end with us.
       if (request.method === 'POST') {
         const id = unanswered.add(response);
-        response.on('close', () => unanswered.remove(id));
+        response.on('close', () => {
+          unanswered.remove(id);
+          if (!response.writableFinished)
+            disconnected.abort(new DOMException('the client closed the connection', 'AbortError'));
+        });
       }
-      void serve(face, request, response).catch((error: unknown) => fail(error, request, response));
+      void serve(face, request, response, disconnected).catch((error: unknown) => fail(error, request, response));
       return true;
     },
     async drain() {
@@ -110,13 +118,18 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     return Promise.all(calls.map(() => admitCall(principal)));
   }
 
-  async function serve(face: Face, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(
+    face: Face,
+    request: IncomingMessage,
+    response: ServerResponse,
+    disconnected: Cancellation,
+  ): Promise<void> {
     checkEntry(request.headers.host, request.headers.origin);
     const { authorization } = request.headers;
     const known = gatekeeper.authenticate({ authorization, loopbackListener, path: pathOf(request) });
     // Waiting for what is there costs a call a turn; here and below it is most often there.
     const principal = known instanceof Promise ? await known : known;
-    const visit = { request, response, principal, scopeOf: face.scope };
+    const visit = { request, response, principal, offer: face.scope, disconnected };
     if (face.kind === 'sse') return openSse(visit);
     if (face.kind === 'messages') return await postMessage(visit);
     switch (request.method) {
@@ -133,22 +146,17 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 
   async function post(visit: Visit): Promise<void> {
-    const { request, response, principal, scopeOf } = visit;
+    const { request, response, principal, offer } = visit;
     requireJson(request);
     const body = parseJson(await readBody(request, config.maxBodyBytes));
     const version = one(request.headers['mcp-protocol-version']);
     if (draining) refuseNew(Array.isArray(body) ? body : [body], response);
     if (!Array.isArray(body) && isModern(body, version)) {
       const message = expectMessage(body);
-      const scope = createScope(scopeOf, principal, deps);
+      const scope = scopeOf(offer, principal);
       if (!isRequest(message)) return void writeHead(response, 202).end();
       const admission = admit([message], principal);
       if (admission !== undefined) await admission;
-      const disconnected = new Cancellation();
-      response.on('close', () => {
-        if (!response.writableFinished)
-          disconnected.abort(new DOMException('the client closed the connection', 'AbortError'));
-      });
       const reply = deps.replies.begin(response, { acceptsStream: true, acceptsJson: true });
       return await modern.serve(
         {
@@ -157,7 +165,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
           principal,
           address: addressOf(request),
           scope,
-          cancel: disconnected,
+          cancel: visit.disconnected,
         },
         reply,
       );
@@ -166,7 +174,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 
   async function postLegacy(
-    { request, response, principal, scopeOf }: Visit,
+    { request, response, principal, offer }: Visit,
     body: unknown,
     version: string | undefined,
   ): Promise<void> {
@@ -180,7 +188,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (initialize !== undefined) {
       if (messages.length > 1)
         throw new OwnError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
-      const scope = () => createScope(scopeOf, principal, deps);
+      const scope = () => scopeOf(offer, principal);
       const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
       return session.post(messages, response, accept);
     }
@@ -259,13 +267,13 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     return session;
   }
 
-  function openSse({ request, response, principal, scopeOf }: Visit): void {
+  function openSse({ request, response, principal, offer }: Visit): void {
     if (request.method !== 'GET') {
       response.setHeader('allow', 'GET');
       throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
     refuseNew([], response);
-    const scope = () => createScope(scopeOf, principal, deps);
+    const scope = () => scopeOf(offer, principal);
     const pending: RpcRequest = {
       jsonrpc: '2.0',
       id: 0,

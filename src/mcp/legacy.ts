@@ -189,6 +189,13 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       };
     }
 
+    /** With what it is offered now. */
+    function peerNow(): Peer {
+      const offered = scope();
+      if (offered !== peer.scope) peer = { ...peer, scope: offered };
+      return peer;
+    }
+
     /** Where messages of one request, or of none, go. */
     type Outlet = (message: RpcMessage) => void;
 
@@ -285,7 +292,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     function callOf(method: string, outlet: Outlet, cancel: Cancellation, trace: Call['trace']): Call {
       return {
         method,
-        peer: { ...peer, scope: scope() },
+        peer: peerNow(),
         cancel,
         trace,
         notify(notice, noticeParams) {
@@ -429,7 +436,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       },
 
       attach(response, messagesPath) {
-        writeHead(response, 200, streamHeaders);
+        writeHead(response, 200, { ...streamHeaders });
         response.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${id}\n\n`);
         keepAlive(response);
         openStreams.set(standalone, response);

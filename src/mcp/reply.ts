@@ -73,6 +73,7 @@ export function createReplies(): Replies {
     }
 
     function write(message: RpcMessage): void {
+      silentRounds = 0;
       const text = serialize(message);
       const id = recorder?.record(stream, text);
       if (response.destroyed) return;
@@ -140,12 +141,13 @@ export function sendJson(
   writeHead(response, status, more === undefined ? headers : { ...headers, ...more }).end(text);
 }
 
-/** With the request's id. A header that is set beforehand makes Node take the slow way for all of them. */
+/** With the request's id added to the headers. One that is set beforehand makes Node take the slow way for all. */
 export function writeHead(
   response: ServerResponse,
   status: number,
   headers: Record<string, string> = {},
 ): ServerResponse {
   const id = response.req.headers['x-request-id'];
-  return response.writeHead(status, id === undefined ? headers : { ...headers, 'x-request-id': id });
+  if (typeof id === 'string') headers['x-request-id'] = id;
+  return response.writeHead(status, headers);
 }

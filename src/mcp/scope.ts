@@ -38,7 +38,20 @@ export interface ScopeDependencies {
 
 export type ScopeRequest = { kind: 'all' } | { kind: 'server'; name: string } | { kind: 'profile'; name: string };
 
-export function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDependencies): Scope {
+type ScopeOf = (request: ScopeRequest, principal: Principal) => Scope;
+
+/** What is all servers' to a principal is made once: it looks up whatever changes. */
+export function createScopes(deps: ScopeDependencies): ScopeOf {
+  const known = new WeakMap<Principal, Scope>();
+  return (request, principal) => {
+    if (request.kind !== 'all' || principal.profile !== null) return createScope(request, principal, deps);
+    const scope = known.get(principal) ?? createScope(request, principal, deps);
+    known.set(principal, scope);
+    return scope;
+  };
+}
+
+function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDependencies): Scope {
   const { registry, findProfile } = deps;
   const visible = (server: Server) => maySee(principal, server.name);
   const own = principal.profile === null ? undefined : profileOf(principal.profile, findProfile);

@@ -173,7 +173,11 @@ export function createRouter(deps: RouterDependencies): Router {
     const place = link.gate.enter(exchange.cancel ?? exchange.signal);
     if (place !== undefined) await place;
     active += 1;
-    const deadline = deadlines.begin(link, exchange, caller.client);
+    const deadline = deadlines.begin(exchange, {
+      client: caller.client,
+      seconds: link.server.options.request_timeout,
+      onAsked: link.noteAsked,
+    });
     try {
       const opened = link.session(caller.owner, deadline.cancel, caller.principal.id);
       let session = opened instanceof Promise ? await opened : opened;

@@ -2,8 +2,7 @@
 import { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import { createLedger } from '../ledger.ts';
-import type { Link } from '../upstream/link.ts';
-import type { ClientIdentity, Exchange } from '../upstream/session.ts';
+import type { Exchange } from '../upstream/session.ts';
 
 /** What whoever asked does with the call: hears it, answers it, cancels it. */
 export interface RelayExchange extends Pick<Exchange, 'onNotification' | 'onRequest' | 'headers'> {
@@ -23,7 +22,14 @@ export interface Deadline {
 }
 
 export interface Deadlines {
-  begin(link: Link, exchange: RelayExchange, client: ClientIdentity | undefined): Deadline;
+  begin(asked: RelayExchange, terms: Terms): Deadline;
+}
+
+interface Terms extends Pick<Exchange, 'client'> {
+  /** The server's own request timeout. */
+  seconds: number | undefined;
+  /** The server asks the caller something. */
+  onAsked: () => void;
 }
 
 interface Running extends Deadline {
@@ -34,7 +40,10 @@ interface Running extends Deadline {
 const longestTimerMs = 2 ** 31 - 1;
 
 /** One timer for all calls, for the one that is due first: nearly all are answered before, and a timer each costs more. */
-export function createDeadlines({ requestTimeoutMs, requestTimeoutCapMs }: Config): Deadlines {
+export function createDeadlines({
+  requestTimeoutMs,
+  requestTimeoutCapMs,
+}: Pick<Config, 'requestTimeoutMs' | 'requestTimeoutCapMs'>): Deadlines {
   const running = createLedger<Running>();
   let timer: NodeJS.Timeout | undefined;
   let wakesAt = Number.POSITIVE_INFINITY;
@@ -63,10 +72,9 @@ export function createDeadlines({ requestTimeoutMs, requestTimeoutCapMs }: Confi
     call.cancel.abort(new DOMException('timed out', 'TimeoutError'));
   }
 
-  function begin(link: Link, asked: RelayExchange, client: ClientIdentity | undefined): Deadline {
+  function begin(asked: RelayExchange, { client, seconds, onAsked }: Terms): Deadline {
     const { signal, onRequest } = asked;
     const cancel = asked.cancel ?? new Cancellation();
-    const seconds = link.server.options.request_timeout;
     const timeoutMs = seconds === undefined ? requestTimeoutMs : seconds * 1_000;
     const startedAt = performance.now();
     const latest = startedAt + requestTimeoutCapMs;
@@ -90,7 +98,7 @@ export function createDeadlines({ requestTimeoutMs, requestTimeoutCapMs }: Confi
         onRequest:
           onRequest &&
           (async (method, params, withdrawn) => {
-            link.noteAsked();
+            onAsked();
             // While a person is being asked, the server is not the one who is slow.
             asking += 1;
             extend();
