@@ -14,7 +14,7 @@ import { mean, median, printTable } from './table.ts';
  *
  * Load generator, server and whatever stands between are a process each; nothing else runs while one is measured.
  * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios are
- * what counts. The machine's own speed may change by half within a minute, so targets take turns of half a second, and a
+ * what counts. The machine's own speed may change by half within a minute, so targets take turns of a quarter second, and a
  * ratio is the median of those within one round each. CPU per call (of the process in between, where the system tells
  * it) does not depend on who shares the machine. Every target first works for most of a minute: a gateway runs for days,
  * and what its first hundred thousand calls cost is the compiler's work. What it then costs differs by a fifth from one
@@ -22,8 +22,8 @@ import { mean, median, printTable } from './table.ts';
  */
 const { values: flags } = parseArgs({
   options: {
-    turn: { type: 'string', default: '500' },
-    rounds: { type: 'string', default: '40' },
+    turn: { type: 'string', default: '250' },
+    rounds: { type: 'string', default: '100' },
     processes: { type: 'string', default: '2' },
     warmup: { type: 'string', default: '40' },
     clients: { type: 'string', default: '1,16' },

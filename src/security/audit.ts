@@ -54,6 +54,12 @@ export interface AuditOptions {
   onError?: (error: unknown) => void;
 }
 
+/** Made a row of when it is stored: many at once cost half as much as each in the middle of its call. */
+interface Recorded {
+  at: number;
+  entry: AuditEntry;
+}
+
 const dayMs = 86_400_000;
 const pruneEveryMs = dayMs / 24;
 const exportPage = 1_000;
@@ -67,7 +73,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     stringify = JSON.stringify,
   } = options;
   const seal = createAuditSeal(options.keys);
-  const waiting: NewAudit[] = [];
+  const waiting: Recorded[] = [];
   let unreported = 0;
   let dropped = 0;
   // The ends may still be signed with the key before this one, which will be taken away.
@@ -85,16 +91,17 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     if (waiting.length === 0 && unreported === 0) return;
     const batch = waiting.slice();
     const lost = unreported;
-    const rows = lost > 0 ? [...batch, toRow({ event: 'audit.overflow', actor: 'system', details: { lost } })] : batch;
-    await insertAuditBatch(db, rows, seal);
+    const overflow = { event: 'audit.overflow', actor: 'system', details: { lost } };
+    const all = lost > 0 ? [...batch, { at: Date.now(), entry: overflow }] : batch;
+    await insertAuditBatch(db, all, toRow, seal);
     waiting.splice(0, batch.length);
     unreported -= lost;
   }
 
   /** Exactly what a reader will get back, because the hash is over it: both engines change some texts and times. */
-  function toRow(entry: AuditEntry): NewAudit {
+  function toRow({ at, entry }: Recorded): NewAudit {
     return {
-      timestamp: entry.timestamp === undefined ? isoTime(Date.now()) : new Date(entry.timestamp).toISOString(),
+      timestamp: entry.timestamp === undefined ? isoTime(at) : new Date(entry.timestamp).toISOString(),
       event: storable(entry.event),
       actor: storable(entry.actor),
       ip_address: entry.ip_address == null ? null : storable(entry.ip_address),
@@ -114,7 +121,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   }
 
   async function recordNow(entry: AuditEntry): Promise<void> {
-    waiting.push(toRow(entry));
+    waiting.push({ at: Date.now(), entry });
     await flush();
   }
 
@@ -135,7 +142,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   return {
     record(entry) {
       if (waiting.length < capacity) {
-        waiting.push(toRow(entry));
+        waiting.push({ at: Date.now(), entry });
         // Before there is no more room, where calls come faster than that.
         if (waiting.length === capacity / 2) flush().catch(onError);
         return;

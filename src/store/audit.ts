@@ -38,19 +38,25 @@ const atOnce = 100;
  * The only place that writes audit records: all or none of a batch, in the order given, one writer at a time among all
  * replicas, each record sealed to the one before.
  */
-export function insertAuditBatch(db: Database, entries: readonly NewAudit[], seal: AuditSeal): Promise<void> {
+export function insertAuditBatch<Entry>(
+  db: Database,
+  entries: readonly Entry[],
+  toRow: (entry: Entry) => NewAudit,
+  seal: AuditSeal,
+): Promise<void> {
   if (entries.length === 0) return Promise.resolve();
   return lockedTransaction(db, 'audit', async (transaction) => {
     let { place, lost } = await findHead(db, transaction, seal);
+    const sealed = (row: NewAudit) => {
+      place = seal.next(place, row);
+      return { ...row, ...place };
+    };
     // The chain goes on from what is there, and says for ever that its head could not be trusted here.
-    const all = lost ? [headLost(place), ...entries] : entries;
-    for (let done = 0; done < all.length; done += atOnce) {
+    if (lost) await bulkInsert(db, transaction, 'audit', [sealed(headLost(place))]);
+    for (let done = 0; done < entries.length; done += atOnce) {
       if (done > 0) await setImmediate();
-      const sealed = all.slice(done, done + atOnce).map((entry) => {
-        place = seal.next(place, entry);
-        return { ...entry, ...place };
-      });
-      await bulkInsert(db, transaction, 'audit', sealed);
+      const rows = entries.slice(done, done + atOnce).map((entry) => sealed(toRow(entry)));
+      await bulkInsert(db, transaction, 'audit', rows);
     }
     await upsertSetting({ ...db, kysely: transaction }, headKey, seal.sign(place));
   });

@@ -20,12 +20,9 @@ test('audit records are found by filter and page, the newest first', async (t) =
     server_name: `s${n % 3}`,
     details: JSON.stringify({ n }),
   });
-  await insertAuditBatch(
-    db,
-    Array.from({ length: 250 }, (_, n) => entry(n)),
-    seal,
-  );
-  await insertAuditBatch(db, [], seal);
+  const numbered = Array.from({ length: 250 }, (_, n) => n);
+  await insertAuditBatch(db, numbered, entry, seal);
+  await insertAuditBatch(db, [], entry, seal);
 
   const numbers = async (filter: Parameters<typeof findAudit>[1]) =>
     (await findAudit(db, filter)).map((row) => row.details?.n);
