@@ -92,7 +92,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     const batch = waiting.slice();
     const lost = unreported;
     const overflow = { event: 'audit.overflow', actor: 'system', details: { lost } };
-    const all = lost > 0 ? [...batch, { at: Date.now(), entry: overflow }] : batch;
+    const all = lost > 0 ? [...batch, recorded(overflow)] : batch;
     await insertAuditBatch(db, all, toRow, seal);
     waiting.splice(0, batch.length);
     unreported -= lost;
@@ -101,7 +101,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   /** Exactly what a reader will get back, because the hash is over it: both engines change some texts and times. */
   function toRow({ at, entry }: Recorded): NewAudit {
     return {
-      timestamp: entry.timestamp === undefined ? isoTime(at) : new Date(entry.timestamp).toISOString(),
+      timestamp: isoTime(at),
       event: storable(entry.event),
       actor: storable(entry.actor),
       ip_address: entry.ip_address == null ? null : storable(entry.ip_address),
@@ -121,7 +121,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   }
 
   async function recordNow(entry: AuditEntry): Promise<void> {
-    waiting.push({ at: Date.now(), entry });
+    waiting.push(recorded(entry));
     await flush();
   }
 
@@ -142,7 +142,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   return {
     record(entry) {
       if (waiting.length < capacity) {
-        waiting.push({ at: Date.now(), entry });
+        waiting.push(recorded(entry));
         // Before there is no more room, where calls come faster than that.
         if (waiting.length === capacity / 2) flush().catch(onError);
         return;
@@ -178,6 +178,13 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
       await flush();
     },
   };
+}
+
+/** A time that is none is refused here: later it would keep all the others waiting. */
+function recorded(entry: AuditEntry): Recorded {
+  const at = entry.timestamp === undefined ? Date.now() : Date.parse(entry.timestamp);
+  if (Number.isNaN(at)) throw new RangeError(`timestamp is not a time: ${entry.timestamp}`);
+  return { at, entry };
 }
 
 let latest = { at: Number.NaN, text: '' };

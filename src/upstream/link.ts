@@ -251,7 +251,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     const left = () => inFlight().filter((exchange) => candidates.includes(exchange));
     const ended = AbortSignal.any([
       ...[signal, AbortSignal.timeout(tellApartMs)],
-      ...candidates.flatMap(({ signal }) => (signal === undefined ? [] : toAbortSignal(signal))),
+      ...candidates.flatMap(({ signal: own }) => (own === undefined ? [] : toAbortSignal(own))),
     ]);
     unattributed += 1;
     // As many questions as calls: each of the calls may wait for an answer, and none would ever end.

@@ -34,6 +34,15 @@ test('an audit record has the fields of the contract', async (t) => {
   assert.deepEqual(row, { id: row?.id, ...entry, details: null });
 });
 
+test('a time that is none is refused at once, and keeps no other record waiting', async (t) => {
+  const audit = createAudit(await openTestDatabase(t), { keys, flushEveryMs: 60_000 });
+  t.after(() => audit.close());
+  assert.throws(() => audit.record({ event: 'tool.called', actor: 'a', timestamp: 'yesterday' }), /timestamp/);
+  await assert.rejects(audit.recordNow({ event: 'server.removed', actor: 'a', timestamp: 'soon' }), /timestamp/);
+  await audit.recordNow({ event: 'server.registered', actor: 'a' });
+  assert.equal((await audit.find({ limit: 10 })).length, 1);
+});
+
 test('records keep their order, calls and admin acts alike, and closing writes the rest', async (t) => {
   const db = await openTestDatabase(t);
   const audit = createAudit(db, { keys, flushEveryMs: 60_000 });
