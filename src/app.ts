@@ -34,6 +34,7 @@ import { createMetrics } from './metrics.ts';
 import { createOauth } from './oauth/oauth.ts';
 import { sealedTokens } from './oauth/sealed-tokens.ts';
 import { createAsker } from './query/asker.ts';
+import { createRuleBook } from './query/rule-book.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry, type Server } from './registry/registry.ts';
@@ -255,17 +256,20 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     },
   });
 
+  const ruleBook = await createRuleBook({
+    load: () => findSetting(db, rulesKey),
+    async save(rules) {
+      await upsertSetting(db, rulesKey, rules);
+      replicas.tell({ kind: 'rules' });
+    },
+  });
   const asker = createAsker({
     config,
     catalog,
     router,
     finder,
     listServers: () => registry.list(),
-    rules: await loadRules(),
-    async saveRules(rules) {
-      await upsertSetting(db, rulesKey, rules);
-      replicas.tell({ kind: 'rules' });
-    },
+    listRules: ruleBook.list,
     tracer,
     onQuery: (ms) => metrics.onQuery(ms),
   });
@@ -326,7 +330,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     profiles,
     skillBook,
     events,
-    reloadRules: async () => asker.takeRules(await loadRules()),
+    ruleBook,
   };
   const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
   closers.push(() => resealer.close());
@@ -348,7 +352,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router }),
-      ...queryRoutes({ asker, audit, secrets }),
+      ...queryRoutes({ asker, ruleBook, audit, secrets }),
       ...searchRoutes({ catalog, finder, choices, skillBook, audit }),
       ...stateRoutes({
         config,
@@ -394,7 +398,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       fleet,
       audit,
       log,
-      setServerRules: (rules) => asker.setRules(serverRulesSchema.parse(rules)),
+      setServerRules: (rules) => ruleBook.replace(serverRulesSchema.parse(rules)),
     });
     closers.push(() => configFile.close());
   }
@@ -412,10 +416,6 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       events.emit('resource.updated', { server_id: server.id, name: server.name, uri: params.uri });
     }
     if (method.startsWith('notifications/tasks')) events.emit('task.changed', { server_id: server.id, method, params });
-  }
-
-  async function loadRules() {
-    return serverRulesSchema.parse((await findSetting(db, rulesKey)) ?? []);
   }
 
   let closing: Promise<void> | undefined;

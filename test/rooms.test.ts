@@ -17,6 +17,7 @@ const floor = [
   'json-rpc',
   'ledger',
   'lists',
+  'turns',
   'version',
   'tracing',
   'prometheus',

@@ -215,7 +215,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     });
     if (kind === 'tool') return await storeTools(server, wellMarked(server, session, listing.items));
     if (!(await replaceServerItems(db, server.id, kind, listing.items))) return false;
-    itemsOf(server.id)[kind] = listing.items;
+    items.set(server.id, { ...itemsOf(server.id), [kind]: listing.items });
     snapshot = build();
     return true;
   }
@@ -282,16 +282,19 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     // Our own discovery knows better than what was stored before it.
     for (let running = refreshing.get(serverId); running !== undefined; running = refreshing.get(serverId))
       await Promise.allSettled([running.done]);
+    const ownTools = tools.get(serverId);
+    const before = itemsOf(serverId);
     const [rows, stored] = await Promise.all([findServerTools(db, serverId), findItemsOfServer(db, serverId)]);
     await changeReview.reload(serverId);
     const server = registry.find(serverId);
     if (server === undefined || refreshing.has(serverId)) return;
+    // What was read while something changed here may be older than that.
+    if (tools.get(serverId) !== ownTools || itemsOf(serverId) !== before) return await reload(serverId);
     const changes = compareTools(tools.get(serverId) ?? [], rows);
     tools.set(
       serverId,
       rows.sort((a, b) => a.position - b.position),
     );
-    const before = itemsOf(serverId);
     items.set(serverId, { prompt: [], resource: [], resource_template: [] });
     for (const { kind, key, definition } of stored) itemsOf(serverId)[kind].push({ key, definition });
     registry.noteToolCount(serverId, rows.length);

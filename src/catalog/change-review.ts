@@ -9,6 +9,7 @@ import type { Database } from '../store/database.ts';
 import type { ToolChangeRow, ToolRow } from '../store/schema.ts';
 import { findStandingChanges, insertToolChanges, type NewToolChange, updateToolChange } from '../store/tool-changes.ts';
 import { type DiscoveredTool, definitionHash, type ToolChanges } from '../store/tools.ts';
+import { createTurns } from '../turns.ts';
 import type { CatalogTool } from './catalog.ts';
 import { classifyChange, scanTool, type Warning } from './tool-changes.ts';
 
@@ -45,6 +46,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
   const { db, registry, policy } = deps;
   const standing = new Map<string, Map<string, Standing>>();
   const scanned = new Map<string, readonly Warning[]>();
+  const inTurn = createTurns();
   for (const change of await findStandingChanges(db)) remember(change);
 
   function remember(change: ToolChangeRow): void {
@@ -52,10 +54,11 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     standing.set(change.server_id, own.set(change.tool, change));
   }
 
-  async function reload(serverId: string): Promise<void> {
-    const changes = await findStandingChanges(db, serverId);
-    standing.set(serverId, new Map(changes.map((change) => [change.tool, change])));
-  }
+  const reload = (serverId: string) =>
+    inTurn(async () => {
+      const changes = await findStandingChanges(db, serverId);
+      standing.set(serverId, new Map(changes.map((change) => [change.tool, change])));
+    });
 
   async function withdraw(serverId: string, tool: string, change: Standing): Promise<void> {
     await updateToolChange(db, change.id, ['pending', 'rejected', 'removed'], 'withdrawn', 'the server');
@@ -164,14 +167,15 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
         context: { change_id: held.id, state: held.state, risk: held.risk, server_id: tool.server.id },
       });
     },
-    async decide(change, decision, by) {
-      const from = decision === 'approved' ? (['pending', 'rejected'] as const) : (['pending'] as const);
-      const decided = await updateToolChange(db, change.id, from, decision, by);
-      if (decided === undefined) return undefined;
-      remember(decided);
-      deps.onStored?.(decided.server_id);
-      return decided;
-    },
+    decide: (change, decision, by) =>
+      inTurn(async () => {
+        const from = decision === 'approved' ? (['pending', 'rejected'] as const) : (['pending'] as const);
+        const decided = await updateToolChange(db, change.id, from, decision, by);
+        if (decided === undefined) return undefined;
+        remember(decided);
+        deps.onStored?.(decided.server_id);
+        return decided;
+      }),
     reload,
     forget: (serverId) => void standing.delete(serverId),
     get pending() {

@@ -1,6 +1,7 @@
 /** The stored profiles, in memory: every MCP request may ask for one. */
 import type { Database } from '../store/database.ts';
 import { deleteProfile, findProfiles, upsertProfile } from '../store/profiles.ts';
+import { createTurns } from '../turns.ts';
 import type { Profile, ProfileDefinition } from './profile.ts';
 
 export interface Profiles {
@@ -14,6 +15,7 @@ export interface Profiles {
 
 /** `onStored` is told of every change that other replicas must read. */
 export async function createProfiles(db: Database, onStored = () => {}): Promise<Profiles> {
+  const inTurn = createTurns();
   let profiles = await load();
 
   async function load(): Promise<Map<string, Profile>> {
@@ -24,21 +26,24 @@ export async function createProfiles(db: Database, onStored = () => {}): Promise
   return {
     list: () => [...profiles.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     find: (name) => profiles.get(name),
-    async save(name, definition) {
-      await upsertProfile(db, name, definition);
-      const profile = { ...definition, name };
-      profiles.set(name, profile);
-      onStored();
-      return profile;
-    },
-    async remove(name) {
-      profiles.delete(name);
-      const existed = await deleteProfile(db, name);
-      onStored();
-      return existed;
-    },
-    async reload() {
-      profiles = await load();
-    },
+    save: (name, definition) =>
+      inTurn(async () => {
+        await upsertProfile(db, name, definition);
+        const profile = { ...definition, name };
+        profiles.set(name, profile);
+        onStored();
+        return profile;
+      }),
+    remove: (name) =>
+      inTurn(async () => {
+        const existed = await deleteProfile(db, name);
+        profiles.delete(name);
+        onStored();
+        return existed;
+      }),
+    reload: () =>
+      inTurn(async () => {
+        profiles = await load();
+      }),
   };
 }

@@ -19,10 +19,6 @@ export interface Asker {
   ask(input: unknown, asking: Asking): Promise<QueryOutput>;
   /** Only where a model is configured. */
   collect?(input: unknown, asking: Asking): Promise<ContextOutput>;
-  readonly rules: readonly ServerRule[];
-  setRules(rules: readonly ServerRule[]): Promise<void>;
-  /** Rules that are stored already. */
-  takeRules(rules: readonly ServerRule[]): void;
 }
 
 export interface Asking {
@@ -38,8 +34,7 @@ export interface AskerDependencies {
   router: Router;
   finder: Finder;
   listServers: () => Server[];
-  rules: readonly ServerRule[];
-  saveRules: (rules: readonly ServerRule[]) => Promise<void>;
+  listRules: () => readonly ServerRule[];
   tracer?: Tracer;
   onQuery?: (ms: number) => void;
 }
@@ -49,7 +44,6 @@ const rerankTimeoutMs = 10_000;
 
 export function createAsker(deps: AskerDependencies): Asker {
   const { config, catalog, router, finder, tracer = noTracer } = deps;
-  let { rules } = deps;
   const model: MessagesApi | undefined =
     config.anthropicApiKey === undefined
       ? undefined
@@ -85,6 +79,7 @@ export function createAsker(deps: AskerDependencies): Asker {
       traced(tracer, { name: 'query', parent: asking.caller.trace, attributes: queryAttributes }, async (trace) => {
         const started = performance.now();
         const { signal, watch } = asking;
+        const rules = deps.listRules();
         const output = await runQuery({ ...common(within(asking, trace)), rules, watch }, input, signal);
         deps.onQuery?.(performance.now() - started);
         return output;
@@ -98,16 +93,6 @@ export function createAsker(deps: AskerDependencies): Asker {
               { name: 'query.context', parent: asking.caller.trace, attributes: contextAttributes },
               async (trace) => await collectContext({ ...common(within(asking, trace)), model }, input, asking.signal),
             ),
-    get rules() {
-      return rules;
-    },
-    async setRules(next) {
-      await deps.saveRules(next);
-      rules = next;
-    },
-    takeRules(stored) {
-      rules = stored;
-    },
   };
 }
 

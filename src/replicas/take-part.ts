@@ -26,7 +26,7 @@ export interface Rooms {
   sessions: PageSessions;
   profiles: Profiles;
   skillBook: SkillBook;
-  reloadRules(): Promise<void>;
+  ruleBook: { reload(): Promise<void> };
 }
 
 /** Begins, reachable for the others at `address`; the function that ends it. */
@@ -85,7 +85,7 @@ async function follow(rooms: Rooms, change: Change): Promise<void> {
     case 'profiles':
       return await rooms.profiles.reload();
     case 'rules':
-      return await rooms.reloadRules();
+      return await rooms.ruleBook.reload();
     case 'skills':
       if (await rooms.skillBook.reload()) finder.relearn();
       return;
@@ -99,7 +99,7 @@ export async function followEverything(rooms: Rooms): Promise<void> {
   await rooms.authenticator.reload();
   await rooms.sessions.reload();
   await rooms.profiles.reload();
-  await rooms.reloadRules();
+  await rooms.ruleBook.reload();
   if (await rooms.skillBook.reload()) rooms.finder.relearn();
   for (const { id } of rooms.registry.list()) await rooms.catalog.reload(id);
 }

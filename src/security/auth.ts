@@ -3,6 +3,7 @@ import { AppError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { Role, TokenRow } from '../store/schema.ts';
 import { deleteToken, findTokens, insertToken, updateTokensUsed } from '../store/tokens.ts';
+import { createTurns } from '../turns.ts';
 
 /** Who calls. `servers` null means all of them. */
 export interface Principal {
@@ -72,6 +73,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   const adminDigest = digest(adminToken);
   const nobody = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, string>();
+  const inTurn = createTurns();
   let entries = await load();
 
   async function load(): Promise<Map<string, Entry>> {
@@ -111,33 +113,37 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     async createToken({ name, role, servers = null, profile = null, expiresAt = null }, createdBy) {
       const id = randomBytes(8).toString('hex');
       const token = `${prefix}_${id}_${randomBytes(32).toString('base64url')}`;
-      const saved = await insertToken(db, {
-        id,
-        name,
-        hash: digest(token).toString('hex'),
-        role,
-        servers,
-        profile,
-        created_at: new Date().toISOString(),
-        last_used_at: null,
-        expires_at: expiresAt,
-        created_by: createdBy,
+      const entry = await inTurn(async () => {
+        const row = await insertToken(db, {
+          id,
+          name,
+          hash: digest(token).toString('hex'),
+          role,
+          servers,
+          profile,
+          created_at: new Date().toISOString(),
+          last_used_at: null,
+          expires_at: expiresAt,
+          created_by: createdBy,
+        });
+        const saved = toEntry(row);
+        entries.set(id, saved);
+        options.onStored?.();
+        return saved;
       });
-      const entry = toEntry(saved);
-      entries.set(id, entry);
-      options.onStored?.();
       return { token, row: { ...entry.row } };
     },
 
     listTokens: () => [...entries.values()].map((entry) => ({ ...entry.row })),
 
-    async revokeToken(id) {
-      const existed = await deleteToken(db, id);
-      entries.delete(id);
-      used.delete(id);
-      options.onStored?.();
-      return existed;
-    },
+    revokeToken: (id) =>
+      inTurn(async () => {
+        const existed = await deleteToken(db, id);
+        entries.delete(id);
+        used.delete(id);
+        options.onStored?.();
+        return existed;
+      }),
 
     findPrincipal(id) {
       if (id === adminPrincipal.id) return adminPrincipal;
@@ -146,9 +152,10 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       return entry !== undefined && Date.now() < entry.expiresAtMs ? entry.principal : undefined;
     },
 
-    async reload() {
-      entries = await load();
-    },
+    reload: () =>
+      inTurn(async () => {
+        entries = await load();
+      }),
 
     async close() {
       clearInterval(timer);

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Database } from '../store/database.ts';
 import { deleteSkill, findSkills, upsertSkill } from '../store/skills.ts';
+import { createTurns } from '../turns.ts';
 import { defaultSkills, type Skill } from './taxonomy.ts';
 
 export const skillId = z
@@ -31,30 +32,34 @@ export async function createSkillBook(db: Database, onStored = () => {}): Promis
   if (stored.length === 0) {
     for (const skill of defaultSkills) await upsertSkill(db, { ...skill, origin: 'builtin' });
   }
+  const inTurn = createTurns();
   let skills = toMap(stored.length === 0 ? defaultSkills : stored);
 
   return {
     list: () => [...skills.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
     find: (id) => skills.get(id),
-    async save(skill) {
-      const created = !skills.has(skill.id);
-      await upsertSkill(db, { ...skill, origin: 'custom' });
-      skills.set(skill.id, skill);
-      onStored();
-      return { created };
-    },
-    async remove(id) {
-      skills.delete(id);
-      const existed = await deleteSkill(db, id);
-      onStored();
-      return existed;
-    },
-    async reload() {
-      const fresh = toMap(await findSkills(db));
-      if (isDeepStrictEqual(fresh, skills)) return false;
-      skills = fresh;
-      return true;
-    },
+    save: (skill) =>
+      inTurn(async () => {
+        const created = !skills.has(skill.id);
+        await upsertSkill(db, { ...skill, origin: 'custom' });
+        skills.set(skill.id, skill);
+        onStored();
+        return { created };
+      }),
+    remove: (id) =>
+      inTurn(async () => {
+        const existed = await deleteSkill(db, id);
+        skills.delete(id);
+        onStored();
+        return existed;
+      }),
+    reload: () =>
+      inTurn(async () => {
+        const fresh = toMap(await findSkills(db));
+        if (isDeepStrictEqual(fresh, skills)) return false;
+        skills = fresh;
+        return true;
+      }),
   };
 }
 

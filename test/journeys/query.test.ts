@@ -492,8 +492,9 @@ suite('answers that are hard to use', () => {
   });
 });
 
-test('serverRules in the config file hold from the start and follow the file', async () => {
+test('serverRules in the config file hold from the start and follow the file', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'query-rules-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'servers.json');
   const write = (pattern: string) =>
     writeFileSync(
@@ -505,6 +506,7 @@ test('serverRules in the config file hold from the start and follow the file', a
     );
   write('first');
   const app = await startApp({ MCP_AGGREGATOR_CONFIG: file });
+  t.after(() => app.close());
   const patterns = async () =>
     (await app.api('GET', '/api/v1/query/rules')).body.serverRules.map(({ pattern }: Body) => pattern);
   assert.deepEqual(await patterns(), ['first']);
@@ -514,8 +516,6 @@ test('serverRules in the config file hold from the start and follow the file', a
   while (!app.log.some((line) => line.includes('serverRules are wrong')))
     await new Promise((resolve) => setTimeout(resolve, 50));
   assert.deepEqual(await patterns(), ['second']);
-  await app.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 function serversOf(result: Body): string[] {

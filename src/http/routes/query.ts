@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts';
 import type { Asker, Asking } from '../../query/asker.ts';
 import { contextOutputSchema } from '../../query/context-agent.ts';
 import { queryOutputSchema } from '../../query/query-tool.ts';
+import type { RuleBook } from '../../query/rule-book.ts';
 import { serverRulesSchema } from '../../query/server-rules.ts';
 import type { Audit } from '../../security/audit.ts';
 import { maySee } from '../../security/policy.ts';
@@ -21,11 +22,12 @@ const rulesView = z.object({ serverRules: serverRulesSchema });
 
 export interface QueryRouteDependencies {
   asker: Asker;
+  ruleBook: RuleBook;
   audit: Audit;
   secrets: Secrets;
 }
 
-export function queryRoutes({ asker, audit, secrets }: QueryRouteDependencies): AnyRoute[] {
+export function queryRoutes({ asker, ruleBook, audit, secrets }: QueryRouteDependencies): AnyRoute[] {
   const { collect } = asker;
   const context: AnyRoute[] =
     collect === undefined
@@ -114,7 +116,7 @@ export function queryRoutes({ asker, audit, secrets }: QueryRouteDependencies): 
       summary: 'The rules that choose servers for a question',
       role: 'viewer',
       answers: { 200: { description: 'In order; the first that matches decides', schema: rulesView } },
-      handle: () => ({ serverRules: asker.rules }),
+      handle: () => ({ serverRules: ruleBook.list() }),
     }),
     route({
       method: 'PUT',
@@ -125,14 +127,14 @@ export function queryRoutes({ asker, audit, secrets }: QueryRouteDependencies): 
       body: z.strictObject({ serverRules: serverRulesSchema }),
       answers: { 200: { description: 'The rules', schema: rulesView } },
       async handle({ body, principal, address }) {
-        await asker.setRules(body.serverRules);
+        await ruleBook.replace(body.serverRules);
         await audit.recordNow({
           event: 'query.rules',
           actor: principal.name,
           ip_address: address,
           details: { rules: body.serverRules.length },
         });
-        return { serverRules: asker.rules };
+        return body;
       },
     }),
   ];

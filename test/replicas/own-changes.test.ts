@@ -1,0 +1,87 @@
+/** What is read again after another replica's change must not undo what was changed here meanwhile. */
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KyselyPlugin, QueryId } from 'kysely';
+import { createProfiles } from '../../src/catalog/profiles.ts';
+import { createRuleBook } from '../../src/query/rule-book.ts';
+import { createAuthenticator } from '../../src/security/auth.ts';
+import { createSkillBook } from '../../src/skills/skill-book.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { findSetting, upsertSetting } from '../../src/store/settings.ts';
+import { createTestDatabase } from '../support/databases.ts';
+
+/** A database whose answers to questions arrive late and whose answers to changes don't. */
+async function openSlowly(t: TestContext): Promise<Database> {
+  const { url, file, close } = await createTestDatabase();
+  const db = await openDatabase({ url, file });
+  t.after(async () => {
+    await db.close();
+    await close();
+  });
+  return { ...db, kysely: db.kysely.withPlugin(slowReads()) };
+}
+
+function slowReads(): KyselyPlugin {
+  const reads = new WeakSet<QueryId>();
+  return {
+    transformQuery({ node, queryId }) {
+      if (node.kind === 'SelectQueryNode') reads.add(queryId);
+      return node;
+    },
+    async transformResult({ result, queryId }) {
+      if (reads.has(queryId)) await delay(30);
+      return result;
+    },
+  };
+}
+
+/** Lets the reading begin first, so that it does not know of the change. */
+async function during(reading: Promise<unknown>, change: () => Promise<unknown>): Promise<void> {
+  await delay(10);
+  await change();
+  await reading;
+}
+
+suite('a change that is made while the store is read again stays', () => {
+  test('tokens', async (t) => {
+    const db = await openSlowly(t);
+    const auth = await createAuthenticator({ db, adminToken: 'the-admin-token' });
+    t.after(() => auth.close());
+    const { row } = await auth.createToken({ name: 'old', role: 'viewer' }, 'admin');
+    await during(auth.reload(), () => auth.revokeToken(row.id));
+    assert.equal(auth.findPrincipal(row.id), undefined);
+    await during(auth.reload(), () => auth.createToken({ name: 'new', role: 'viewer' }, 'admin'));
+    assert.deepEqual(
+      auth.listTokens().map(({ name }) => name),
+      ['new'],
+    );
+  });
+
+  test('profiles', async (t) => {
+    const profiles = await createProfiles(await openSlowly(t));
+    await during(profiles.reload(), () => profiles.save('work', { servers: ['github'] }));
+    assert.deepEqual(profiles.find('work'), { name: 'work', servers: ['github'] });
+    await during(profiles.reload(), () => profiles.remove('work'));
+    assert.deepEqual(profiles.list(), []);
+  });
+
+  test('skills', async (t) => {
+    const skills = await createSkillBook(await openSlowly(t));
+    const skill = { id: 'gardening', name: 'Gardening', description: 'Plants and their care', examples: [] };
+    await during(skills.reload(), () => skills.save(skill));
+    assert.deepEqual(skills.find('gardening'), skill);
+    await during(skills.reload(), () => skills.remove('gardening'));
+    assert.equal(skills.find('gardening'), undefined);
+  });
+
+  test('server rules', async (t) => {
+    const db = await openSlowly(t);
+    const rules = await createRuleBook({
+      load: () => findSetting(db, 'rules'),
+      save: (next) => upsertSetting(db, 'rules', next),
+    });
+    await during(rules.reload(), () => rules.replace([{ pattern: 'plants', servers: ['garden'] }]));
+    assert.deepEqual(rules.list(), [{ pattern: 'plants', servers: ['garden'] }]);
+  });
+});
