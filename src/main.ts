@@ -3,6 +3,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, createApp } from './app.ts';
 import { loadConfig } from './config.ts';
+import { giveBackWhenQuiet } from './memory.ts';
 
 export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
   const { config, app, withdrawAddress } = await start(environment, flags);
@@ -59,6 +60,7 @@ async function start(environment: NodeJS.ProcessEnv, flags: Partial<Record<strin
   const app = await createApp(config);
   const withdrawAddress = publishAddress(app);
   app.log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
+  giveBackWhenQuiet();
   process.on('unhandledRejection', (error) => app.log.error({ err: error }, 'unhandled rejection'));
   return { config, app, withdrawAddress };
 }

@@ -11,6 +11,7 @@ const floor = [
   'errors',
   'log',
   'loopback',
+  'memory',
   'metrics',
   'events',
   'ids',
