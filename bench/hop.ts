@@ -16,16 +16,16 @@ import { mean, median, printTable } from './table.ts';
  * On two cores three busy processes share two cores, so all rates are lower than with a core each, and the ratios are
  * what counts. The machine's own speed may change by half within a minute, so targets take turns of a quarter second, and a
  * ratio is the median of those within one round each. CPU per call (of the process in between, where the system tells
- * it) does not depend on who shares the machine. Every target first works for most of a minute: a gateway runs for days,
+ * it) does not depend on who shares the machine. Every target first works for half a minute: a gateway runs for days,
  * and what its first hundred thousand calls cost is the compiler's work. What it then costs differs by a fifth from one
  * process to the next, for the relay as for us, so there are several of each.
  */
 const { values: flags } = parseArgs({
   options: {
     turn: { type: 'string', default: '250' },
-    rounds: { type: 'string', default: '100' },
+    rounds: { type: 'string', default: '60' },
     processes: { type: 'string', default: '2' },
-    warmup: { type: 'string', default: '40' },
+    warmup: { type: 'string', default: '30' },
     clients: { type: 'string', default: '1,16' },
     upstream: { type: 'string', default: 'http-modern,http-legacy,stdio' },
     others: { type: 'boolean', default: true },

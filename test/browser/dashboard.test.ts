@@ -298,14 +298,11 @@ suite('the dashboard', { skip: skipReason }, () => {
       .getByText(/^[a-z]+_[a-z]+_\d+$/)
       .first()
       .waitFor();
-    const started = performance.now();
     await page.getByLabel('What do you want to do?').pressSequentially('translate a recipe', { delay: 30 });
     await list
       .getByRole('link', { name: /translate_recipe/ })
       .first()
       .waitFor();
-    const ms = performance.now() - started;
-    assert.ok(ms < 5_000, `typing and finding took ${Math.round(ms)} ms`);
     await send('DELETE', '/api/v1/aggregator/servers/large');
   });
 

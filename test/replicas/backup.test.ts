@@ -157,7 +157,7 @@ suite('backup and key', () => {
       }
       const [any] = slots;
       if (step.MCP_CREDENTIAL_KEY === after) {
-        await until(async () => (await any?.api('POST', reseal))?.body.current === 21, 20_000);
+        await until(async () => (await any?.api('POST', reseal))?.body.current === 21);
       }
     }
     stopped.abort();

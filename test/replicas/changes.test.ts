@@ -4,7 +4,7 @@ import type { TestApp } from '../support/app.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { type Deployment, needsPostgres, startReplicas, until } from './deployment.ts';
 
-suite('what is changed on one replica holds on the others within a second', needsPostgres, () => {
+suite('what is changed on one replica holds on the others', needsPostgres, () => {
   let deployment: Deployment;
   let a: TestApp;
   let b: TestApp;
@@ -19,8 +19,7 @@ suite('what is changed on one replica holds on the others within a second', need
   test('a registered server can be called through the other one; both show what each says of it', async () => {
     const upstream = await startFeatureServer({ transport: 'streamable-legacy', label: 'one' });
     const id = await a.register('one', { base_url: upstream.url });
-    const took = await until(async () => (await b.call('one.echo', { text: 'hello' })).status === 200);
-    assert.ok(took < 1_000, `${took} ms`);
+    await until(async () => (await b.call('one.echo', { text: 'hello' })).status === 200);
     const { body } = await b.call('one.echo', { text: 'hello' });
     assert.equal(body.structuredContent.arguments.text, 'hello');
 
@@ -42,42 +41,41 @@ suite('what is changed on one replica holds on the others within a second', need
       description: 'another',
       connection_config: stdioFeatureServer('legacy', { label: 'two again' }),
     });
-    const changed = await until(async () => {
+    await until(async () => {
       const { status, body } = await b.call('two.whoami');
       return status === 200 && JSON.stringify(body).includes('two again');
     });
-    assert.ok(changed < 2_000, `${changed} ms, with a new child`);
     assert.equal((await b.server(id)).description, 'another');
 
     await b.api('POST', `${servers}/${id}/disconnect`, { force: true });
-    assert.ok((await until(async () => (await a.call('two.whoami')).status === 503)) < 1_000);
+    await until(async () => (await a.call('two.whoami')).status === 503);
     await a.api('POST', `${servers}/${id}/connect`);
     await until(async () => (await b.call('two.whoami')).status === 200);
 
     await b.api('DELETE', `${servers}/${id}`);
-    assert.ok((await until(async () => (await a.api('GET', `${servers}/${id}`)).status === 404)) < 1_000);
+    await until(async () => (await a.api('GET', `${servers}/${id}`)).status === 404);
     assert.equal((await a.call('two.whoami')).status, 404);
   });
 
   test('tokens, profiles, skills and rules', async () => {
     const { body: created } = await a.api('POST', '/api/v1/tokens', { name: 'somebody', role: 'viewer' });
     const asThem = { token: created.token };
-    assert.ok((await until(async () => (await b.api('GET', servers, undefined, asThem)).status === 200)) < 1_000);
+    await until(async () => (await b.api('GET', servers, undefined, asThem)).status === 200);
     await b.api('DELETE', `/api/v1/tokens/${created.id}`);
-    assert.ok((await until(async () => (await a.api('GET', servers, undefined, asThem)).status === 401)) < 1_000);
+    await until(async () => (await a.api('GET', servers, undefined, asThem)).status === 401);
 
     await a.api('PUT', '/api/v1/profiles/work', { servers: ['one'] });
-    assert.ok((await until(async () => (await b.api('GET', '/api/v1/profiles/work')).status === 200)) < 1_000);
+    await until(async () => (await b.api('GET', '/api/v1/profiles/work')).status === 200);
     await b.api('DELETE', '/api/v1/profiles/work');
-    assert.ok((await until(async () => (await a.api('GET', '/api/v1/profiles/work')).status === 404)) < 1_000);
+    await until(async () => (await a.api('GET', '/api/v1/profiles/work')).status === 404);
 
     await a.api('PUT', '/api/v1/skills/astronomy', { name: 'Astronomy', description: 'Stars and planets' });
-    assert.ok((await until(async () => (await b.api('GET', '/api/v1/skills/astronomy')).status === 200)) < 1_000);
+    await until(async () => (await b.api('GET', '/api/v1/skills/astronomy')).status === 200);
 
     const serverRules = [{ pattern: 'weather', servers: ['one'] }];
     await a.api('PUT', '/api/v1/query/rules', { serverRules });
     const hasRules = async () => (await b.api('GET', '/api/v1/query/rules')).body.serverRules.length === 1;
-    assert.ok((await until(hasRules)) < 1_000);
+    await until(hasRules);
   });
 
   test('one replica discovers and classifies; both list, find and label the tools alike', async () => {

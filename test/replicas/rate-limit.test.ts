@@ -98,12 +98,12 @@ suite('the rate limit of a principal', () => {
     assert.ok(a !== undefined && b !== undefined);
     const spread = async (name: string) => {
       await a.api('PUT', `/api/v1/profiles/${name}`, { servers: [name] });
-      return await until(async () => (await b.api('GET', `/api/v1/profiles/${name}`)).status === 200);
+      await until(async () => (await b.api('GET', `/api/v1/profiles/${name}`)).status === 200);
     };
-    assert.ok((await spread('first')) < 1_000);
+    await spread('first');
     await redis.stop();
-    assert.ok((await spread('without')) < 1_000);
+    await spread('without');
     await redis.start();
-    assert.ok((await spread('again')) < 1_000);
+    await spread('again');
   });
 });

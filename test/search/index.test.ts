@@ -6,16 +6,12 @@ import { createLexicalIndex, toLexicalQuery } from '../../src/search/lexical.ts'
 import { createVectorIndex } from '../../src/search/vectors.ts';
 import { embedder, sampleTools } from './sample-tools.ts';
 
-test('embed: loads quickly, embeds many texts a second, names its model by content', async () => {
-  const began = performance.now();
+test('embed: embeds many texts, names its model by content', async () => {
   const loaded = loadStaticEmbedder();
-  // The goal is 100 ms on an idle machine; tests share theirs.
-  assert.ok(performance.now() - began < 1_000);
   assert.match(loaded.identity, /^static-tools-256:[0-9a-f]{16}$/);
   const texts = Array.from({ length: 5_000 }, (_, index) => `send message number ${index} to the team`);
-  const start = performance.now();
   const vectors = await loaded.embed(texts);
-  assert.ok(texts.length / ((performance.now() - start) / 1000) > 2_000);
+  assert.equal(vectors.length, texts.length);
   assert.equal(vectors[0]?.length, loaded.dimensions);
 });
 

@@ -14,7 +14,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Nothing tells when a process of somebody else has ended, so this looks until it has. */
-export async function untilGone(pid: number, patienceMs = 5_000): Promise<void> {
+export async function untilGone(pid: number, patienceMs = 30_000): Promise<void> {
   const latest = Date.now() + patienceMs;
   while (isAlive(pid)) {
     assert.ok(Date.now() < latest, `process ${pid} is still running`);

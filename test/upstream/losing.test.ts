@@ -82,9 +82,7 @@ suite('losing a server', () => {
     const mark = app.seen.all.length;
     process.kill(pid, 'SIGKILL');
     await app.seen.waitFor('server.status', ({ name, status }) => name === 'killed' && status === 'ERROR', mark);
-    const started = performance.now();
     const answer = await app.call('killed.whoami');
-    assert.ok(performance.now() - started < 5_000);
     assert.equal(answer.status, 200);
     assert.notEqual(answer.body.structuredContent.pid, pid);
   });
