@@ -10,20 +10,20 @@ const session = '/api/v1/session';
 const people = { ada: { roles: ['mcp-admins'], email: 'ada@example.com' }, bob: { roles: ['staff'] }, eve: {} };
 
 suite('signing in to the dashboard with an identity provider', () => {
-  test('the page is told of it; without a client for it there is nothing to offer', async () => {
+  test('the page is told of it; without a client for it there is nothing to offer', async (t) => {
     await withProvider({}, {}, async ({ app, provider }) => {
       const { body } = await app.api('GET', `${session}/ways`, undefined, { token: null });
       const { issuer } = provider;
       assert.deepEqual(body, { identity_provider: { issuer, dashboard: '/oauth/sign-in', command_line: null } });
     });
     const app = await startApp();
+    t.after(() => app.close());
     assert.deepEqual((await app.api('GET', `${session}/ways`, undefined, { token: null })).body, {
       identity_provider: null,
     });
     const nothing = await fetch(`${app.url}/oauth/sign-in`);
     assert.equal(nothing.status, 404);
     assert.match(await nothing.text(), /No identity provider/);
-    await app.close();
   });
 
   test('the claims decide the role; nobody is an admin unless the mapping says so', async () => {
