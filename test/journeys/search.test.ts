@@ -380,7 +380,8 @@ const startEmbeddings = (t: TestContext) =>
     }),
   }));
 
-suite('another model embeds', () => {
+// They wait for seconds until the service is asked again, so they wait together.
+suite('another model embeds', { concurrency: true }, () => {
   const model = (service: Service) => `test-model@${new URL(service.url).host}:64`;
   const env = (service: Service) => ({
     MCP_AGGREGATOR_EMBEDDINGS_URL: `${service.url}/v1`,
