@@ -38,15 +38,15 @@ export function giveBackWhenQuiet(): void {
 
 export function giveBack(): void {
   collector ??= exposeCollector();
-  collector({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  collector?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 let collector: NodeJS.GCFunction | undefined;
 
-/** New contexts get the function while the flag is set; nobody else does. */
-function exposeCollector(): NodeJS.GCFunction {
+/** New contexts get the function while the flag is set; nobody else does. Undefined where a runtime has none. */
+function exposeCollector(): NodeJS.GCFunction | undefined {
   setFlagsFromString('--expose-gc');
-  const found = runInNewContext('gc') as NodeJS.GCFunction;
+  const found = runInNewContext('globalThis.gc') as NodeJS.GCFunction | undefined;
   setFlagsFromString('--no-expose-gc');
   return found;
 }
