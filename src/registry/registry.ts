@@ -279,9 +279,8 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     },
 
     async setDesired(id, desired) {
-      const server = get(id);
-      if (server.desired === desired) return void deps.onStored?.(id);
-      server.desired = desired;
+      // Stored even where it is no news here: another replica may have stored the opposite a moment ago.
+      get(id).desired = desired;
       await changing(id, () => updateServer(db, id, { desired }));
     },
 

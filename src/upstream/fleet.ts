@@ -2,6 +2,7 @@
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Registration, ServerPatch } from '../registry/server.ts';
+import type { Link } from './link.ts';
 import type { Pool } from './pool.ts';
 
 export interface Fleet {
@@ -20,6 +21,12 @@ export interface Fleet {
 }
 
 export function createFleet({ registry, pool, enabled }: { registry: Registry; pool: Pool; enabled: boolean }): Fleet {
+  /** Calls of ours are still being answered, and meanwhile the server is wanted again. */
+  async function connectAfterwards(server: Server, link: Link): Promise<void> {
+    await link.disconnect({ force: false }).done;
+    if (server.desired === 'connected' && enabled && pool.link(server.id) === link) link.connect();
+  }
+
   return {
     async register(input, origin) {
       const server = await registry.register(input, origin);
@@ -85,7 +92,8 @@ export function createFleet({ registry, pool, enabled }: { registry: Registry; p
       for (const server of id === undefined ? registry.list() : registry.list().filter((known) => known.id === id)) {
         const link = pool.open(server);
         const { status } = server.lifecycle;
-        if (server.desired === 'connected' && enabled) link.connect();
+        if (server.desired === 'connected' && status === 'DISCONNECTING') void connectAfterwards(server, link);
+        else if (server.desired === 'connected' && enabled) link.connect();
         else if (server.desired === 'disconnected' && status !== 'DISCONNECTED') link.disconnect({ force: false });
       }
       return taken.filter(({ kind }) => kind === 'added').map(({ server }) => server);

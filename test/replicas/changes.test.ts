@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { TestApp } from '../support/app.ts';
+import type { Body, TestApp } from '../support/app.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { type Deployment, needsPostgres, startReplicas, until } from './deployment.ts';
 
@@ -49,12 +49,28 @@ suite('what is changed on one replica holds on the others', needsPostgres, () =>
 
     await b.api('POST', `${servers}/${id}/disconnect`, { force: true });
     await until(async () => (await a.call('two.whoami')).status === 503);
-    await a.api('POST', `${servers}/${id}/connect`);
+    // While the old child is still ending, this is refused: try again when it is done.
+    await until(async () => (await a.api('POST', `${servers}/${id}/connect`)).status !== 409);
     await until(async () => (await b.call('two.whoami')).status === 200);
 
     await b.api('DELETE', `${servers}/${id}`);
     await until(async () => (await a.api('GET', `${servers}/${id}`)).status === 404);
     assert.equal((await a.call('two.whoami')).status, 404);
+  });
+
+  test('a server that is wanted again while a replica still answers its last calls is connected afterwards', async () => {
+    const id = await a.add('busy', stdioFeatureServer('legacy', { label: 'busy' }));
+    await until(async () => (await b.call('busy.whoami')).status === 200);
+    const mark = b.seen.all.length;
+    const last = b.call('busy.slow', { ms: 2_000 });
+    await b.seen.waitFor('call.started', ({ tool }) => tool === 'busy.slow', mark);
+    await a.api('POST', `${servers}/${id}/disconnect`, { force: true });
+    const isBusy = ({ server_id, status }: Body) => server_id === id && status === 'DISCONNECTING';
+    await b.seen.waitFor('server.status', isBusy, mark);
+    assert.equal((await a.api('POST', `${servers}/${id}/connect`)).status, 200);
+    assert.equal((await last).status, 200);
+    await until(async () => (await b.call('busy.whoami')).status === 200);
+    await a.api('DELETE', `${servers}/${id}`);
   });
 
   test('tokens, profiles, skills and rules', async () => {

@@ -1,13 +1,20 @@
-/** What is read again after another replica's change must not undo what was changed here meanwhile. */
+/** What an admin changed here must not be undone by what another replica changed, or is about to be told. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KyselyPlugin, QueryId } from 'kysely';
 import { createProfiles } from '../../src/catalog/profiles.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createEvents } from '../../src/events.ts';
+import { createLog } from '../../src/log.ts';
 import { createRuleBook } from '../../src/query/rule-book.ts';
+import { createRegistry } from '../../src/registry/registry.ts';
 import { createAuthenticator } from '../../src/security/auth.ts';
+import { createVault } from '../../src/security/credentials.ts';
 import { createSkillBook } from '../../src/skills/skill-book.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
+import { findServer } from '../../src/store/servers.ts';
 import { findSetting, upsertSetting } from '../../src/store/settings.ts';
 import { createTestDatabase } from '../support/databases.ts';
 
@@ -84,4 +91,18 @@ suite('a change that is made while the store is read again stays', () => {
     await during(rules.reload(), () => rules.replace([{ pattern: 'plants', servers: ['garden'] }]));
     assert.deepEqual(rules.list(), [{ pattern: 'plants', servers: ['garden'] }]);
   });
+});
+
+test('of a disconnect at one replica and a connect at another that has not heard of it, the later one holds', async (t) => {
+  const db = await openSlowly(t);
+  const config = loadConfig({});
+  const log = createLog('silent');
+  const vault = createVault({ current: randomBytes(32) });
+  const open = () => createRegistry({ db, vault, events: createEvents(), log, config });
+  const one = await open();
+  const { id } = await one.register({ name: 'any', transport_type: 'STDIO', connection_config: { command: 'true' } });
+  const other = await open();
+  await one.setDesired(id, 'disconnected');
+  await other.setDesired(id, 'connected');
+  assert.equal((await findServer(db, id))?.desired, 'connected');
 });
