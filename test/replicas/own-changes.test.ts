@@ -13,19 +13,14 @@ import { createRegistry } from '../../src/registry/registry.ts';
 import { createAuthenticator } from '../../src/security/auth.ts';
 import { createVault } from '../../src/security/credentials.ts';
 import { createSkillBook } from '../../src/skills/skill-book.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { findServer } from '../../src/store/servers.ts';
 import { findSetting, upsertSetting } from '../../src/store/settings.ts';
-import { createTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../store/store.ts';
 
 /** A database whose answers to questions arrive late and whose answers to changes don't. */
 async function openSlowly(t: TestContext): Promise<Database> {
-  const { url, file, close } = await createTestDatabase();
-  const db = await openDatabase({ url, file });
-  t.after(async () => {
-    await db.close();
-    await close();
-  });
+  const db = await openTestDatabase(t);
   return { ...db, kysely: db.kysely.withPlugin(slowReads()) };
 }
 

@@ -1,22 +1,11 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createAudit } from '../../src/security/audit.ts';
 import { findAuditAfter } from '../../src/store/audit.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../store/store.ts';
 
 const keys = { current: Buffer.alloc(32, 7) };
-
-async function openTestDatabase(t: TestContext): Promise<Database> {
-  const { url, file, close } = await createTestDatabase();
-  const db = await openDatabase({ url, file });
-  t.after(async () => {
-    await db.close();
-    await close();
-  });
-  return db;
-}
 
 test('an audit record has the fields of the contract', async (t) => {
   const audit = createAudit(await openTestDatabase(t), { keys });
