@@ -27,7 +27,7 @@ const { values: flags } = parseArgs({
     processes: { type: 'string', default: '2' },
     warmup: { type: 'string', default: '30' },
     clients: { type: 'string', default: '1,16' },
-    upstream: { type: 'string', default: 'http-modern,http-legacy,stdio' },
+    upstream: { type: 'string', default: 'http-modern,http-legacy,stdio-modern,stdio-legacy' },
     others: { type: 'boolean', default: true },
     aggregator: { type: 'boolean', default: true },
   },
@@ -40,23 +40,29 @@ interface Target {
   load: LoadTarget;
 }
 
-const stdioEcho = { command: process.execPath, args: [script('support/echo-server.ts'), 'stdio', 'legacy'] };
+type Era = 'legacy' | 'modern';
+
+const stdioEcho = (era: Era) => ({
+  command: process.execPath,
+  args: [script('support/echo-server.ts'), 'stdio', era],
+});
 const serverName = 'up';
 
-/** Gateways of others that put HTTP in front of a stdio server; they leave names as they are. */
+/** Gateways of others that put HTTP in front of a stdio server of the old era; they leave names as they are. */
+const legacyEcho = stdioEcho('legacy');
 const others = [
   {
     name: 'mcp-proxy 6.7',
     install: 'mcp-proxy@~6.7.0',
     file: 'mcp-proxy/dist/bin/mcp-proxy.mjs',
-    args: (port: number) => ['--port', `${port}`, '--server', 'stream', '--', stdioEcho.command, ...stdioEcho.args],
+    args: (port: number) => ['--port', `${port}`, '--server', 'stream', '--', legacyEcho.command, ...legacyEcho.args],
   },
   {
     name: 'supergateway 4.0',
     install: 'supergateway@~4.0.0',
     file: 'supergateway/dist/index.js',
     args: (port: number) => [
-      ...['--stdio', [stdioEcho.command, ...stdioEcho.args].join(' ')],
+      ...['--stdio', [legacyEcho.command, ...legacyEcho.args].join(' ')],
       ...['--outputTransport', 'streamableHttp', '--stateful', '--logLevel', 'none', '--port', `${port}`],
     ],
   },
@@ -65,7 +71,7 @@ const others = [
 for (const upstream of flags.upstream.split(',')) {
   const closers: (() => Promise<void>)[] = [];
   try {
-    const targets = upstream === 'stdio' ? await stdioTargets(closers) : await httpTargets(eraOf(upstream), closers);
+    const targets = await startTargets(upstream, closers);
     for (const target of targets)
       await load([target], { clients: 16, turnMs: Number(flags.warmup) * 1_000, coldRounds: 1, rounds: 0 });
     for (const clients of flags.clients.split(',').map(Number)) {
@@ -78,15 +84,24 @@ for (const upstream of flags.upstream.split(',')) {
   }
 }
 
-function eraOf(upstream: string): 'legacy' | 'modern' {
-  if (upstream === 'http-modern') return 'modern';
-  if (upstream === 'http-legacy') return 'legacy';
-  throw new Error(`--upstream knows http-modern, http-legacy and stdio, not "${upstream}"`);
-}
-
 type Closers = (() => Promise<void>)[];
 
-async function httpTargets(era: 'legacy' | 'modern', closers: Closers): Promise<Target[]> {
+function startTargets(upstream: string, closers: Closers): Promise<Target[]> {
+  switch (upstream) {
+    case 'http-modern':
+      return httpTargets('modern', closers);
+    case 'http-legacy':
+      return httpTargets('legacy', closers);
+    case 'stdio-modern':
+      return stdioTargets('modern', closers);
+    case 'stdio-legacy':
+      return stdioTargets('legacy', closers);
+    default:
+      throw new Error(`--upstream knows http-modern, http-legacy, stdio-modern and stdio-legacy, not "${upstream}"`);
+  }
+}
+
+async function httpTargets(era: Era, closers: Closers): Promise<Target[]> {
   const server = await startScript('support/echo-server.ts', 'http', era);
   closers.push(server.close);
   const targets: Target[] = [{ name: 'direct', load: { target: { url: server.line }, era, tool: 'echo' } }];
@@ -102,17 +117,17 @@ async function httpTargets(era: 'legacy' | 'modern', closers: Closers): Promise<
   return targets;
 }
 
-async function stdioTargets(closers: Closers): Promise<Target[]> {
-  const era = 'legacy';
-  const targets: Target[] = [{ name: 'direct', load: { target: stdioEcho, era, tool: 'echo' } }];
+async function stdioTargets(era: Era, closers: Closers): Promise<Target[]> {
+  const echo = stdioEcho(era);
+  const targets: Target[] = [{ name: 'direct', load: { target: echo, era, tool: 'echo' } }];
   if (flags.aggregator) {
-    targets.push(await aggregatorTarget(era, { transport_type: 'STDIO', connection_config: stdioEcho }, closers));
+    targets.push(await aggregatorTarget(era, { transport_type: 'STDIO', connection_config: echo }, closers));
   }
-  if (flags.others) targets.push(...(await otherTargets(closers)));
+  if (flags.others && era === 'legacy') targets.push(...(await otherTargets(closers)));
   return targets;
 }
 
-async function aggregatorTarget(era: 'legacy' | 'modern', connection: Connection, closers: Closers): Promise<Target> {
+async function aggregatorTarget(era: Era, connection: Connection, closers: Closers): Promise<Target> {
   const aggregator = await startAggregator();
   closers.push(aggregator.close);
   await aggregator.register(serverName, connection);

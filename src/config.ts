@@ -232,7 +232,7 @@ export const settings = {
   }),
   sessionIdleMs: setting({
     env: 'MCP_AGGREGATOR_SESSION_IDLE',
-    help: 'seconds after which an MCP session that nobody uses is closed',
+    help: 'seconds after which an MCP session that nobody uses or listens to is closed',
     example: '1800',
     parse: seconds(1, 7 * 86_400),
     default: 30 * minute,

@@ -41,8 +41,10 @@ function toLegacy(result: JsonObject, version: string): JsonObject {
   if (plain.structuredContent !== undefined && !isObject(plain.structuredContent)) {
     plain.structuredContent = { result: plain.structuredContent };
   }
-  if (version < '2025-06-18' && Array.isArray(plain.content))
-    plain.content = plain.content.map((part) => olderContent(part, version));
+  if (version < '2025-06-18') {
+    if (Array.isArray(plain.content)) plain.content = plain.content.map((part) => olderContent(part, version));
+    if (Array.isArray(plain.messages)) plain.messages = plain.messages.map((message) => olderMessage(message, version));
+  }
   return plain;
 }
 
@@ -58,6 +60,11 @@ function olderContent(part: unknown, version: string): unknown {
   }
   if (part.type === 'audio' && version < '2025-03-26') return { type: 'text', text: `[audio, ${part.mimeType}]` };
   return part;
+}
+
+/** One of a prompt's. */
+function olderMessage(message: unknown, version: string): unknown {
+  return isObject(message) ? { ...message, content: olderContent(message.content, version) } : message;
 }
 
 /** A tool's definition for clients that know only objects as structured results. */

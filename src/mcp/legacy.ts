@@ -110,11 +110,13 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   ];
 
   function closeIdle(): void {
-    const now = performance.now();
-    for (const session of sessions.values()) if (session.isIdle(now, config.sessionIdleMs)) void session.close();
+    const before = performance.now() - config.sessionIdleMs;
+    for (const session of sessions.values()) {
+      if (!session.isBusy() && !session.isListening() && session.usedAt <= before) void session.close();
+    }
   }
 
-  /** Clients that never say goodbye must not keep others out: whoever was quiet longest makes room. */
+  /** Clients that never say goodbye must not keep others out: whoever was quiet longest makes room, listeners last. */
   function makeRoom(principal: Principal): void {
     const own = [...sessions.values()].filter((session) => session.principal.id === principal.id);
     const crowded =
@@ -124,9 +126,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           ? [...sessions.values()]
           : undefined;
     if (crowded === undefined) return;
-    const oldest = crowded
-      .filter((session) => session.isIdle(performance.now(), 0))
-      .sort((a, b) => a.usedAt - b.usedAt)[0];
+    const [oldest] = crowded
+      .filter((session) => !session.isBusy())
+      .sort((a, b) => Number(a.isListening()) - Number(b.isListening()) || a.usedAt - b.usedAt);
     if (oldest === undefined)
       throw new AppError('RATE_LIMITED', 'Too many MCP sessions are open', { retryAfterSeconds: 5 });
     void oldest.close();
@@ -135,7 +137,10 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   interface ManagedSession extends LegacySession {
     readonly principal: Principal;
     readonly usedAt: number;
-    isIdle(now: number, idleMs: number): boolean;
+    /** Its client waits for something that would be lost. */
+    isBusy(): boolean;
+    /** Its client is there, though it may not ask for anything. */
+    isListening(): boolean;
     hearLists(changed: { server_id: string; tools: boolean; prompts: boolean; resources: boolean }): void;
     hearResource(key: string): void;
   }
@@ -216,6 +221,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       openStreams.set(stream, response);
       response.on('close', () => {
         if (openStreams.get(stream) === response) openStreams.delete(stream);
+        usedAt = performance.now();
       });
     }
 
@@ -383,8 +389,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       get usedAt() {
         return usedAt;
       },
-      isIdle: (now, idleMs) =>
-        running.size === 0 && !(kind === 'sse' && openStreams.size > 0) && now - usedAt >= idleMs,
+      isBusy: () => running.size > 0 || (kind === 'sse' && openStreams.size > 0),
+      isListening: () => openStreams.size > 0,
 
       post(messages, response, accept) {
         usedAt = performance.now();

@@ -121,6 +121,34 @@ for (const [era, request] of Object.entries(clients)) {
   });
 }
 
+suite('content that a client of an older revision does not know', () => {
+  const link = { type: 'resource_link', uri: 'mirror://one', name: 'one', title: 'The one' };
+  const audio = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' };
+  const text = { type: 'text', text: 'plain' };
+  const linkAsText = { type: 'text', text: 'The one: mirror://one' };
+  const audioAsText = { type: 'text', text: '[audio, audio/wav]' };
+  const expected = {
+    '2024-11-05': [text, linkAsText, audioAsText],
+    '2025-03-26': [text, linkAsText, audio],
+    '2025-06-18': [text, link, audio],
+  };
+  for (const [revision, parts] of Object.entries(expected)) {
+    test(`${revision}: reaches it as text, in results and in prompts`, async () => {
+      const older = await openSession(app, { revision });
+      const result = { content: [text, link, audio] };
+      const called = await older.request('tools/call', { name: 'http-modern__reply', arguments: { result } });
+      assert.deepEqual(message(called).result.content, parts);
+      const prompt = { messages: result.content.map((content) => ({ role: 'user', content })) };
+      const args = { result: JSON.stringify(prompt) };
+      const got = await older.request('prompts/get', { name: 'http-modern__mirror', arguments: args });
+      assert.deepEqual(
+        message(got).result.messages,
+        parts.map((content) => ({ role: 'user', content })),
+      );
+    });
+  }
+});
+
 function randomResult(random: Random): Record<string, Json> {
   return {
     ...randomObject(random),

@@ -19,6 +19,12 @@ after(async () => {
   await server.close();
 });
 
+/** Of the legacy revisions, as the metrics count them. */
+async function openSessions(of: TestApp): Promise<number> {
+  const metrics = await (await open(of, 'GET', undefined, { path: '/metrics' })).text();
+  return Number(/^mcp_aggregator_sessions\{.*era="legacy".*\} (\d+)$/m.exec(metrics)?.[1]);
+}
+
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
 suite('finding a session', () => {
@@ -275,11 +281,43 @@ suite('bounds', () => {
     const brief = await startApp({ MCP_AGGREGATOR_SESSION_IDLE: '1' });
     t.after(brief.close);
     const session = await openSession(brief);
-    const headers = { ...session.headers, accept: 'text/event-stream' };
-    // Its stream ends when it does; a request would keep it alive.
-    const stream = await open(brief, 'GET', undefined, { headers });
-    await stream.text();
+    await until(async () => (await openSessions(brief)) === 0, 'the session expired');
     assert.equal((await session.request('ping')).status, 404);
+  });
+
+  test('a session whose client listens does not expire, and one whose client left does', async (t) => {
+    const brief = await startApp({ MCP_AGGREGATOR_SESSION_IDLE: '1' });
+    t.after(brief.close);
+    const session = await openSession(brief);
+    const left = new AbortController();
+    const headers = { ...session.headers, accept: 'text/event-stream' };
+    await open(brief, 'GET', undefined, { headers, signal: left.signal });
+    await openSession(brief);
+    assert.equal(await openSessions(brief), 2);
+    await until(async () => (await openSessions(brief)) === 1, 'the other session expired');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    assert.equal((await session.request('ping')).status, 200);
+    left.abort();
+    await until(async () => (await openSessions(brief)) === 0, 'the session expired');
+  });
+
+  test('a client that listens makes room after those that left, and one that waits for an answer never', async (t) => {
+    const small = await startApp({ MCP_AGGREGATOR_MAX_SESSIONS_PER_PRINCIPAL: '2' });
+    t.after(small.close);
+    await small.add('s', { base_url: server.url });
+    const listening = await openSession(small);
+    const headers = { ...listening.headers, accept: 'text/event-stream' };
+    const stream = await open(small, 'GET', undefined, { headers });
+    const left = await openSession(small);
+    const waiting = await openSession(small);
+    assert.equal((await left.request('ping')).status, 404);
+    assert.equal((await listening.request('ping')).status, 200);
+
+    const slow = waiting.request('tools/call', { name: 's__slow', arguments: { ms: 1_000 } });
+    await openSession(small);
+    await stream.text();
+    assert.equal((await listening.request('ping')).status, 404);
+    assert.equal((await slow).body.result.content[0].text, 'waited 1000 ms');
   });
 
   test('a session with a call in progress does not expire', async (t) => {
