@@ -403,8 +403,8 @@ export function callerOf({ peer, headers, trace }: Call): Caller {
 
 export const chooserOf = ({ owner, principal }: Peer) => owner?.key ?? principal.id;
 
-function exchangeOf({ cancel, notify }: Call, onRequest?: RelayExchange['onRequest']): RelayExchange {
-  return { cancel, onNotification: notify, onRequest };
+function exchangeOf({ cancel, notify, pause }: Call, onRequest?: RelayExchange['onRequest']): RelayExchange {
+  return { cancel, onNotification: notify, onRequest, onPause: pause };
 }
 
 /** Clients show who asks, and behind us they see only us: the message says whose question it is. */

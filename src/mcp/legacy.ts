@@ -94,6 +94,8 @@ const keptEvents = 500;
 const keptCharacters = 1_048_576;
 const retryMs = 1_000;
 const standalone = 0;
+/** The first revision in which a server may close the stream of a request before it has answered. */
+const comingBackSince = '2025-11-25';
 
 export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   const { config, methods, replies, router, owners, events, ourInfo, createSessionId = randomUUID } = deps;
@@ -202,17 +204,18 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     }
 
     /** Where messages of one request, or of none, go. */
-    type Outlet = (message: RpcMessage) => void;
-
-    function standaloneOutlet(message: RpcMessage): void {
-      send(standalone, message);
+    interface Outlet {
+      send: (message: RpcMessage) => void;
+      pause?: () => void;
     }
+
+    const standaloneOutlet: Outlet = { send: (message) => send(standalone, message) };
 
     function send(stream: number, message: RpcMessage): void {
       const text = serialize(message);
       const number = record(stream, text);
       const response = openStreams.get(stream);
-      if (response !== undefined && !response.destroyed)
+      if (response !== undefined && isOpen(response))
         response.write(toEvent(text, kind === 'sse' ? undefined : number));
     }
 
@@ -231,12 +234,12 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         attachStream(stream, response);
       },
       primer: (stream) =>
-        peer.protocolVersion >= '2025-11-25' ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
+        peer.protocolVersion >= comingBackSince ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
       record,
     };
 
     function isCut(stream: number, response: ServerResponse, reply: Reply): boolean {
-      return reply.isStreaming() && (response.destroyed || openStreams.get(stream) !== response);
+      return reply.isStreaming() && (!isOpen(response) || openStreams.get(stream) !== response);
     }
 
     function record(stream: number, text: string): string {
@@ -252,7 +255,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       // The client may know the resource by another address than the server does.
       if (method === 'notifications/resources/updated') return hearResource(`${server.id} ${notice.uri}`);
       if (!wants(peer, method, notice)) return;
-      standaloneOutlet({ jsonrpc: '2.0', method, params: notice });
+      standaloneOutlet.send({ jsonrpc: '2.0', method, params: notice });
     }
 
     function ask(outlet: Outlet, method: string, question: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
@@ -266,14 +269,14 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         const ended = AbortSignal.any([closed.signal, ...(signal === undefined ? [] : [signal])]);
         ended.addEventListener('abort', () => {
           if (!questions.delete(questionId)) return;
-          outlet({
+          outlet.send({
             jsonrpc: '2.0',
             method: 'notifications/cancelled',
             params: { requestId: questionId, reason: 'no longer needed' },
           });
           reject(new RpcError(rpcCodes.internalError, 'The question was withdrawn'));
         });
-        outlet({ jsonrpc: '2.0', id: questionId, method, params: question });
+        outlet.send({ jsonrpc: '2.0', id: questionId, method, params: question });
       });
     }
 
@@ -302,9 +305,10 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         cancel,
         trace,
         notify(notice, noticeParams) {
-          if (wants(peer, notice, noticeParams)) outlet({ jsonrpc: '2.0', method: notice, params: noticeParams });
+          if (wants(peer, notice, noticeParams)) outlet.send({ jsonrpc: '2.0', method: notice, params: noticeParams });
         },
         ask: (asked, question, withdrawn) => ask(outlet, asked, question, withdrawn),
+        pause: outlet.pause,
       };
     }
 
@@ -357,7 +361,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     function hearResource(key: string): void {
       for (const [uri, subscription] of subscriptions) {
         if (subscription.key === key)
-          standaloneOutlet({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
+          standaloneOutlet.send({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
       }
     }
 
@@ -407,9 +411,16 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           stream,
         });
         // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
-        const outlet: Outlet = (message) => {
-          if (isCut(stream, response, reply)) send(stream, message);
-          else reply.push(message);
+        const outlet: Outlet = {
+          send(message) {
+            if (isCut(stream, response, reply)) send(stream, message);
+            else reply.push(message);
+          },
+          pause() {
+            if (peer.protocolVersion < comingBackSince) return;
+            if (isCut(stream, response, reply)) openStreams.get(stream)?.end();
+            else reply.pause();
+          },
         };
         const finish = (answers: RpcMessage | RpcMessage[]) => {
           unfinished.delete(stream);
@@ -452,14 +463,14 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       receive(message, headers) {
         usedAt = performance.now();
         if (!isRequest(message)) return take(message);
-        void answer(message, standaloneOutlet, headers).then(standaloneOutlet);
+        void answer(message, standaloneOutlet, headers).then(standaloneOutlet.send);
       },
 
       hearLists(changed) {
         if (!concerns(peer.scope, deps.findServer(changed.server_id), changed.server_id)) return;
         const lists = { tools: changed.tools, prompts: changed.prompts, resources: changed.resources };
         for (const [kindOfList, hasChanged] of Object.entries(lists)) {
-          if (hasChanged) standaloneOutlet({ jsonrpc: '2.0', method: `notifications/${kindOfList}/list_changed` });
+          if (hasChanged) standaloneOutlet.send({ jsonrpc: '2.0', method: `notifications/${kindOfList}/list_changed` });
         }
       },
 
@@ -498,6 +509,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 function withoutTasks({ tasks: _tasks, extensions: _extensions, ...capabilities }: JsonObject): JsonObject {
   return capabilities;
 }
+
+const isOpen = (response: ServerResponse) => !response.destroyed && !response.writableEnded;
 
 function keepAlive(response: ServerResponse): void {
   const timer = setInterval(() => response.write(': still here\n\n'), keepAliveMs);

@@ -29,4 +29,6 @@ export interface Call {
   notify: (method: string, params: JsonObject) => void;
   /** Legacy: asks the client on the stream of this request. Modern clients are asked by the answer itself. */
   ask?: (method: string, params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>;
+  /** 2025-11-25: closes the stream of this request; the client comes back for what follows. */
+  pause?: () => void;
 }

@@ -6,6 +6,8 @@ import { createLedger } from '../ledger.ts';
 export interface Reply {
   /** Something before the answer. */
   push(message: RpcMessage): void;
+  /** Closes the stream without an answer: the client comes back for it, where its revision has that. */
+  pause(): void;
   finish(answer: RpcMessage | RpcMessage[], status?: number): void;
   /** Not a getter: V8 makes a hidden class for each object with one, which keeps what it holds from being collected. */
   isStreaming(): boolean;
@@ -88,6 +90,12 @@ export function createReplies(): Replies {
         if (!acceptsStream) return;
         open();
         write(message);
+      },
+      pause() {
+        if (!acceptsStream) return;
+        open();
+        waiting.remove(place);
+        response.end();
       },
       finish(answer, status = 200) {
         waiting.remove(place);

@@ -5,7 +5,7 @@ import { createLedger } from '../ledger.ts';
 import type { Exchange } from '../upstream/session.ts';
 
 /** What whoever asked does with the call: hears it, answers it, cancels it. */
-export interface RelayExchange extends Pick<Exchange, 'onNotification' | 'onRequest' | 'headers'> {
+export interface RelayExchange extends Pick<Exchange, 'onNotification' | 'onRequest' | 'onPause' | 'headers'> {
   /** Lent to the deadline: a call that takes too long is cancelled with it. */
   cancel?: Cancellation;
   /** Where there is none to lend. */
@@ -91,6 +91,7 @@ export function createDeadlines({
         client,
         signal: cancel,
         headers: asked.headers,
+        onPause: asked.onPause,
         onNotification(method, params) {
           if (method === 'notifications/progress') extend();
           asked.onNotification?.(method, params);

@@ -61,6 +61,8 @@ export interface HttpSessionOptions {
 
 const defaultRetryMs = 1_000;
 const longestRetryMs = 30_000;
+/** Of one answer's stream, in a row. */
+const mostCuts = 5;
 
 export function createHttpSession(options: HttpSessionOptions): Session {
   const { wire, events, maxMessageBytes } = options;
@@ -140,9 +142,10 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     let lastEventId: string | undefined;
     let retryMs = defaultRetryMs;
     let body = stream;
-    for (let attempt = 0; ; attempt += 1) {
+    let cuts = 0;
+    for (;;) {
       const stop = body.destroy.bind(body);
-      await readEvents(
+      const wasCut = await readEvents(
         body,
         maxMessageBytes,
         (event) => {
@@ -154,15 +157,21 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         (ms) => {
           retryMs = Math.min(ms, longestRetryMs);
         },
-      ).catch((error: unknown) => {
-        const isFinal = exchange.signal?.aborted || lastEventId === undefined || error instanceof MessageTooLarge;
-        if (outcome === undefined && isFinal) throw error;
-      });
+      ).then(
+        () => false,
+        (error: unknown) => {
+          const isFinal = exchange.signal?.aborted || lastEventId === undefined || error instanceof MessageTooLarge;
+          if (outcome === undefined && isFinal) throw error;
+          return true;
+        },
+      );
       if (outcome !== undefined) return outcome();
-      if (lastEventId === undefined || attempt === 5) {
+      cuts = wasCut ? cuts + 1 : 0;
+      if (lastEventId === undefined || cuts > mostCuts) {
         throw new ConnectionLost('the server ended the stream of a request without an answer', 'maybe');
       }
-      // Resumable streams of the legacy revisions: the answer continues where the stream was cut.
+      // Resumable streams of the legacy revisions: the answer continues where the stream ended, however often it does.
+      if (!wasCut) exchange.onPause?.();
       await delay(retryMs, undefined, { signal: exchange.signal && toAbortSignal(exchange.signal) });
       const resumed = await openStream(lastEventId, exchange.signal);
       if (resumed.events === undefined) throw new ConnectionLost('the server does not resume its stream', 'maybe');

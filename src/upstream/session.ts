@@ -33,6 +33,8 @@ export interface Exchange {
   headers?: Record<string, string>;
   onNotification?: (method: string, params: JsonObject) => void;
   onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+  /** The server closed the stream of the request and will go on when it is asked for the rest (2025-11-25). */
+  onPause?: () => void;
 }
 
 export interface ServerIdentity {

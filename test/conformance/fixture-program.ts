@@ -124,7 +124,7 @@ function streamTools(): Tool[] {
       return text('Reported progress three times.');
     }),
     tool('test_reconnection', async (exchange) => {
-      exchange.pauseStream();
+      void exchange.pauseStream();
       await sleep(100);
       return text('Finished after the stream was closed.');
     }),

@@ -77,29 +77,30 @@ export function compare(direct: SuiteResult, through: SuiteResult, allowed: Allo
   });
 }
 
+/** Checks passed and failed per scenario, a table for each client suite, and what is worse through the gateway. */
 export function formatMatrix(cells: Cell[]): string {
-  const score = (result: SuiteResult) => `${totals(result).passed}/${totals(result).failed}`;
-  const rows = suites.map(({ requirements }) => {
+  const tables = suites.flatMap(({ requirements }) => {
     const own = cells.filter((cell) => cell.requirements === requirements);
-    const through = (era: Era) => own.filter((cell) => cell.upstream === era).map((cell) => score(cell.through));
-    const direct = own.slice(0, 1).map((cell) => score(cell.direct));
-    return aligned([requirements, String(direct), String(through('legacy')), String(through('modern'))]);
+    const columns = [...own.slice(0, 1).map(({ direct }) => direct), ...own.map(({ through }) => through)];
+    const head = [`${requirements} client`, 'direct', ...own.map(({ upstream }) => `through, ${upstream} server`)];
+    const scenarios = Object.keys(columns[0] ?? {}).toSorted();
+    const rows = scenarios.map((scenario) => [scenario, ...columns.map((results) => score(results[scenario]))]);
+    return [head, ...rows, ['all', ...columns.map((results) => score(totals(results)))]].map(aligned).concat('');
   });
-  const head = aligned(['client suite', 'direct', 'through, legacy server', 'through, modern server']);
   const lines = cells.flatMap((cell) => cell.differences.flatMap((difference) => describe(cell, difference)));
-  return ['checks passed/failed', head, ...rows, ...lines].join('\n');
+  return [...tables, ...lines].join('\n');
 }
 
-function aligned(cells: string[]): string {
-  return cells
-    .map((cell) => cell.padEnd(24))
-    .join('')
-    .trimEnd();
+const score = (result: { passed: number; failed: number } | undefined) =>
+  result === undefined ? '–' : `${result.passed}/${result.failed}`;
+
+function aligned([scenario = '', ...scores]: string[]): string {
+  return (scenario.padEnd(48) + scores.map((cell) => cell.padEnd(24)).join('')).trimEnd();
 }
 
 function describe(cell: Cell, { scenario, direct, through, reason }: Difference): string[] {
   const where = `${cell.requirements} client, ${cell.upstream} server, ${scenario}`;
-  const counts = `${direct.passed}/${direct.failed} → ${through.passed}/${through.failed}`;
+  const counts = `${score(direct)} → ${score(through)}`;
   if (reason !== undefined) return [`allowed  ${where}: ${counts}, because ${reason}`];
   return [`WORSE    ${where}: ${counts}`, ...through.failures.map((failure) => `           ${failure}`)];
 }

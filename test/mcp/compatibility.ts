@@ -33,6 +33,8 @@ ${reasons()}
   call is the only one in progress on that server, and nobody otherwise.
 - **Structured results that are not objects** are wrapped as \`{"result": …}\` for clients before 2026-07-28, together
   with the tool's output schema.
+- **A server that closes the stream of a call before it has answered** (2025-11-25: the client comes back for the rest)
+  does so to clients of that revision; all others get their answer in one piece.
 - **Resource links and audio** become text for clients of revisions that do not have them.
 `;
 }

@@ -4,7 +4,7 @@ import { after, before, mock, suite, test } from 'node:test';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
-import { createToken, open, openSession, post, postModern, readEvents, until } from './clients.ts';
+import { connectClient, createToken, open, openSession, post, postModern, readEvents, until } from './clients.ts';
 
 let app: TestApp;
 let server: RunningServer;
@@ -25,6 +25,7 @@ async function openSessions(of: TestApp): Promise<number> {
   return Number(/^mcp_aggregator_sessions\{.*era="legacy".*\} (\d+)$/m.exec(metrics)?.[1]);
 }
 
+const pausing = (n: number) => ({ name: 's__pausing', arguments: { n } });
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
 suite('finding a session', () => {
@@ -111,6 +112,46 @@ suite('batches', () => {
 });
 
 suite('streams', () => {
+  test('one that the server pauses is paused for the client, too, which comes back for its answer', async () => {
+    const session = await openSession(app);
+    const call = { jsonrpc: '2.0', id: 'paused', method: 'tools/call', params: pausing(2) };
+    const streams: Response[] = [await open(app, 'POST', call, { headers: session.headers })];
+    const events: Body[] = [];
+    let last: string | undefined;
+    for (const stream of streams) {
+      assert.equal(stream.status, 200);
+      for await (const { id, data } of readEvents(stream)) {
+        last = id ?? last;
+        if (data !== '') events.push(JSON.parse(data));
+      }
+      if (events.length > 0) break;
+      streams.push(
+        await open(app, 'GET', undefined, { headers: { ...session.headers, 'last-event-id': String(last) } }),
+      );
+    }
+    assert.equal(streams.length, 3);
+    assert.deepEqual(
+      events.map(({ id, result }) => [id, result.content[0].text]),
+      [['paused', 'paused 2 times']],
+    );
+  });
+
+  test("the SDK's client comes back by itself", async (t) => {
+    const client = await connectClient(app);
+    t.after(() => client.close());
+    assert.deepEqual((await client.callTool(pausing(1))).content, [{ type: 'text', text: 'paused 1 times' }]);
+  });
+
+  test('one that the server pauses often is one answer for clients that cannot come back', async () => {
+    const older = await openSession(app, { revision: '2025-06-18' });
+    const answers = await Promise.all([
+      older.request('tools/call', pausing(7)),
+      postModern(app, 'tools/call', pausing(7)),
+      app.call('s.pausing', { n: 7 }),
+    ]);
+    for (const { body } of answers) assert.equal((body.result ?? body).content[0].text, 'paused 7 times');
+  });
+
   test('one that was cut is resumed with Last-Event-ID', async () => {
     const session = await openSession(app);
     const params = { name: 's__slow', arguments: { ms: 300 }, _meta: { progressToken: 'p' } };

@@ -116,6 +116,10 @@ function waiting(seen: { cancellations: number }): Tool[] {
       await sleep(Number(ms ?? 1000), undefined, { signal: exchange.signal });
       return text(`waited ${ms} ms`);
     }),
+    tool('pausing', 'Closes its stream n times', { n: { type: 'integer' } }, async (exchange, { n }) => {
+      for (let pause = 0; pause < Number(n ?? 1); pause++) await exchange.pauseStream();
+      return text(`paused ${n} times`);
+    }),
     tool('cancelled_count', 'How many calls of slow were cancelled', {}, () =>
       structured({ cancelled: seen.cancellations }),
     ),

@@ -15,7 +15,7 @@ export interface LegacyPeer {
 export interface LegacyWire {
   /** `relatedTo` is the request whose stream the message belongs on; without it, it is unsolicited. */
   send(message: RpcMessage, relatedTo?: RpcId): void;
-  pauseStream?(id: RpcId): void;
+  pauseStream?(id: RpcId): Promise<void>;
   hangUp(id: RpcId): void;
   shutDown(): void;
 }
@@ -81,7 +81,7 @@ export function createLegacyPeer(program: Program, wire: LegacyWire, initializeD
         const answers = await Promise.all(Object.entries<InputRequest>(requests).map(ask));
         return Object.fromEntries(answers);
       },
-      pauseStream: () => wire.pauseStream?.(id),
+      pauseStream: async () => await wire.pauseStream?.(id),
       hangUp: () => wire.hangUp(id),
       shutDown: wire.shutDown,
     };

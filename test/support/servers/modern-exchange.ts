@@ -89,7 +89,7 @@ function exchangeFor(message: ModernRequest, params: JsonObject, wire: ModernWir
       }
       return answers as Record<Key, JsonObject>; // every key was filled by the loop
     },
-    pauseStream: () => undefined, // a broken modern stream loses the request, so there is nothing to come back to
+    pauseStream: () => Promise.resolve(), // a broken modern stream loses the request, so there is nothing to come back to
     hangUp: wire.hangUp,
     shutDown: wire.shutDown,
   };

@@ -33,8 +33,11 @@ export interface Exchange {
   notify(method: string, params: JsonObject): void;
   /** Asks the client: real requests on legacy connections, an `input_required` round on modern ones. */
   ask<Key extends string>(requests: Record<Key, InputRequest>): Promise<Record<Key, JsonObject>>;
-  /** Ends this request's SSE stream while the call goes on, so that the client has to come back for the answer. */
-  pauseStream(): void;
+  /**
+   * Ends this request's SSE stream while the call goes on, so that the client has to come back for the answer. Resolves
+   * when it did; at once where there is no stream to come back to.
+   */
+  pauseStream(): Promise<void>;
   /** Breaks the connection without an answer. */
   hangUp(): void;
   /** Ends the whole server: the process on stdio, the listener on HTTP. */

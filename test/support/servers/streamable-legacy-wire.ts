@@ -63,6 +63,7 @@ interface Stream {
   unanswered: Set<RpcId>;
   events: string[];
   response: ServerResponse | undefined;
+  onResumed: (() => void)[];
 }
 
 interface HttpSession {
@@ -87,8 +88,10 @@ function createHttpSession(program: Program, shutDown: () => void, initializeDel
         push(stream, message);
         if (message.method === undefined && message.id != null) answered(stream, message.id);
       },
-      pauseStream(id) {
-        streamOf.get(id)?.response?.end();
+      async pauseStream(id) {
+        const stream = streamOf.get(id);
+        stream?.response?.end();
+        await new Promise<void>((resolve) => stream?.onResumed.push(resolve));
       },
       hangUp: (id) => void streamOf.get(id)?.response?.destroy(),
       shutDown,
@@ -97,7 +100,7 @@ function createHttpSession(program: Program, shutDown: () => void, initializeDel
   );
 
   function addStream(name: string, ids: RpcId[]): Stream {
-    const stream: Stream = { name, unanswered: new Set(ids), events: [], response: undefined };
+    const stream: Stream = { name, unanswered: new Set(ids), events: [], response: undefined, onResumed: [] };
     streams.set(name, stream);
     for (const id of ids) streamOf.set(id, stream);
     return stream;
@@ -138,6 +141,7 @@ function createHttpSession(program: Program, shutDown: () => void, initializeDel
       attach(stream, response);
       for (let number = Number(seen) + 1; number <= stream.events.length; number++)
         writeNumbered(stream, response, number);
+      for (const told of stream.onResumed.splice(0)) told();
       if (stream !== general && stream.unanswered.size === 0) response.end();
     },
     close() {
