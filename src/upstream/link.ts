@@ -83,6 +83,8 @@ export interface Link {
 interface Owned {
   opening: Promise<Session>;
   session?: Session;
+  /** Ends it, where nobody says that it is no longer needed. */
+  expires?: NodeJS.Timeout;
 }
 
 const everythingAClientCan: JsonObject = {
@@ -95,7 +97,8 @@ const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
 const tellApartMs = 10_000;
 const tellApartPollMs = 50;
-const maxOwnedSessions = 100;
+/** Each is a process on STDIO, and hardly more than an id elsewhere. */
+const maxOwnedSessions = { STDIO: 100, SSE: 1_000, HTTP: 1_000 };
 const stderrLines = 40;
 /** How often we look whether somebody logged in at another replica. */
 const loginPollMs = 15_000;
@@ -289,7 +292,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     principal?: string,
   ): Session | Promise<Session> {
     if (draining !== undefined) throw unavailable();
-    if (hasOwnCredentials(server)) return principalSession(principal ?? '', owner);
+    if (hasOwnCredentials(server)) return principalSession(principal ?? '', owner, signal);
     if (owner !== undefined && wantsOwnSession(server)) return ownSession(owner, signal);
     if (shared !== undefined && behaviour[server.lifecycle.status].executes) return shared;
     return awaitSession(signal);
@@ -319,23 +322,44 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   }
 
   async function ownSession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
-    const existing = owned.get(owner.key);
-    if (existing !== undefined) return await existing.opening;
-    if (!behaviour[server.lifecycle.status].executes) await awaitSession(signal);
-    return await openOwned(owner, ownedEvents(owner), undefined);
+    if (!owned.has(owner.key) && !behaviour[server.lifecycle.status].executes) await awaitSession(signal);
+    return await ownedBy(owner, undefined, signal);
+  }
+
+  function ownedBy(owner: SessionOwner, principal: string | undefined, signal?: CancelSignal): Promise<Session> {
+    // Of a client that left meanwhile: nobody would end its session.
+    if (signal?.aborted) throw signal.reason;
+    return owned.get(owner.key)?.opening ?? openOwned(owner, ownedEvents(owner), principal);
   }
 
   /** Everybody has credentials of their own, so nobody's calls may go over a session that was opened with another's. */
-  async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
+  async function principalSession(
+    principal: string,
+    owner: SessionOwner | undefined,
+    signal?: CancelSignal,
+  ): Promise<Session> {
     if (closed || !config.enabled || server.desired !== 'connected') throw unavailable();
-    const wantsOwn = owner !== undefined && wantsOwnSession(server);
-    const key = wantsOwn ? `${owner.key}@${principal}` : `principal:${principal}`;
-    const existing = owned.get(key);
-    if (existing !== undefined) return await existing.opening;
-    const common = { client: { info: ourInfo, capabilities: everythingAClientCan }, onNotification: () => undefined };
-    const holder: SessionOwner = wantsOwn ? { ...owner, key } : { key, ...common };
-    const events = wantsOwn ? ownedEvents(holder) : { ...ownedEvents(holder), onRequest: answerOnShared };
-    return await openOwned(holder, events, principal);
+    if (owner !== undefined && wantsOwnSession(server)) return await ownedBy(owner, principal, signal);
+    const common: SessionOwner = {
+      key: `principal:${principal}`,
+      client: { info: ourInfo, capabilities: everythingAClientCan },
+      onNotification: () => undefined,
+    };
+    const events = { ...ownedEvents(common), onRequest: answerOnShared };
+    const session = await (owned.get(common.key)?.opening ?? openOwned(common, events, principal));
+    expireUnused(common.key);
+    return session;
+  }
+
+  /** No client's end ends this one. It is used no longer than a call may take, which may just have begun. */
+  function expireUnused(key: string): void {
+    const entry = owned.get(key);
+    if (entry === undefined) return;
+    entry.expires ??= setTimeout(
+      () => owned.get(key) === entry && void release(key),
+      Math.max(config.sessionIdleMs, config.requestTimeoutCapMs),
+    ).unref();
+    entry.expires.refresh();
   }
 
   async function openOwned(
@@ -343,7 +367,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     events: SessionEvents,
     principal: string | undefined,
   ): Promise<Session> {
-    if (owned.size >= maxOwnedSessions) throw crowded();
+    if (owned.size >= maxOwnedSessions[server.transport_type]) throw crowded();
     const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
     const entry: Owned = { opening: open(owner.client, events, timeout, principal) };
     owned.set(owner.key, entry);
@@ -391,6 +415,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   async function release(key: string): Promise<void> {
     const entry = owned.get(key);
     if (entry === undefined) return;
+    clearTimeout(entry.expires);
     owned.delete(key);
     const session = await entry.opening.catch(() => undefined); // one that never opened needs no closing
     if (session === undefined) return;

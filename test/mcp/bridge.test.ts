@@ -225,12 +225,17 @@ suite('a legacy client and a modern server that asks', () => {
 
 suite('sessions of servers that ask', () => {
   let app: TestApp;
+  let http: RunningServer;
 
   before(async () => {
-    app = await startApp({ MCP_AGGREGATOR_SESSION_IDLE: '1' });
+    app = await startApp({ MCP_AGGREGATOR_SESSION_IDLE: '1', MCP_AGGREGATOR_REQUEST_TIMEOUT_CAP: '1' });
     await app.add('s', stdioFeatureServer('legacy', { label: 's' }), { options: { sessions: 'per_client' } });
+    http = await startFeatureServer({ transport: 'streamable-legacy', label: 'http' });
   });
-  after(() => app.close());
+  after(async () => {
+    await app.close();
+    await http.close();
+  });
 
   const whoami = { name: 's__whoami', arguments: {} };
   const gone = (pid: number) => {
@@ -260,6 +265,19 @@ suite('sessions of servers that ask', () => {
     assert.equal(await sharedPid(), shared);
   });
 
+  test('calls of a client that wait for the server to come back share its process', async () => {
+    const ada = await openSession(app, { capabilities });
+    const mark = app.seen.all.length;
+    process.kill(await sharedPid(), 'SIGKILL');
+    await app.seen.waitFor('server.status', ({ name, status }) => name === 's' && status === 'ERROR', mark);
+    const pids = await Promise.all(
+      [1, 2, 3].map(async () => (await ada.request('tools/call', whoami)).body.result.structuredContent.pid),
+    );
+    assert.equal(new Set(pids).size, 1);
+    await open(app, 'DELETE', undefined, { headers: ada.headers });
+    await until(() => gone(pids[0]), 'its process ended');
+  });
+
   test('one of an SSE client ends with its stream', async () => {
     const client = await connectClient(app, { revision: '2024-11-05', capabilities, prepare: answering('old') });
     const { structuredContent } = await client.callTool(whoami);
@@ -267,6 +285,23 @@ suite('sessions of servers that ask', () => {
     assert.notEqual(pid, await sharedPid());
     await client.close();
     await until(() => gone(pid), 'its process ended');
+  });
+
+  test('with credentials of their own, clients hold sessions no longer than others do', async () => {
+    const options = { credentials: 'per_principal', sessions: 'per_client' };
+    await app.add('own', { base_url: http.url }, { options });
+    const held = async () => (await app.server('own')).client_sessions;
+    const own = { name: 'own__whoami', arguments: {} };
+    const ada = await openSession(app, { capabilities });
+    await Promise.all([ada.request('tools/call', own), ada.request('tools/call', own)]);
+    assert.equal(await held(), 1);
+    assert.equal((await open(app, 'DELETE', undefined, { headers: ada.headers })).status, 200);
+    await until(async () => (await held()) === 0, 'the session of a client ended with it');
+
+    await app.call('own.whoami');
+    assert.equal(await held(), 1, "the principal's own");
+    await until(async () => (await held()) === 0, 'which nobody used any more');
+    assert.equal((await app.call('own.whoami')).status, 200);
   });
 
   test('modern calls lease one each while they last, and it ends when nobody needs it any more', async () => {
