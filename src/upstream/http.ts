@@ -21,10 +21,12 @@ import {
   ConnectionLost,
   dress,
   type Exchange,
+  listChanges,
   MessageTooLarge,
   type ServerIdentity,
   type Session,
   type SessionEvents,
+  steadyStreamMs,
   subscriptionAcknowledged,
 } from './session.ts';
 import {
@@ -242,15 +244,20 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   async function listen(): Promise<void> {
     let lastEventId: string | undefined;
     let retryMs = defaultRetryMs;
+    let isFirst = true;
     while (!closed.signal.aborted) {
       const session = sessionId;
+      const beganAt = performance.now();
       try {
         const stream = await openStream(lastEventId, closed.signal);
         if (stream.status !== 200 || stream.events === undefined) {
           stream.events?.destroy();
           if (stream.status < 500 && session === sessionId) return;
         } else {
-          retryMs = defaultRetryMs;
+          // Without an id to go on from, what changed meanwhile was told to nobody.
+          if (!isFirst && lastEventId === undefined)
+            for (const change of listChanges) events.onNotification(change, {});
+          isFirst = false;
           await readEvents(
             stream.events,
             maxMessageBytes,
@@ -267,6 +274,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         // Calls and health checks tell whether the server is gone; this stream only tries again.
         lastEventId = session === sessionId ? lastEventId : undefined;
       }
+      if (performance.now() - beganAt > steadyStreamMs) retryMs = defaultRetryMs;
       await delay(retryMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined);
       retryMs = Math.min(retryMs * 2, longestRetryMs);
     }

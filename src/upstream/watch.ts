@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
 import { type JsonObject, rpcCodes } from '../json-rpc.ts';
-import { type Session, subscriptionAcknowledged } from './session.ts';
+import { listChanges, type Session, steadyStreamMs, subscriptionAcknowledged } from './session.ts';
 
 export interface Watch {
   /** Begins on a new session; what was subscribed before is subscribed again. */
@@ -25,8 +25,8 @@ interface Listening {
   end: () => void;
 }
 
-/** `onTask` hears how the tasks that somebody follows get on. */
-export function createWatch(onTask: (method: string, params: JsonObject) => void): Watch {
+/** `onNotification` hears how the tasks that somebody follows get on, and which lists to read again. */
+export function createWatch(onNotification: (method: string, params: JsonObject) => void): Watch {
   /** How many follow each. */
   const followed = { resourceSubscriptions: new Map<string, number>(), taskIds: new Map<string, number>() };
   let session: Session | undefined;
@@ -47,16 +47,23 @@ export function createWatch(onTask: (method: string, params: JsonObject) => void
 
   async function keepListening(on: Session, ended: AbortSignal, acknowledge: () => void): Promise<void> {
     let retryMs = firstRetryMs;
-    const onNotification = (method: string, params: JsonObject) => {
-      if (method === subscriptionAcknowledged) acknowledge();
-      else if (method.startsWith('notifications/tasks')) onTask(method, params);
+    let isFirst = true;
+    const hear = (method: string, params: JsonObject) => {
+      if (method.startsWith('notifications/tasks')) onNotification(method, params);
+      if (method !== subscriptionAcknowledged) return;
+      acknowledge();
+      // What changed while nobody listened was told to nobody.
+      if (!isFirst) for (const change of listChanges) onNotification(change, {});
+      isFirst = false;
     };
     while (!ended.aborted) {
+      const beganAt = performance.now();
       try {
-        await on.request('subscriptions/listen', { notifications: filter() }, { signal: ended, onNotification });
+        await on.request('subscriptions/listen', { notifications: filter() }, { signal: ended, onNotification: hear });
       } catch (error) {
         if (error instanceof RpcError) return acknowledge(); // it has nothing to tell
       }
+      if (performance.now() - beganAt > steadyStreamMs) retryMs = firstRetryMs;
       await delay(retryMs, undefined, { signal: ended, ref: false }).catch(() => undefined); // ended meanwhile
       retryMs = Math.min(retryMs * 2, longestRetryMs);
     }

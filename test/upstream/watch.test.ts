@@ -1,0 +1,67 @@
+/** What servers tell without being asked, when the stream on which they do is cut. */
+import type { ServerResponse } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { type Body, startApp } from '../support/app.ts';
+import { listenLocally, openEventStream, readJson, sendJson, writeEvent } from '../support/servers/http-wire.ts';
+
+for (const era of ['modern', 'legacy'] as const) {
+  test(`${era}: what changed meanwhile is found when the stream is open again`, async (t) => {
+    const app = await startApp();
+    t.after(app.close);
+    const server = await startServer(t, era);
+    await app.add('changing', { base_url: server.url });
+    const stream = await server.stream;
+    const mark = app.seen.all.length;
+    server.tools.push('two');
+    stream.destroy();
+    await app.seen.waitFor('server.discovered', ({ added }) => added.includes('changing.two'), mark);
+  });
+}
+
+/** The least of a server, with its stream for what nobody asked for. */
+async function startServer(t: TestContext, era: 'modern' | 'legacy') {
+  const tools = ['one'];
+  const stream = Promise.withResolvers<ServerResponse>();
+  const { url, close } = await listenLocally('/mcp', 0, () => ({
+    close: () => undefined,
+    async handle(request, response) {
+      if (request.method === 'GET' && era === 'legacy') {
+        openEventStream(response);
+        return stream.resolve(response);
+      }
+      if (request.method !== 'POST') return void response.writeHead(405).end();
+      const { id, method }: Body = await readJson(request);
+      if (id === undefined) return void response.writeHead(202).end();
+      const result = answers[era][method]?.(tools);
+      if (result !== undefined) return sendJson(response, 200, { jsonrpc: '2.0', id, result });
+      if (method !== 'subscriptions/listen' || era === 'legacy')
+        return sendJson(response, 404, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'Method not found' } });
+      openEventStream(response);
+      writeEvent(response, { data: JSON.stringify(acknowledgement(id)) });
+      stream.resolve(response);
+    },
+  }));
+  t.after(close);
+  return { url, tools, stream: stream.promise };
+}
+
+const capabilities = { tools: { listChanged: true } };
+const modern = { resultType: 'complete', ttlMs: 0, cacheScope: 'public' };
+const listOf = (tools: string[]) => ({ tools: tools.map((name) => ({ name, inputSchema: { type: 'object' } })) });
+
+const answers: Record<'modern' | 'legacy', Record<string, (tools: string[]) => Body>> = {
+  modern: {
+    'server/discover': () => ({ ...modern, supportedVersions: ['2026-07-28'], capabilities }),
+    'tools/list': (tools) => ({ ...modern, ...listOf(tools) }),
+  },
+  legacy: {
+    initialize: () => ({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'least', version: '1' } }),
+    'tools/list': listOf,
+  },
+};
+
+const acknowledgement = (id: unknown) => ({
+  jsonrpc: '2.0',
+  method: 'notifications/subscriptions/acknowledged',
+  params: { notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': id } },
+});
