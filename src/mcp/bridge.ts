@@ -11,7 +11,7 @@ import type { Server } from '../registry/registry.ts';
 import type { Caller } from '../routing/call.ts';
 import type { RelayExchange } from '../routing/deadline.ts';
 import type { Vault } from '../security/credentials.ts';
-import { OwnError } from './dress.ts';
+import { missingCapability, OwnError } from './dress.ts';
 import type { Call, Peer } from './peer.ts';
 
 export type Send = (params: JsonObject, caller: Caller, exchange: RelayExchange) => Promise<JsonObject>;
@@ -234,7 +234,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     const capability = capabilityOf[method];
     if (capability !== undefined && entry.current?.peer.client.capabilities[capability] === undefined) {
       // Our shared session promises every capability; this client does not, and the new era has an error for that.
-      entry.fail(missingCapability(capability));
+      entry.fail(missingCapability(`The server needs the client capability ${capability}`, { [capability]: {} }));
       throw new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`);
     }
     return await new Promise((resolve, reject) => {
@@ -374,13 +374,6 @@ function loginOf(error: unknown, server: Server, { peer }: Call) {
   const opensUrls = peer.protocolVersion >= '2025-11-25' && isObject(elicitation) && elicitation.url !== undefined;
   if (typeof url !== 'string' || !opensUrls) return undefined;
   return { mode: 'url', message: `Log in to ${server.name} to use it`, url };
-}
-
-function missingCapability(capability: string): OwnError {
-  return new OwnError(rpcCodes.missingClientCapability, `The server needs the client capability ${capability}`, {
-    status: 400,
-    data: { requiredCapabilities: { [capability]: {} } },
-  });
 }
 
 const askable = Object.values(capabilityOf);

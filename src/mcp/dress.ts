@@ -112,3 +112,8 @@ export class OwnError extends RpcError {
     this.status = options.status;
   }
 }
+
+/** 2026-07-28 has an error for what a client would have to declare. */
+export function missingCapability(message: string, requiredCapabilities: JsonObject): OwnError {
+  return new OwnError(rpcCodes.missingClientCapability, message, { status: 400, data: { requiredCapabilities } });
+}

@@ -59,7 +59,7 @@ export function createMcp(deps: McpDependencies): Mcp {
     leaseIdleMs: Math.min(config.sessionIdleMs, leaseIdleMs),
     release: (ownerKey) => router.release(ownerKey),
   });
-  const taskIds = createTaskIds(() => registry.list());
+  const taskIds = createTaskIds(deps.vault, (name) => registry.findByName(name));
   const methods = createMethods({
     catalog,
     router,

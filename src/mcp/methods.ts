@@ -7,7 +7,7 @@ import type { Server } from '../registry/registry.ts';
 import type { CallResult, Router } from '../routing/call.ts';
 import { requireRole } from '../security/policy.ts';
 import { type Bridge, callerOf, type Send } from './bridge.ts';
-import { dressTool, OwnError } from './dress.ts';
+import { dressTool, missingCapability, OwnError } from './dress.ts';
 import type { GatewayTools } from './gateway-tools.ts';
 import { createLogLevels } from './log-levels.ts';
 import type { Call, Peer } from './peer.ts';
@@ -185,11 +185,16 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   function withTask(peer: Peer, server: Server, result: JsonObject): JsonObject {
     if (typeof result.taskId !== 'string') return result;
-    return { ...result, taskId: deps.taskIds.outside(peer.scope, server, result.taskId) };
+    return { ...result, taskId: deps.taskIds.outside(peer, server, result.taskId) };
   }
 
   async function relayTask(call: Call, params: JsonObject): Promise<JsonObject> {
-    const task = deps.taskIds.find(call.peer.scope, String(params.taskId));
+    const { extensions } = call.peer.client.capabilities;
+    if (!isObject(extensions) || extensions[tasksExtension] === undefined)
+      throw missingCapability(`The client must declare the extension ${tasksExtension}`, {
+        extensions: { [tasksExtension]: {} },
+      });
+    const task = deps.taskIds.find(call.peer, String(params.taskId));
     if (task === undefined)
       throw new OwnError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
     const { server, taskId } = task;
@@ -197,7 +202,7 @@ export function createMethods(deps: MethodDependencies): Methods {
       cancel: call.cancel,
       onNotification: call.notify,
     });
-    return withTask(call.peer, server, result);
+    return result.taskId === taskId ? { ...result, taskId: params.taskId } : result;
   }
 
   return {

@@ -181,7 +181,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     }
 
     async function follow(id: string): Promise<void> {
-      const task = deps.taskIds.find(scope, id);
+      const task = deps.taskIds.find(call.peer, id);
       if (task === undefined) return;
       releases.push(await deps.router.follow(task.server, task.taskId));
       followed.set(`${task.server.id} ${task.taskId}`, id);

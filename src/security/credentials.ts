@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { decodeKey } from '../credential-key.ts';
 import { AppError } from '../errors.ts';
 
@@ -6,6 +6,9 @@ export interface Vault {
   /** `context` names what the value belongs to (a server's id): a sealed value moved elsewhere does not open. */
   seal(value: unknown, context: string): string;
   open(sealed: string, context: string): unknown;
+  /** A short sign that we know a value, always the same; without the key nobody can make one. */
+  mark(value: string): string;
+  isMarked(value: string, mark: string): boolean;
   /** True where the value was sealed with the previous key and should be sealed again. */
   needsReseal(sealed: string): boolean;
   readonly keyIds: { current: string; previous: string | undefined };
@@ -19,6 +22,7 @@ interface Key {
 const version = 'v1';
 const ivBytes = 12;
 const tagBytes = 16;
+const markBytes = 15;
 
 /** Seals values with AES-256-GCM under the current key; opens what the current or the previous key sealed. */
 export function createVault({ current, previous }: { current: Buffer; previous?: Buffer }): Vault {
@@ -53,6 +57,13 @@ export function createVault({ current, previous }: { current: Buffer; previous?:
       }
     },
 
+    mark: (value) => markOf(sealing, value).toString('base64url'),
+
+    isMarked(value, mark) {
+      const given = Buffer.from(mark, 'base64url');
+      return given.length === markBytes && keys.some((key) => timingSafeEqual(given, markOf(key, value)));
+    },
+
     needsReseal: (sealed) => parseSealed(sealed).keyId !== sealing.id,
     keyIds: { current: sealing.id, previous: keys[1]?.id },
   };
@@ -73,6 +84,10 @@ export function parseKey(text: string): Buffer {
 /** An id tells keys apart in stored values and messages without telling anything about the key. */
 function toKey(secret: Buffer): Key {
   return { id: createHash('sha256').update('key id').update(secret).digest('hex').slice(0, 8), secret };
+}
+
+function markOf({ secret }: Key, value: string): Buffer {
+  return createHmac('sha256', secret).update('mark').update(value).digest().subarray(0, markBytes);
 }
 
 function parseSealed(sealed: string): { keyId: string; iv: Buffer; body: Buffer } {

@@ -87,6 +87,30 @@ suite('tasks of several servers', () => {
     staying.end();
   });
 
+  test('a client that does not declare the extension is told so', async () => {
+    const taskId = await start('a');
+    const { body, status } = await postModern(app, 'tasks/get', { taskId });
+    assert.equal(status, 400);
+    assert.equal(body.error.code, -32_021);
+    assert.deepEqual(body.error.data.requiredCapabilities, capabilities);
+  });
+
+  test('a task belongs to whoever began it, also at the endpoint of its server', async () => {
+    const bob = { token: await createToken(app, { name: 'bob', role: 'caller' }) };
+    const task = await start('a');
+    const known = task.split(':').slice(2).join(':');
+    for (const path of ['/mcp', '/mcp/servers/a']) {
+      assert.equal((await ask('tasks/get', { taskId: task }, { path })).result.taskId, task);
+      for (const taskId of [task, known, `a::${known}`, `a:${known}`]) {
+        const guessed = await ask('tasks/get', { taskId }, { path, ...bob });
+        assert.equal(guessed.error.message, 'Unknown task', taskId);
+      }
+    }
+    const stream = await listen([task], bob);
+    assert.deepEqual(stream.honoured, []);
+    stream.end();
+  });
+
   test('a task of a server that the token may not see is not honoured', async () => {
     const task = await start('a');
     const token = await createToken(app, { name: 'only-b', role: 'caller', servers: ['b'] });

@@ -40,6 +40,22 @@ test('after a change of keys the previous key opens and the new one seals', () =
   });
 });
 
+test('a mark is the same every time, for one value, also after a change of keys', () => {
+  const [old, current] = [randomBytes(32), randomBytes(32)];
+  const vault = createVault({ current: old });
+  const mark = vault.mark('a task');
+  assert.equal(vault.mark('a task'), mark);
+  assert.equal(vault.isMarked('a task', mark), true);
+  for (const [value, wrong] of [
+    ['another task', mark],
+    ['a task', ''],
+    ['a task', mark.slice(1)],
+    ['a task', createVault({ current }).mark('a task')],
+  ] as const)
+    assert.equal(vault.isMarked(value, wrong), false);
+  assert.equal(createVault({ current, previous: old }).isMarked('a task', mark), true);
+});
+
 test('keys are 32 bytes in base64 or hex', () => {
   const key = randomBytes(32);
   assert.deepEqual(parseKey(key.toString('hex')), key);
