@@ -93,6 +93,7 @@ const keepAliveMs = 15_000;
 const keptEvents = 500;
 const keptCharacters = 1_048_576;
 const retryMs = 1_000;
+const mostSubscriptions = 1_000;
 const standalone = 0;
 /** The first revision in which a server may close the stream of a request before it has answered. */
 const comingBackSince = '2025-11-25';
@@ -159,7 +160,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     const ownerKey = `session:${id}`;
     const running = createLedger<{ requestId: RequestId; cancel: Cancellation }>();
     const questions = new Map<RequestId, { resolve: (answer: JsonObject) => void; reject: (error: Error) => void }>();
-    const subscriptions = new Map<string, { key: string; release: () => Promise<void> }>();
+    const subscriptions = new Map<string, { key: string; opened: Promise<() => Promise<void>> }>();
     const recorded: RecordedEvent[] = [];
     const openStreams = new Map<number, ServerResponse>();
     const unfinished = new Set<number>([standalone]);
@@ -190,6 +191,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         owner: {
           key: ownerKey,
           client,
+          gone: closed.signal,
           onNotification: hearOwn,
           onRequest: (method, question, signal) => ask(standaloneOutlet, method, question, signal),
         },
@@ -345,17 +347,31 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     async function unsubscribe(uri: string): Promise<JsonObject> {
       const subscription = subscriptions.get(uri);
       subscriptions.delete(uri);
-      await subscription?.release();
+      const release = await subscription?.opened;
+      await release?.();
       return {};
     }
 
     async function subscribe(call: Call, { uri }: JsonObject): Promise<JsonObject> {
       if (typeof uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
-      if (subscriptions.has(uri)) return {};
-      const owner = owners.find(call.peer.scope, uri);
-      const release = await router.subscribe(owner.server, owner.uri, callerOf(call));
-      subscriptions.set(uri, { key: `${owner.server.id} ${owner.uri}`, release });
+      const subscription = subscriptions.get(uri) ?? beginSubscription(call, uri);
+      try {
+        await subscription.opened;
+      } catch (error) {
+        if (subscriptions.get(uri) === subscription) subscriptions.delete(uri);
+        throw error;
+      }
       return {};
+    }
+
+    function beginSubscription(call: Call, uri: string) {
+      if (subscriptions.size >= mostSubscriptions)
+        throw new OwnError(rpcCodes.invalidParams, `A session may have ${mostSubscriptions} subscriptions`);
+      const { server, uri: theirs } = owners.find(call.peer.scope, uri);
+      const opened = router.subscribe(server, theirs, callerOf(call));
+      const subscription = { key: `${server.id} ${theirs}`, opened };
+      subscriptions.set(uri, subscription);
+      return subscription;
     }
 
     function hearResource(key: string): void {
@@ -483,7 +499,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         for (const call of running) call.cancel.abort(reason);
         for (const response of openStreams.values()) response.end();
         // The servers may be gone as well; what is left of a subscription ends with their sessions.
-        for (const { release } of subscriptions.values()) void release().catch(() => undefined);
+        for (const { opened } of subscriptions.values())
+          void opened.then((release) => release()).catch(() => undefined);
         await router.release(ownerKey);
       },
     };

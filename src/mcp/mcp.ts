@@ -71,7 +71,7 @@ export function createMcp(deps: McpDependencies): Mcp {
   });
   const replies = createReplies();
   const shared = { methods, router, owners, events, ourInfo, onFailure, findServer: (id: string) => registry.find(id) };
-  const modern = createModernEndpoint({ ...shared, taskIds });
+  const modern = createModernEndpoint({ ...shared, config, taskIds });
   const legacy = createLegacyEndpoint({ ...shared, replies, config, createSessionId: deps.createSessionId });
   const endpoint = createEndpoint({
     ...deps,

@@ -1,5 +1,7 @@
 /** 2026-07-28: no sessions. Every request says who asks and what they can do, and its answer is all there is. */
 import type { Cancellation } from '../cancellation.ts';
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
 import type { Events } from '../events.ts';
 import {
   hopMeta,
@@ -27,6 +29,7 @@ import { concerns, type Scope } from './scope.ts';
 import type { TaskIds } from './task-ids.ts';
 
 export interface ModernDependencies {
+  config: Pick<Config, 'maxSessions' | 'maxSessionsPerPrincipal'>;
   methods: Methods;
   router: Router;
   owners: ResourceOwners;
@@ -64,7 +67,9 @@ export function isModern(message: unknown, versionHeader: string | undefined): b
 export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   const { methods, ourInfo } = deps;
   const stopped = new AbortController();
-  let listening = 0;
+  /** By principal: how many streams are open. */
+  const listening = new Map<string, number>();
+  const sum = () => [...listening.values()].reduce((all, own) => all + own, 0);
 
   async function serve(request: ModernRequest, reply: Reply): Promise<void> {
     const { message } = request;
@@ -142,6 +147,19 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     };
   }
 
+  /** A stream is to this revision what a session is to the others, and bounded like one. */
+  function enter({ id }: Principal): () => void {
+    const own = listening.get(id) ?? 0;
+    if (own >= deps.config.maxSessionsPerPrincipal || sum() >= deps.config.maxSessions)
+      throw new AppError('RATE_LIMITED', 'Too many subscriptions are open', { retryAfterSeconds: 5 });
+    listening.set(id, own + 1);
+    return () => {
+      const left = (listening.get(id) ?? 0) - 1;
+      if (left > 0) listening.set(id, left);
+      else listening.delete(id);
+    };
+  }
+
   /** One long answer: the acknowledgement first, then what the filter asks for, each tagged with the request's id. */
   async function listen(call: Call, id: RequestId, params: JsonObject): Promise<JsonObject> {
     const filter = isObject(params.notifications) ? params.notifications : {};
@@ -154,7 +172,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     const releases: (() => Promise<void>)[] = [];
     const off: (() => void)[] = [];
 
-    listening += 1;
+    const leave = enter(call.peer.principal);
     try {
       // What cannot be had is left out of the acknowledgement; after it nothing is missed.
       const begin = [...stringsIn(filter.resourceSubscriptions).map(watch), ...stringsIn(filter.taskIds).map(follow)];
@@ -168,7 +186,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       await aborted(AbortSignal.any([call.cancel.signal, stopped.signal]));
       return { _meta: tag };
     } finally {
-      listening -= 1;
+      leave();
       for (const stop of off) stop();
       // Nobody is left to hear that a subscription could not be ended.
       for (const release of releases) void release().catch(() => undefined);
@@ -211,7 +229,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   return {
     serve,
     get listening() {
-      return listening;
+      return sum();
     },
     stopListening: () => stopped.abort(),
   };

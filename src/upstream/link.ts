@@ -47,6 +47,8 @@ export interface LinkDependencies {
 export interface SessionOwner {
   key: string;
   client: ClientIdentity;
+  /** Aborted when it left, for good. */
+  gone?: AbortSignal;
   onNotification: (method: string, params: JsonObject, server: Server) => void;
   /** Answers what the server asks while none of the owner's calls is in progress. */
   onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
@@ -292,7 +294,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     principal?: string,
   ): Session | Promise<Session> {
     if (draining !== undefined) throw unavailable();
-    if (hasOwnCredentials(server)) return principalSession(principal ?? '', owner, signal);
+    if (hasOwnCredentials(server)) return principalSession(principal ?? '', owner);
     if (owner !== undefined && wantsOwnSession(server)) return ownSession(owner, signal);
     if (shared !== undefined && behaviour[server.lifecycle.status].executes) return shared;
     return awaitSession(signal);
@@ -323,23 +325,19 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
 
   async function ownSession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
     if (!owned.has(owner.key) && !behaviour[server.lifecycle.status].executes) await awaitSession(signal);
-    return await ownedBy(owner, undefined, signal);
+    return await ownedBy(owner);
   }
 
-  function ownedBy(owner: SessionOwner, principal: string | undefined, signal?: CancelSignal): Promise<Session> {
-    // Of a client that left meanwhile: nobody would end its session.
-    if (signal?.aborted) throw signal.reason;
+  function ownedBy(owner: SessionOwner, principal?: string): Promise<Session> {
+    // Nobody would end it.
+    owner.gone?.throwIfAborted();
     return owned.get(owner.key)?.opening ?? openOwned(owner, ownedEvents(owner), principal);
   }
 
   /** Everybody has credentials of their own, so nobody's calls may go over a session that was opened with another's. */
-  async function principalSession(
-    principal: string,
-    owner: SessionOwner | undefined,
-    signal?: CancelSignal,
-  ): Promise<Session> {
+  async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
     if (closed || !config.enabled || server.desired !== 'connected') throw unavailable();
-    if (owner !== undefined && wantsOwnSession(server)) return await ownedBy(owner, principal, signal);
+    if (owner !== undefined && wantsOwnSession(server)) return await ownedBy(owner, principal);
     const common: SessionOwner = {
       key: `principal:${principal}`,
       client: { info: ourInfo, capabilities: everythingAClientCan },

@@ -32,6 +32,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
   let session: Session | undefined;
   let detached = new AbortController();
   let listening: Listening | undefined;
+  let reopening: Promise<void> | undefined;
 
   /** 2026-07-28: one long request whose filter cannot change, so another filter is another request. */
   function listen(on: Session): Promise<void> {
@@ -43,6 +44,15 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
     // The old one ends when the new one has begun, so that nothing falls in between.
     void acknowledged.promise.then(before?.end);
     return acknowledged.promise;
+  }
+
+  /** Once for all that begins or ends in the same moment. */
+  function listenAnew(): Promise<void> {
+    reopening ??= Promise.resolve().then(() => {
+      reopening = undefined;
+      return session && listen(session);
+    });
+    return reopening;
   }
 
   async function keepListening(on: Session, ended: AbortSignal, acknowledge: () => void): Promise<void> {
@@ -84,7 +94,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
 
   async function tell(action: 'subscribe' | 'unsubscribe', topic: Topic, key: string): Promise<void> {
     if (session?.era === 'modern') {
-      await Promise.race([listen(session), delay(patienceMs, undefined, { ref: false })]);
+      await Promise.race([listenAnew(), delay(patienceMs, undefined, { ref: false })]);
     } else if (topic === 'resourceSubscriptions') {
       await session?.request(`resources/${action}`, { uri: key }, { signal: AbortSignal.timeout(patienceMs) });
     } else {
@@ -113,7 +123,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
     async subscribe(topic, key) {
       const count = followed[topic].get(key) ?? 0;
       followed[topic].set(key, count + 1);
-      if (count > 0) return void (await listening?.acknowledged);
+      if (count > 0) return await (reopening ?? listening?.acknowledged);
       try {
         await tell('subscribe', topic, key);
       } catch (error) {

@@ -278,6 +278,15 @@ suite('sessions of servers that ask', () => {
     await until(() => gone(pids[0]), 'its process ended');
   });
 
+  test('a subscription does not bring one back for a client that left', async () => {
+    const ada = await openSession(app, { capabilities });
+    const followed = await ada.request('resources/subscribe', { uri: 'fixture://static' });
+    assert.deepEqual(followed.body.result, {});
+    assert.ok((await app.server('s')).client_sessions > 0);
+    await open(app, 'DELETE', undefined, { headers: ada.headers });
+    await until(async () => (await app.server('s')).client_sessions === 0, 'its session ended');
+  });
+
   test('one of an SSE client ends with its stream', async () => {
     const client = await connectClient(app, { revision: '2024-11-05', capabilities, prepare: answering('old') });
     const { structuredContent } = await client.callTool(whoami);

@@ -4,7 +4,17 @@ import { after, before, mock, suite, test } from 'node:test';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
-import { connectClient, createToken, open, openSession, post, postModern, readEvents, until } from './clients.ts';
+import {
+  connectClient,
+  createToken,
+  modernRequest,
+  open,
+  openSession,
+  post,
+  postModern,
+  readEvents,
+  until,
+} from './clients.ts';
 
 let app: TestApp;
 let server: RunningServer;
@@ -368,6 +378,40 @@ suite('bounds', () => {
     const session = await openSession(brief);
     const slow = await session.request('tools/call', { name: 's__slow', arguments: { ms: 2_200 } });
     assert.equal(slow.body.result.content[0].text, 'waited 2200 ms');
+  });
+
+  test('so are the streams of the newest revision', async (t) => {
+    const small = await startApp({ MCP_AGGREGATOR_MAX_SESSIONS_PER_PRINCIPAL: '2' });
+    t.after(small.close);
+    const listen = async () => {
+      const left = new AbortController();
+      const { message, headers } = modernRequest('subscriptions/listen', { notifications: {} });
+      const response = await open(small, 'POST', message, { headers, signal: left.signal });
+      const type = String(response.headers.get('content-type'));
+      if (type.startsWith('text/event-stream')) return { left };
+      const { error }: Body = await response.json();
+      return { left, error };
+    };
+    const first = await listen();
+    await listen();
+    assert.equal((await listen()).error.data.error_code, 'RATE_LIMITED');
+    first.left.abort();
+    await until(async () => (await listen()).error === undefined, 'there was room again');
+  });
+
+  test('a session may follow a thousand resources', async () => {
+    const session = await openSession(app);
+    const uris = Array.from({ length: 1_000 }, (_, number) => `fixture://item/${number}`);
+    const more = 'fixture://item/more';
+    const answers = await Promise.all(
+      [...uris, ...uris.slice(0, 10), more].map((uri) => session.request('resources/subscribe', { uri })),
+    );
+    const refused = answers.filter(({ body }) => body.error !== undefined);
+    assert.equal(refused.length, 1);
+    assert.match(refused[0]?.body.error.message, /1000 subscriptions/);
+    await session.request('resources/unsubscribe', { uri: uris[0] });
+    assert.deepEqual((await session.request('resources/subscribe', { uri: 'fixture://item/x' })).body.result, {});
+    await open(app, 'DELETE', undefined, { headers: session.headers });
   });
 
   test('closing an SSE stream ends its session', async () => {

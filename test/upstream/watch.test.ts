@@ -1,6 +1,8 @@
 /** What servers tell without being asked, when the stream on which they do is cut. */
+import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { modernRequest, open, readEvents, until } from '../mcp/clients.ts';
 import { type Body, startApp } from '../support/app.ts';
 import { listenLocally, openEventStream, readJson, sendJson, writeEvent } from '../support/servers/http-wire.ts';
 
@@ -18,9 +20,30 @@ for (const era of ['modern', 'legacy'] as const) {
   });
 }
 
+test('modern: resources that are followed in one moment are one request to the server', async (t) => {
+  const app = await startApp();
+  t.after(app.close);
+  const server = await startServer(t, 'modern');
+  await app.add('many', { base_url: server.url });
+  await server.stream;
+  const { message, headers } = modernRequest('subscriptions/listen', {
+    notifications: { resourceSubscriptions: uris },
+  });
+  const leaving = new AbortController();
+  const response = await open(app, 'POST', message, { headers, signal: leaving.signal });
+  const { value } = await readEvents(response).next();
+  assert.deepEqual(JSON.parse(value?.data ?? '').params.notifications.resourceSubscriptions, uris);
+  const follows = () => server.listens.map(({ resourceSubscriptions = [] }) => resourceSubscriptions.length);
+  assert.deepEqual(follows(), [0, uris.length]);
+  leaving.abort();
+  await until(() => server.listens.length > 2, 'the server was told of the end');
+  assert.deepEqual(follows(), [0, uris.length, 0]);
+});
+
 /** The least of a server, with its stream for what nobody asked for. */
 async function startServer(t: TestContext, era: 'modern' | 'legacy') {
   const tools = ['one'];
+  const listens: { resourceSubscriptions?: string[] }[] = [];
   const stream = Promise.withResolvers<ServerResponse>();
   const { url, close } = await listenLocally('/mcp', 0, () => ({
     close: () => undefined,
@@ -30,22 +53,24 @@ async function startServer(t: TestContext, era: 'modern' | 'legacy') {
         return stream.resolve(response);
       }
       if (request.method !== 'POST') return void response.writeHead(405).end();
-      const { id, method }: Body = await readJson(request);
+      const { id, method, params }: Body = await readJson(request);
       if (id === undefined) return void response.writeHead(202).end();
       const result = answers[era][method]?.(tools);
       if (result !== undefined) return sendJson(response, 200, { jsonrpc: '2.0', id, result });
       if (method !== 'subscriptions/listen' || era === 'legacy')
         return sendJson(response, 404, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'Method not found' } });
+      listens.push(params.notifications);
       openEventStream(response);
       writeEvent(response, { data: JSON.stringify(acknowledgement(id)) });
       stream.resolve(response);
     },
   }));
   t.after(close);
-  return { url, tools, stream: stream.promise };
+  return { url, tools, listens, stream: stream.promise };
 }
 
-const capabilities = { tools: { listChanged: true } };
+const capabilities = { tools: { listChanged: true }, resources: { subscribe: true } };
+const uris = Array.from({ length: 50 }, (_, number) => `least://${number}`).toSorted();
 const modern = { resultType: 'complete', ttlMs: 0, cacheScope: 'public' };
 const listOf = (tools: string[]) => ({ tools: tools.map((name) => ({ name, inputSchema: { type: 'object' } })) });
 
@@ -53,6 +78,7 @@ const answers: Record<'modern' | 'legacy', Record<string, (tools: string[]) => B
   modern: {
     'server/discover': () => ({ ...modern, supportedVersions: ['2026-07-28'], capabilities }),
     'tools/list': (tools) => ({ ...modern, ...listOf(tools) }),
+    'resources/list': () => ({ ...modern, resources: uris.map((uri) => ({ uri, name: uri })) }),
   },
   legacy: {
     initialize: () => ({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'least', version: '1' } }),
