@@ -101,8 +101,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     running.set(request.id, controller);
     const signal = AbortSignal.any([controller.signal, closed.signal]);
     try {
-      const response = await send(request, signal);
-      if (!(await relay(response, request))) throw new Error('the answer ended early');
+      await relay(await send(request, signal), request, signal);
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : 'no answer';
@@ -162,18 +161,47 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     return { 'mcp-session-id': session.id, 'mcp-protocol-version': session.version };
   }
 
-  /** Passes everything in the response on; false when the answer to the request was not in it. */
-  async function relay(response: Response, request: RpcRequest): Promise<boolean> {
+  /** Passes everything on until the answer to the request was among it, over as many streams as the server likes. */
+  async function relay(first: Response, request: RpcRequest, signal: AbortSignal): Promise<void> {
     let answered = false;
-    await readMessages(response, (message) => {
-      if (!('method' in message)) {
-        answered = true;
-        if (request.method === 'initialize') begin(request, message, response);
-      }
-      // What was refused before it was read as a request is still the answer to it.
-      write('error' in message && message.id === null ? { ...message, id: request.id } : message);
+    let lastEventId: string | undefined;
+    for (let response = first; ; response = await openStream(session, lastEventId, signal)) {
+      await readMessages(
+        response,
+        (message) => {
+          if (!('method' in message)) {
+            answered = true;
+            if (request.method === 'initialize') begin(request, message, response);
+          }
+          // What was refused before it was read as a request is still the answer to it.
+          write('error' in message && message.id === null ? { ...message, id: request.id } : message);
+        },
+        (id) => {
+          lastEventId = id;
+        },
+      );
+      if (answered) return;
+      if (lastEventId === undefined) throw new Error('the answer ended early');
+      await delay(retryMs, undefined, { signal });
+    }
+  }
+
+  async function openStream(
+    on: LegacySession | undefined,
+    lastEventId: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const { url, token } = await endpoint;
+    return await fetch(url, {
+      headers: {
+        accept: 'text/event-stream',
+        'mcp-session-id': on?.id ?? '',
+        'mcp-protocol-version': on?.version ?? '',
+        ...authorization(await token()),
+        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      },
+      signal,
     });
-    return answered;
   }
 
   function begin(initialize: RpcRequest, answer: RpcMessage, response: Response): void {
@@ -215,17 +243,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     let lastEventId: string | undefined;
     while (!signal.aborted) {
       try {
-        const { url, token } = await endpoint;
-        const response = await fetch(url, {
-          headers: {
-            accept: 'text/event-stream',
-            'mcp-session-id': on.id ?? '',
-            'mcp-protocol-version': on.version,
-            ...authorization(await token()),
-            ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-          },
-          signal,
-        });
+        const response = await openStream(on, lastEventId, signal);
         if (response.status !== 200) return void (await response.body?.cancel()); // the next request finds out why
         await readMessages(response, write, (id) => {
           lastEventId = id;

@@ -9,7 +9,8 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type AggregatorProcess, cleanEnvironment, program, startAggregator } from '../support/aggregator-process.ts';
-import { stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
+import type { RunningServer } from '../support/servers/http-wire.ts';
 import { answering, everyCapability, until } from './clients.ts';
 
 type Era = 'legacy' | 'modern';
@@ -36,16 +37,20 @@ async function connect(t: TestContext, dataDir: string, era: Era, flags: string[
 
 suite('in front of a running aggregator', () => {
   let aggregator: AggregatorProcess;
+  let http: RunningServer;
   const dataDir = mkdtempSync(join(tmpdir(), 'front-'));
 
   before(async () => {
-    aggregator = await startAggregator({ dataDir });
+    aggregator = await startAggregator({ dataDir, flags: ['--exposure', 'all'] });
     for (const name of ['one', 'two']) await register(aggregator, name);
+    http = await startFeatureServer({ transport: 'streamable-legacy', label: 'pausing' });
+    await register(aggregator, 'pausing', { transport_type: 'HTTP', connection_config: { base_url: http.url } });
     const profile = { tools: [{ name: 'one.echo', rename: 'say' }] };
     await api(aggregator, 'PUT', '/api/v1/profiles/small', profile);
   });
   after(async () => {
     await aggregator.stop();
+    await http.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
 
@@ -68,6 +73,12 @@ suite('in front of a running aggregator', () => {
       assert.deepEqual(roots.structuredContent, { roots: { roots: expected } });
       await assert.rejects(client.callTool({ name: 'one__rpc_error', arguments: {} }), { code: -32050 });
       await assert.rejects(client.callTool({ name: 'nobody__has_this', arguments: {} }), { code: -32602 });
+    });
+
+    test(`a ${era} client gets its answer from a server that closes the stream meanwhile`, async (t) => {
+      const client = await connect(t, aggregator.dataDir, era);
+      const { content } = await client.callTool({ name: 'pausing__pausing', arguments: { n: 2 } });
+      assert.deepEqual(content, [{ type: 'text', text: 'paused 2 times' }]);
     });
 
     test(`a ${era} client hears of changed lists`, async (t) => {
@@ -191,8 +202,12 @@ async function toolCount(aggregator: AggregatorProcess, name: string): Promise<n
   return (await api(aggregator, 'GET', `/api/v1/aggregator/servers/${name}`)).tool_count ?? 0;
 }
 
-async function register(aggregator: AggregatorProcess, name: string): Promise<void> {
-  const connection_config = stdioFeatureServer('legacy', { label: name });
-  await api(aggregator, 'POST', '/api/v1/aggregator/servers', { name, transport_type: 'STDIO', connection_config });
+const onStdio = (label: string) => ({
+  transport_type: 'STDIO',
+  connection_config: stdioFeatureServer('legacy', { label }),
+});
+
+async function register(aggregator: AggregatorProcess, name: string, connection: object = onStdio(name)) {
+  await api(aggregator, 'POST', '/api/v1/aggregator/servers', { name, ...connection });
   await until(async () => (await toolCount(aggregator, name)) > 0, 'the tools are known');
 }
