@@ -198,11 +198,12 @@ export function createMethods(deps: MethodDependencies): Methods {
     if (task === undefined)
       throw new OwnError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
     const { server, taskId } = task;
+    const known = (said: JsonObject) => (said.taskId === taskId ? { ...said, taskId: params.taskId } : said);
     const result = await router.relay(server, call.method, { ...params, taskId }, callerOf(call), {
       cancel: call.cancel,
-      onNotification: call.notify,
+      onNotification: (method, notice) => call.notify(method, known(notice)),
     });
-    return result.taskId === taskId ? { ...result, taskId: params.taskId } : result;
+    return known(result);
   }
 
   return {
