@@ -48,8 +48,8 @@ const stdioEcho = (era: Era) => ({
 });
 const serverName = 'up';
 
-/** Gateways of others that put HTTP in front of a stdio server of the old era; they leave names as they are. */
 const legacyEcho = stdioEcho('legacy');
+/** Gateways of others that put HTTP in front of a stdio server of the old era; they leave names as they are. */
 const others = [
   {
     name: 'mcp-proxy 6.7',

@@ -13,6 +13,7 @@ const floor = [
   'loopback',
   'memory',
   'metrics',
+  'event-stream',
   'events',
   'ids',
   'json-rpc',

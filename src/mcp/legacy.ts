@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import { AppError, RpcError } from '../errors.ts';
+import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
 import type { Events } from '../events.ts';
 import {
   isNotification,
@@ -31,7 +32,7 @@ import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import type { Call, Peer } from './peer.ts';
-import { type Recorder, type Replies, type Reply, serialize, streamHeaders, toEvent, writeHead } from './reply.ts';
+import { type Recorder, type Replies, type Reply, serialize, toEvent, writeHead } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
 
@@ -217,8 +218,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       const text = serialize(message);
       const number = record(stream, text);
       const response = openStreams.get(stream);
-      if (response !== undefined && isOpen(response))
-        response.write(toEvent(text, kind === 'sse' ? undefined : number));
+      if (response !== undefined) writeTo(response, toEvent(text, kind === 'sse' ? undefined : number));
     }
 
     /** A stream that was resumed has a new response while the old one may still be closing. */
@@ -354,13 +354,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
     async function subscribe(call: Call, { uri }: JsonObject): Promise<JsonObject> {
       if (typeof uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
-      const subscription = subscriptions.get(uri) ?? beginSubscription(call, uri);
-      try {
-        await subscription.opened;
-      } catch (error) {
-        if (subscriptions.get(uri) === subscription) subscriptions.delete(uri);
-        throw error;
-      }
+      await (subscriptions.get(uri) ?? beginSubscription(call, uri)).opened;
       return {};
     }
 
@@ -371,6 +365,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       const opened = router.subscribe(server, theirs, callerOf(call));
       const subscription = { key: `${server.id} ${theirs}`, opened };
       subscriptions.set(uri, subscription);
+      // Whoever waits for it hears why it failed.
+      opened.catch(() => subscriptions.get(uri) === subscription && subscriptions.delete(uri));
       return subscription;
     }
 
@@ -462,7 +458,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         if (lastEventId === undefined) return true;
         for (const event of recorded) {
           if (event.stream !== stream || event.number <= Number(after)) continue;
-          response.write(toEvent(event.text, `${stream}-${event.number}`));
+          writeTo(response, toEvent(event.text, `${stream}-${event.number}`));
         }
         if (!unfinished.has(stream)) response.end();
         return true;
@@ -527,9 +523,7 @@ function withoutTasks({ tasks: _tasks, extensions: _extensions, ...capabilities 
   return capabilities;
 }
 
-const isOpen = (response: ServerResponse) => !response.destroyed && !response.writableEnded;
-
 function keepAlive(response: ServerResponse): void {
-  const timer = setInterval(() => response.write(': still here\n\n'), keepAliveMs);
+  const timer = setInterval(() => writeTo(response, ': still here\n\n'), keepAliveMs);
   response.on('close', () => clearInterval(timer));
 }

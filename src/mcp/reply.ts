@@ -1,5 +1,6 @@
 /** The answer to one POST: plain JSON when nothing streams, an event stream as soon as something does. */
 import type { ServerResponse } from 'node:http';
+import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
 import { type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { createLedger } from '../ledger.ts';
 
@@ -39,7 +40,6 @@ export interface Replies {
 /** Proxies and clients give up on silence; before it lasts this long a comment says that we are still there. */
 const longestSilenceMs = 15_000;
 const roundsOfSilence = 3;
-const unreadLimitBytes = 67_108_864;
 
 export function createReplies(): Replies {
   const waiting = createLedger<{ onRound(): void }>();
@@ -58,11 +58,11 @@ export function createReplies(): Replies {
     if (!acceptsJson) open();
 
     function onRound(): void {
-      if (response.destroyed) return void waiting.remove(place);
+      if (!isOpen(response)) return void waiting.remove(place);
       silentRounds += 1;
       if (silentRounds < roundsOfSilence) return;
       silentRounds = 0;
-      if (streaming) response.write(': still working\n\n');
+      if (streaming) writeTo(response, ': still working\n\n');
       else if (acceptsStream) open();
     }
 
@@ -77,11 +77,7 @@ export function createReplies(): Replies {
     function write(message: RpcMessage): void {
       silentRounds = 0;
       const text = serialize(message);
-      const id = recorder?.record(stream, text);
-      if (response.destroyed) return;
-      response.write(toEvent(text, id));
-      // A client that does not read must not fill our memory.
-      if (response.writableLength > unreadLimitBytes) response.destroy();
+      writeTo(response, toEvent(text, recorder?.record(stream, text)));
     }
 
     return {
@@ -111,12 +107,6 @@ export function createReplies(): Replies {
 
   return { begin, close: () => clearInterval(rounds) };
 }
-
-export const streamHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
-  'x-accel-buffering': 'no',
-};
 
 export function toEvent(text: string, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${text}\n\n`;

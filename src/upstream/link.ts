@@ -329,7 +329,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
   }
 
   function ownedBy(owner: SessionOwner, principal?: string): Promise<Session> {
-    // Nobody would end it.
+    // One that is opened for a client that left would never be ended.
     owner.gone?.throwIfAborted();
     return owned.get(owner.key)?.opening ?? openOwned(owner, ownedEvents(owner), principal);
   }

@@ -94,7 +94,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
 
   async function tell(action: 'subscribe' | 'unsubscribe', topic: Topic, key: string): Promise<void> {
     if (session?.era === 'modern') {
-      await Promise.race([listenAnew(), delay(patienceMs, undefined, { ref: false })]);
+      await patiently(listenAnew());
     } else if (topic === 'resourceSubscriptions') {
       await session?.request(`resources/${action}`, { uri: key }, { signal: AbortSignal.timeout(patienceMs) });
     } else {
@@ -123,7 +123,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
     async subscribe(topic, key) {
       const count = followed[topic].get(key) ?? 0;
       followed[topic].set(key, count + 1);
-      if (count > 0) return await (reopening ?? listening?.acknowledged);
+      if (count > 0) return await patiently(reopening ?? listening?.acknowledged);
       try {
         await tell('subscribe', topic, key);
       } catch (error) {
@@ -137,4 +137,9 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
       if (followed[topic].delete(key)) await tell('unsubscribe', topic, key);
     },
   };
+}
+
+/** A server that does not agree keeps nobody waiting for ever. */
+function patiently(agreed: Promise<void> | undefined): Promise<void> {
+  return Promise.race([agreed, delay(patienceMs, undefined, { ref: false })]);
 }

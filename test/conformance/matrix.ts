@@ -88,7 +88,7 @@ export function formatMatrix(cells: Cell[]): string {
     return [head, ...rows, ['all', ...columns.map((results) => score(totals(results)))]].map(aligned).concat('');
   });
   const lines = cells.flatMap((cell) => cell.differences.flatMap((difference) => describe(cell, difference)));
-  return [...tables, ...lines].join('\n');
+  return ['checks passed/failed', ...tables, ...lines].join('\n');
 }
 
 const score = (result: { passed: number; failed: number } | undefined) =>

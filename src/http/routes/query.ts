@@ -1,6 +1,7 @@
 /** `POST /api/v1/query`: one question to many servers, also as a stream; and the rules that choose the servers. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
+import { streamHeaders, writeTo } from '../../event-stream.ts';
 import type { Asker, Asking } from '../../query/asker.ts';
 import { contextOutputSchema } from '../../query/context-agent.ts';
 import { queryOutputSchema } from '../../query/query-tool.ts';
@@ -59,14 +60,9 @@ export function queryRoutes({ asker, ruleBook, audit, secrets }: QueryRouteDepen
       // With the first event, not before: a question that cannot be asked is refused as it is without a stream.
       if (!raw.headersSent) {
         reply.hijack();
-        raw.writeHead(200, {
-          'content-type': 'text/event-stream',
-          'cache-control': 'no-store',
-          'x-request-id': requestId,
-          'x-accel-buffering': 'no',
-        });
+        raw.writeHead(200, { ...streamHeaders, 'x-request-id': requestId });
       }
-      raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+      writeTo(raw, `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
     };
     const watch = {
       onPlan: (plan: unknown) => tell('plan', plan),

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Config } from '../../config.ts';
+import { streamHeaders, writeTo } from '../../event-stream.ts';
 import type { AppEvents, EventName, Events } from '../../events.ts';
 import type { Status } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry } from '../../registry/registry.ts';
@@ -114,21 +115,16 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       handle({ principal, reply, signal, closing }) {
         reply.hijack();
         const { raw } = reply;
-        raw.writeHead(200, {
-          'content-type': 'text/event-stream',
-          'cache-control': 'no-store',
-          'x-accel-buffering': 'no',
-        });
-        raw.write(': connected\n\n');
+        raw.writeHead(200, streamHeaders);
+        const write = (text: string) => writeTo(raw, text, unreadLimitBytes);
+        write(': connected\n\n');
         let id = 0;
         const off = deps.events.onAny((name, payload) => {
           if (!mayHear(principal, name, payload)) return;
           id += 1;
-          raw.write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
-          // Somebody who does not read must not fill our memory.
-          if (raw.writableLength > unreadLimitBytes) raw.destroy();
+          write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
         });
-        const timer = setInterval(() => raw.write(': keep-alive\n\n'), keepAliveMs).unref();
+        const timer = setInterval(() => write(': keep-alive\n\n'), keepAliveMs).unref();
         closing.addEventListener('abort', () => raw.end(), { signal });
         signal.addEventListener('abort', () => {
           off();
