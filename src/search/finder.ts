@@ -71,7 +71,10 @@ export interface FinderDependencies {
   onClassified?: (serverIds: Iterable<string>) => void;
 }
 
+type Skills = Omit<ToolSkills, 'id'>;
+
 const saveEveryMs = 100;
+const saveAgainMs = 1_000;
 const embedAtOnce = 256;
 
 export function createFinder(deps: FinderDependencies): Finder {
@@ -79,15 +82,14 @@ export function createFinder(deps: FinderDependencies): Finder {
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
-  const classified = new Map<number, ToolSkills>();
-  /** Tools that could not be classified yet, and tools that no skill fits. */
-  const failed = new Set<number>();
-  const withoutSkill = new Set<number>();
+  /** The skills that tools were given, until they are stored; null where a tool could not be classified yet. */
+  const unsaved = new Map<number, Skills | null>();
   /** Tools on their way into the index; one that is removed meanwhile must not arrive. */
   const expected = new Map<number, SearchableTool>();
   let toQueue = 0;
   let working: Promise<unknown> = Promise.resolve();
   let saveTimer: NodeJS.Timeout | undefined;
+  let isClosed = false;
   let skillsAreStale = true;
   let prototypes: { id: string; vector: Float32Array }[] = [];
 
@@ -149,7 +151,9 @@ export function createFinder(deps: FinderDependencies): Finder {
       const batch = tools.slice(from, from + embedAtOnce);
       const vectors = await embedTools(builtIn, batch);
       for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
-      await upsertVectors(db, toVectorRows(builtIn, batch, vectors));
+      await upsertVectors(db, toVectorRows(builtIn, batch, vectors)).catch((error: unknown) =>
+        log.warn({ err: error }, 'vectors could not be stored; the next start makes them again'),
+      );
       await new Promise(setImmediate);
     }
     service?.wake();
@@ -225,6 +229,7 @@ export function createFinder(deps: FinderDependencies): Finder {
   function forget(ids: number[]): void {
     for (const id of ids) {
       expected.delete(id);
+      unsaved.delete(id);
       index.remove(id);
       skillVectors.removeTool(id);
     }
@@ -283,54 +288,50 @@ export function createFinder(deps: FinderDependencies): Finder {
         const skill_confidences = Object.fromEntries(
           assignments.map(({ skillId, confidence }) => [skillId, confidence]),
         );
-        classified.set(id, { id, skill_ids: skillIds, primary_skill_id: primarySkillId, skill_confidences });
-        failed.delete(id);
-        withoutSkill.delete(id);
+        unsaved.set(id, { skill_ids: skillIds, primary_skill_id: primarySkillId, skill_confidences });
         saveSoon();
       },
       onUnclassified(id, error) {
         if (error !== null) log.debug({ tool: id, error: describe(error) }, 'a tool could not be classified yet');
-        classified.delete(id);
-        (error === null ? withoutSkill : failed).add(id);
+        unsaved.set(id, error === null ? noSkills : null);
         saveSoon();
       },
     });
   }
 
   /** Many results, one write and one new snapshot. */
-  function saveSoon(): void {
+  function saveSoon(afterMs = saveEveryMs): void {
+    if (isClosed) return;
     saveTimer ??= setTimeout(() => {
       saveTimer = undefined;
-      working = working.then(save).catch((error: unknown) => log.error({ err: error }, 'skills could not be stored'));
-    }, saveEveryMs);
+      working = working.then(save).catch((error: unknown) => {
+        log.error({ err: error }, 'skills could not be stored; they are stored again soon');
+        saveSoon(saveAgainMs);
+      });
+    }, afterMs);
   }
 
   async function save(): Promise<void> {
-    const done = new Map([...classified].filter(([id]) => index.get(id) !== undefined));
-    const unfit = new Set(withoutSkill);
-    const notYet = new Set(failed);
-    classified.clear();
-    withoutSkill.clear();
-    failed.clear();
-    await updateToolSkills(db, [...done.values()]);
-    await clearToolSkills(db, [...unfit]);
-    await updateClassificationState(db, [...notYet], 'UNCLASSIFIED');
+    const outcomes = new Map(unsaved);
+    const { fitting, unfit, notYet } = sortOutcomes(outcomes);
+    await updateToolSkills(db, fitting);
+    await clearToolSkills(db, unfit);
+    await updateClassificationState(db, notYet, 'UNCLASSIFIED');
     const changed = catalog.snapshot.tools.flatMap(({ row }): ToolRow[] => {
-      const skills = done.get(row.id);
-      if (skills !== undefined) return [{ ...row, ...skills, ...asClassified }];
-      if (unfit.has(row.id)) return [{ ...row, ...noSkills, ...asUnclassified }];
-      return notYet.has(row.id) ? [{ ...row, ...asUnclassified }] : [];
+      const skills = outcomes.get(row.id);
+      if (skills === undefined) return [];
+      return [{ ...row, ...skills, ...(skills === null || skills === noSkills ? asUnclassified : asClassified) }];
     });
     catalog.replaceTools(changed);
-    const vectors = await ownVectors([...done.keys()]);
-    for (const id of [...done.keys(), ...unfit]) {
+    const vectors = await ownVectors(fitting.map(({ id }) => id));
+    for (const [id, skills] of outcomes) {
+      if (unsaved.get(id) === skills) unsaved.delete(id);
       const tool = index.get(id);
-      if (tool === undefined) continue;
-      const { skill_ids, primary_skill_id } = done.get(id) ?? noSkills;
-      Object.assign(tool, { skillIds: skill_ids, primarySkillId: primary_skill_id });
-      skillVectors.setTool(id, skill_ids, vectors.get(id) ?? null);
+      if (tool === undefined || skills === null) continue;
+      Object.assign(tool, { skillIds: skills.skill_ids, primarySkillId: skills.primary_skill_id });
+      skillVectors.setTool(id, skills.skill_ids, vectors.get(id) ?? null);
     }
-    mirror?.touch([...done.keys(), ...unfit]);
+    mirror?.touch([...fitting.map(({ id }) => id), ...unfit]);
     skillsAreStale = true;
     deps.onClassified?.(new Set(changed.flatMap(({ source_server_id: id }) => (id === null ? [] : [id]))));
   }
@@ -399,8 +400,12 @@ export function createFinder(deps: FinderDependencies): Finder {
       return inspectQuality(usesBuiltIn() ? index : await ownIndex(), (text) => builtIn.embedText(text));
     },
     get backlog() {
-      const unsaved = classified.size + withoutSkill.size;
-      return { embedding: expected.size + (service?.pending ?? 0), classification: toQueue + queue.pending + unsaved };
+      // Those that could not be classified yet still wait in the queue.
+      const toSave = [...unsaved.values()].filter((skills) => skills !== null);
+      return {
+        embedding: expected.size + (service?.pending ?? 0),
+        classification: toQueue + queue.pending + toSave.length,
+      };
     },
     pingVectors: mirror === undefined ? undefined : () => mirror.ping(),
     async idle() {
@@ -410,6 +415,7 @@ export function createFinder(deps: FinderDependencies): Finder {
       await working;
     },
     async close() {
+      isClosed = true;
       for (const stop of off) stop();
       await started;
       await service?.close();
@@ -475,7 +481,19 @@ function toClassify({ id, name, original_name, description }: ToolRow): ToolToCl
   return { id, name: description ? original_name : name, description: description ?? '' };
 }
 
-const noSkills = { skill_ids: [], primary_skill_id: null, skill_confidences: {} };
+function sortOutcomes(outcomes: ReadonlyMap<number, Skills | null>) {
+  const fitting: ToolSkills[] = [];
+  const unfit: number[] = [];
+  const notYet: number[] = [];
+  for (const [id, skills] of outcomes) {
+    if (skills === null) notYet.push(id);
+    else if (skills === noSkills) unfit.push(id);
+    else fitting.push({ id, ...skills });
+  }
+  return { fitting, unfit, notYet };
+}
+
+const noSkills: Skills = { skill_ids: [], primary_skill_id: null, skill_confidences: {} };
 const asClassified = { is_classified: true, classification_state: 'CLASSIFIED' } as const;
 const asUnclassified = { is_classified: false, classification_state: 'UNCLASSIFIED' } as const;
 

@@ -114,6 +114,19 @@ const untilClassified = (app: TestApp) =>
       indexing === 0 && classifying === 0 && all > 0 && done > 0,
   );
 
+/** What makes a database refuse to store skills, and what ends that. */
+const refusals = {
+  sqlite: [
+    "create trigger refuse before update of skill_ids on tools begin select raise(abort, 'not now'); end",
+    'drop trigger refuse',
+  ],
+  postgres: [
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
+     create trigger refuse before update of skill_ids on mcp.tools for each row execute function refuse()`,
+    'drop trigger refuse on mcp.tools',
+  ],
+} as const;
+
 suite('search follows the servers', () => {
   test('BR-004: 1,000 tools are discovered, embedded, indexed and classified within 5 s, and the progress shows', async (t) => {
     const app = await start(t);
@@ -156,6 +169,22 @@ suite('search follows the servers', () => {
     const after = await find(app, 'weather forecast');
     const plain = ({ tools }: Body) => tools.map(({ name, score, skill_ids: ids }: Body) => [name, score, ids]);
     assert.deepEqual(plain(after), plain(before));
+  });
+
+  test('BR-004: skills that the database refuses for a while are counted as under way and stored afterwards', async (t) => {
+    const app = await start(t);
+    const [refuse, allow] = app.database.url === undefined ? refusals.sqlite : refusals.postgres;
+    await app.database.execute(refuse);
+    await app.add('mail', { base_url: (await serve(t, small('mail', mailTools))).url });
+    await until(
+      async () => app.log,
+      (lines) => lines.some((line) => line.includes('skills could not be stored')),
+    );
+    const { classifying_tools: classifying, classified_tools: classified } = await state(app);
+    assert.deepEqual({ classifying, classified }, { classifying: mailTools.length, classified: 0 });
+    await app.database.execute(allow);
+    await untilClassified(app);
+    assert.equal((await state(app)).unclassified_tools, 0);
   });
 
   test('BR-003: tools that a server adds, changes and removes come, change and go', async (t) => {

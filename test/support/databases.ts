@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 
 export interface TestDatabase {
@@ -10,6 +11,8 @@ export interface TestDatabase {
   /** Given on SQLite. */
   file?: string;
   dataDirectory: string;
+  /** From a connection of its own. */
+  execute(statement: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -19,7 +22,12 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const removeDirectory = () => rm(dataDirectory, { recursive: true, force: true });
   const server = process.env.TEST_DATABASE_URL;
   if (server === undefined) {
-    return { file: join(dataDirectory, 'aggregator.db'), dataDirectory, close: removeDirectory };
+    const file = join(dataDirectory, 'aggregator.db');
+    const onFile = async (statement: string) => {
+      using database = new DatabaseSync(file, { timeout: 5_000 });
+      database.exec(statement);
+    };
+    return { file, dataDirectory, execute: onFile, close: removeDirectory };
   }
 
   const name = `test_${randomUUID().replaceAll('-', '')}`;
@@ -29,6 +37,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return {
     url: url.href,
     dataDirectory,
+    execute: (statement) => execute(url.href, statement),
     async close() {
       await execute(server, `drop database ${name} with (force)`);
       await removeDirectory();
