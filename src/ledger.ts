@@ -1,5 +1,6 @@
 /**
- * What is under way: items that come and go by the thousand, each under a number of its own that is never used again.
+ * What is under way, in the order in which it came: items that come and go by the thousand, each under a number of its
+ * own that is never used again.
  *
  * A Set or Map would do, but for the collector: a table that one of them has outgrown points to the next, so once one
  * table is old, all that follow and everything they ever held live until the next full collection. With every call in
@@ -55,7 +56,8 @@ export function createLedger<T>(last = 0): Ledger<T> {
       return item;
     },
     *[Symbol.iterator]() {
-      for (const [at, id] of ids.entries()) if (id !== 0) yield items[at] as T;
+      const present = ids.filter((id) => id !== 0).sort((a, b) => a - b);
+      for (const id of present) if (ids[id % ids.length] === id) yield items[id % ids.length] as T;
     },
   };
 }

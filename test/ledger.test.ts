@@ -28,7 +28,7 @@ test('every item is found under its number until it is removed, and no number co
     assert.equal(ledger.size, expected.size);
   }
   for (const [id, item] of expected) assert.equal(ledger.get(id), item);
-  assert.deepEqual([...ledger].sort(), [...expected.values()].sort());
+  assert.deepEqual([...ledger], [...expected.values()], 'in the order in which they came');
 });
 
 test('numbers that were never given, or are none, find nothing', () => {

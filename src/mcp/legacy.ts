@@ -83,6 +83,15 @@ export interface LegacySession {
   close(): Promise<void>;
 }
 
+/** What a server asked the client and the client has not answered yet. */
+interface Question {
+  /** Of which it was asked, where that is known. */
+  call: Cancellation | undefined;
+  resolve: (answer: JsonObject) => void;
+  reject: (error: Error) => void;
+  withdraw: () => void;
+}
+
 interface RecordedEvent {
   stream: number;
   number: number;
@@ -95,6 +104,9 @@ const keptEvents = 500;
 const keptCharacters = 1_048_576;
 const retryMs = 1_000;
 const mostSubscriptions = 1_000;
+const mostQuestions = 100;
+/** People may have to think. */
+const longestQuestionMs = 3_600_000;
 const standalone = 0;
 /** The first revision in which a server may close the stream of a request before it has answered. */
 const comingBackSince = '2025-11-25';
@@ -160,7 +172,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     const id = createSessionId();
     const ownerKey = `session:${id}`;
     const running = createLedger<{ requestId: RequestId; cancel: Cancellation }>();
-    const questions = new Map<RequestId, { resolve: (answer: JsonObject) => void; reject: (error: Error) => void }>();
+    const questions = new Map<RequestId, Question>();
     const subscriptions = new Map<string, { key: string; opened: Promise<() => Promise<void>> }>();
     const recorded: RecordedEvent[] = [];
     const openStreams = new Map<number, ServerResponse>();
@@ -194,7 +206,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           client,
           gone: closed.signal,
           onNotification: hearOwn,
-          onRequest: (method, question, signal) => ask(standaloneOutlet, method, question, signal),
+          onRequest: (method, question, signal) => ask(standaloneOutlet, method, question, { signal }),
         },
       };
     }
@@ -260,25 +272,32 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       standaloneOutlet.send({ jsonrpc: '2.0', method, params: notice });
     }
 
-    function ask(outlet: Outlet, method: string, question: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
+    function ask(
+      { send: tell }: Outlet,
+      method: string,
+      question: JsonObject,
+      { signal, call }: { signal?: AbortSignal; call?: Cancellation } = {},
+    ): Promise<JsonObject> {
       const capability = capabilityOf[method];
       if (capability !== undefined && peer.client.capabilities[capability] === undefined) {
         return Promise.reject(new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`));
       }
-      const questionId = `ask-${nextQuestion++}`;
-      return new Promise((resolve, reject) => {
-        questions.set(questionId, { resolve, reject });
-        const ended = AbortSignal.any([closed.signal, ...(signal === undefined ? [] : [signal])]);
-        ended.addEventListener('abort', () => {
-          if (!questions.delete(questionId)) return;
-          outlet.send({
-            jsonrpc: '2.0',
-            method: 'notifications/cancelled',
-            params: { requestId: questionId, reason: 'no longer needed' },
-          });
-          reject(new RpcError(rpcCodes.internalError, 'The question was withdrawn'));
-        });
-        outlet.send({ jsonrpc: '2.0', id: questionId, method, params: question });
+      if (questions.size >= mostQuestions)
+        return Promise.reject(new RpcError(rpcCodes.internalError, 'The client has not answered earlier questions'));
+      const requestId = `ask-${nextQuestion++}`;
+      const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+      const withdraw = () => {
+        if (!questions.delete(requestId)) return;
+        tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: 'no longer needed' } });
+        reject(new RpcError(rpcCodes.internalError, 'The question was withdrawn'));
+      };
+      questions.set(requestId, { call, resolve, reject, withdraw });
+      const timer = setTimeout(withdraw, longestQuestionMs).unref();
+      signal?.addEventListener('abort', withdraw, { once: true });
+      tell({ jsonrpc: '2.0', id: requestId, method, params: question });
+      return promise.finally(() => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', withdraw);
       });
     }
 
@@ -296,6 +315,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         return toFailure(requestId, error, 'legacy');
       } finally {
         running.remove(place);
+        if (cancel.aborted) withdrawQuestions(cancel);
         usedAt = performance.now();
       }
     }
@@ -309,7 +329,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         notify(notice, noticeParams) {
           if (wants(peer, notice, noticeParams)) outlet.send({ jsonrpc: '2.0', method: notice, params: noticeParams });
         },
-        ask: (asked, question, withdrawn) => ask(outlet, asked, question, withdrawn),
+        ask: (asked, question, signal) => ask(outlet, asked, question, { signal, call: cancel }),
         pause: outlet.pause,
       };
     }
@@ -394,6 +414,11 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     function cancel(requestId: unknown): void {
       const reason = new DOMException('cancelled by the client', 'AbortError');
       for (const call of running) if (call.requestId === requestId) call.cancel.abort(reason);
+    }
+
+    /** Those that nobody waits for any more: of one call, or all. */
+    function withdrawQuestions(of?: Cancellation): void {
+      for (const question of questions.values()) if (of === undefined || question.call === of) question.withdraw();
     }
 
     return {
@@ -492,6 +517,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         if (!sessions.delete(id)) return;
         const reason = new DOMException('the session was closed', 'AbortError');
         closed.abort(reason);
+        withdrawQuestions();
         for (const call of running) call.cancel.abort(reason);
         for (const response of openStreams.values()) response.end();
         // The servers may be gone as well; what is left of a subscription ends with their sessions.

@@ -13,14 +13,17 @@ import {
   type JsonObject,
   namedBy,
   type RpcMessage,
+  type RpcNotification,
   type RpcRequest,
 } from '../json-rpc.ts';
 import { createLedger } from '../ledger.ts';
+import { createQuestions } from './questions.ts';
 import {
-  answerTo,
   ConnectionLost,
+  createFloodGuard,
   dress,
   type Exchange,
+  flooded,
   listChanges,
   MessageTooLarge,
   type ServerIdentity,
@@ -72,6 +75,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   const closed = new AbortController();
   // The handshake was number 1.
   const inFlight = createLedger<{ exchange: Exchange; progressToken: unknown }>(1);
+  const questions = createQuestions(sendAnswer);
+  const isFlooding = createFloodGuard();
   let reopening: Promise<void> | undefined;
   let heardAt = performance.now();
 
@@ -122,7 +127,13 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     return { ...params, _meta: { ...params._meta, progressToken: id } };
   }
 
-  /** Some servers report progress on the stream that belongs to no request; the token still tells whose it is. */
+  /** What says itself which question or request it is about, whatever stream it came on. */
+  function tellKnown({ method, params = {} }: RpcNotification): boolean {
+    if (method === 'notifications/cancelled') questions.withdraw(params.requestId);
+    else return method === 'notifications/progress' && tellProgress(params);
+    return true;
+  }
+
   function tellProgress(params: JsonObject): boolean {
     const known = identity.era === 'legacy' ? inFlight.get(params.progressToken as number) : undefined;
     if (known?.progressToken === undefined) return false;
@@ -189,12 +200,12 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       if (isResponse(message)) {
         if (message.id === id || 'error' in message) outcome = () => resultOf(message);
       } else if (isRequest(message)) {
-        void answer(message, (params, signal) =>
+        void questions.answer(message, (params, signal) =>
           exchange.onRequest === undefined
             ? events.onRequest(message.method, params, () => [], signal)
             : exchange.onRequest(message.method, params, signal),
         );
-      } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
+      } else if (tellKnown(message)) {
         // told
       } else if (exchange.onNotification !== undefined && belongsToRequest(message.method)) {
         exchange.onNotification(message.method, message.params ?? {});
@@ -205,19 +216,12 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     return outcome;
   }
 
-  async function answer(
-    message: RpcRequest,
-    handle: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>,
-  ): Promise<void> {
-    const reply = await answerTo(message, () => handle(message.params ?? {}, closed.signal));
-    if (closed.signal.aborted) return;
-    await wire
-      .send('POST', {
-        headers: requestHeaders(identity, sessionId),
-        body: JSON.stringify(reply),
-        signal: closed.signal,
-      })
-      .catch(() => undefined); // the request that waits for this answer reports the broken connection
+  async function sendAnswer(answer: RpcMessage): Promise<void> {
+    await wire.send('POST', {
+      headers: requestHeaders(identity, sessionId),
+      body: JSON.stringify(answer),
+      signal: closed.signal,
+    });
   }
 
   async function notify(method: string, params: JsonObject = {}): Promise<void> {
@@ -282,11 +286,12 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   function hear(message: RpcMessage): void {
     heardAt = performance.now();
+    if (isFlooding()) throw flooded();
     if (isResponse(message)) return;
     if (isRequest(message)) {
       const candidates = () => Array.from(inFlight, ({ exchange }) => exchange);
-      void answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
-    } else if (message.method === 'notifications/progress' && tellProgress(message.params ?? {})) {
+      void questions.answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
+    } else if (tellKnown(message)) {
       // told
     } else if (message.method === 'notifications/message') {
       tellOnly(message.method, message.params ?? {});
@@ -344,6 +349,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
           .catch(() => undefined); // the server forgets the session by itself
       }
       closed.abort();
+      questions.withdrawAll();
       await wire.close();
     },
   };

@@ -14,10 +14,10 @@ import {
   type RpcMessage,
   type RpcRequest,
   type RpcSuccess,
-  rpcCodes,
 } from '../json-rpc.ts';
 import { createLedger } from '../ledger.ts';
 import { version } from '../version.ts';
+import { createQuestions } from './questions.ts';
 
 /** Who is behind a request, told to servers that want to know it with every request. */
 export interface ClientIdentity {
@@ -128,14 +128,14 @@ export const subscriptionAcknowledged = 'notifications/subscriptions/acknowledge
 /** Requests, answers and everything in between on one two-way channel (STDIO, HTTP+SSE). */
 export function createConversation(open: (handlers: ChannelHandlers) => Channel, events: SessionEvents) {
   let pending = createLedger<Pending>();
-  const asked = new Map<string | number, AbortController>();
   let identity: Pick<ServerIdentity, 'era' | 'protocolVersion'> = { era: 'legacy', protocolVersion: '' };
   let lost: ConnectionLost | undefined;
   let closing = false;
   let heardAt = performance.now();
-  let unasked = { second: 0, count: 0 };
+  const isFlooding = createFloodGuard();
 
   const channel = open({ onMessage: receive, onClose: fail });
+  const questions = createQuestions((answer) => channel.send(answer));
 
   function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
     if (lost !== undefined) return Promise.reject(new ConnectionLost(lost.message, 'no', lost));
@@ -171,14 +171,14 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     heardAt = performance.now();
     if (isResponse(message)) return settleResponse(message as RpcSuccess);
     const params = message.params ?? {};
-    if (isRequest(message)) return void answer(message, params);
+    if (isRequest(message)) return take(message);
     if (message.method === 'notifications/progress') {
       const owner = pending.get(params.progressToken as number);
       if (owner === undefined) return countUnasked();
       return owner.exchange.onNotification?.(message.method, { ...params, progressToken: owner.progressToken });
     }
     if (message.method === 'notifications/cancelled') {
-      return asked.get(params.requestId as string | number)?.abort();
+      return questions.withdraw(params.requestId);
     }
     countUnasked();
     const only = message.method === 'notifications/message' ? onlyListener() : subscriber(message.method, params);
@@ -213,22 +213,15 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     }
   }
 
-  async function answer(message: RpcRequest, params: JsonObject): Promise<void> {
-    const controller = new AbortController();
-    asked.set(message.id, controller);
+  function take(message: RpcRequest): void {
+    countUnasked();
     const inFlight = () => Array.from(pending, (owner) => owner.exchange);
-    const reply = await answerTo(message, () => events.onRequest(message.method, params, inFlight, controller.signal));
-    asked.delete(message.id);
-    if (lost === undefined && !controller.signal.aborted)
-      await Promise.resolve(channel.send(reply)).catch(() => undefined);
+    void questions.answer(message, (params, signal) => events.onRequest(message.method, params, inFlight, signal));
   }
 
   function countUnasked(): void {
-    const second = Math.floor(performance.now() / 1_000);
-    if (unasked.second !== second) unasked = { second, count: 0 };
-    unasked.count += 1;
-    if (unasked.count !== floodLimitPerSecond) return;
-    fail(new ConnectionLost(`the server sent more than ${floodLimitPerSecond} unasked messages in a second`, 'maybe'));
+    if (lost !== undefined || !isFlooding()) return;
+    fail(flooded());
     void channel.close();
   }
 
@@ -237,7 +230,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     lost = error;
     for (const owner of pending) owner.reject(error);
     pending = createLedger();
-    for (const controller of asked.values()) controller.abort();
+    questions.withdrawAll();
     if (!closing) events.onClose(error);
   }
 
@@ -260,18 +253,23 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   };
 }
 
-/** The answer to a server's request, whatever becomes of it. */
-export async function answerTo(message: RpcRequest, handle: () => Promise<JsonObject>): Promise<RpcMessage> {
-  if (message.method === 'ping') return { jsonrpc: '2.0', id: message.id, result: {} };
-  try {
-    return { jsonrpc: '2.0', id: message.id, result: await handle() };
-  } catch (error) {
-    const failure =
-      error instanceof RpcError
-        ? { code: error.code, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) }
-        : { code: rpcCodes.internalError, message: 'the client could not answer' };
-    return { jsonrpc: '2.0', id: message.id, error: failure };
-  }
+/** Tells whether a server says more, unasked, than anybody could want to hear. */
+export function createFloodGuard(): () => boolean {
+  let current = 0;
+  let count = 0;
+  return () => {
+    const second = Math.floor(performance.now() / 1_000);
+    if (second !== current) {
+      current = second;
+      count = 0;
+    }
+    count += 1;
+    return count > floodLimitPerSecond;
+  };
+}
+
+export function flooded(): ConnectionLost {
+  return new ConnectionLost(`the server sent more than ${floodLimitPerSecond} unasked messages in a second`, 'maybe');
 }
 
 const hopKeys = new Set<string>(Object.values(hopMeta));

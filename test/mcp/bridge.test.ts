@@ -5,7 +5,9 @@ import type { Client } from '@modelcontextprotocol/client';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { startHttpProgram } from '../support/servers/http-program.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
+import { createProgram, structured, text } from '../support/servers/program.ts';
 import {
   answering,
   connectClient,
@@ -221,6 +223,62 @@ suite('a legacy client and a modern server that asks', () => {
     assert.equal(asked[1]?.[0].mode, 'url');
     assert.equal(typeof asked[1]?.[0].elicitationId, 'string', 'which 2025-11-25 requires');
   });
+});
+
+suite('a question that nobody needs an answer to any more is withdrawn from the client', () => {
+  const params = { mode: 'form', message: 'Who are you?', requestedSchema: { type: 'object', properties: {} } };
+  /** Asks with so much patience, in milliseconds. */
+  const asking = createProgram({
+    info: { name: 'asking', version: '1.0.0' },
+    tools: [
+      {
+        definition: { name: 'ask', description: 'Asks', inputSchema: { type: 'object' } },
+        call: (exchange, { patience }) =>
+          exchange
+            .ask({ form: { method: 'elicitation/create', params } }, AbortSignal.timeout(Number(patience)))
+            .then(structured, () => text('never mind')),
+      },
+    ],
+  });
+
+  for (const transport of ['streamable-legacy', 'sse'] as const) {
+    const start = async (t: TestContext, patience: number) => {
+      const app = await startApp();
+      const server = await startHttpProgram(asking, { transport });
+      t.after(server.close);
+      t.after(app.close);
+      await app.add('s', transport === 'sse' ? { url: server.url } : { base_url: server.url });
+      const session = await openSession(app, { capabilities });
+      const call = { name: 's__ask', arguments: { patience } };
+      const request = { jsonrpc: '2.0', id: 'call', method: 'tools/call', params: call };
+      const seen = messagesOf(await open(app, 'POST', request, { headers: session.headers }));
+      const question = (await seen.next()).value;
+      assert.equal(question.method, 'elicitation/create');
+      return { app, session, seen, question };
+    };
+
+    test(`by the server, ${transport}`, async (t) => {
+      const { seen, question } = await start(t, 200);
+      const { value: withdrawn } = await seen.next();
+      assert.deepEqual([withdrawn.method, withdrawn.params.requestId], ['notifications/cancelled', question.id]);
+      assert.equal((await seen.next()).value.result.content[0].text, 'never mind');
+    });
+
+    test(`with the call, ${transport}`, async (t) => {
+      const { app, session, seen, question } = await start(t, 60_000);
+      await post(
+        app,
+        { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'call' } },
+        { headers: session.headers },
+      );
+      const { value: withdrawn } = await seen.next();
+      assert.deepEqual([withdrawn.method, withdrawn.params.requestId], ['notifications/cancelled', question.id]);
+    });
+  }
+
+  async function* messagesOf(response: Response): AsyncGenerator<Body, Body> {
+    for await (const { data } of readEvents(response)) if (data !== '') yield JSON.parse(data);
+  }
 });
 
 suite('sessions of servers that ask', () => {

@@ -75,9 +75,9 @@ export function createLegacyPeer(program: Program, wire: LegacyWire, initializeD
       inputResponses: {},
       requestState: undefined,
       notify: (method, params) => wire.send({ jsonrpc: '2.0', method, params }, id),
-      async ask<Key extends string>(requests: Record<Key, InputRequest>) {
+      async ask<Key extends string>(requests: Record<Key, InputRequest>, withdrawn?: AbortSignal) {
         requireClientCapabilities(session, Object.values<InputRequest>(requests));
-        const ask = async ([key, request]: [string, InputRequest]) => [key, await askClient(id, request)];
+        const ask = async ([key, request]: [string, InputRequest]) => [key, await askClient(id, request, withdrawn)];
         const answers = await Promise.all(Object.entries<InputRequest>(requests).map(ask));
         return Object.fromEntries(answers);
       },
@@ -87,11 +87,16 @@ export function createLegacyPeer(program: Program, wire: LegacyWire, initializeD
     };
   }
 
-  function askClient(relatedTo: RpcId, request: InputRequest): Promise<JsonObject> {
+  function askClient(relatedTo: RpcId, request: InputRequest, withdrawn?: AbortSignal): Promise<JsonObject> {
     const id = `ask-${++lastAsked}`;
     const answer = Promise.withResolvers<JsonObject>();
     asked.set(id, answer);
     wire.send({ jsonrpc: '2.0', id, ...request }, relatedTo);
+    withdrawn?.addEventListener('abort', () => {
+      asked.delete(id);
+      wire.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }, relatedTo);
+      answer.reject(new Error('withdrawn'));
+    });
     return answer.promise;
   }
 

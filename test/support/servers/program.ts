@@ -31,8 +31,14 @@ export interface Exchange {
   readonly requestState: string | undefined;
   /** Sends a notification on this request's own stream. */
   notify(method: string, params: JsonObject): void;
-  /** Asks the client: real requests on legacy connections, an `input_required` round on modern ones. */
-  ask<Key extends string>(requests: Record<Key, InputRequest>): Promise<Record<Key, JsonObject>>;
+  /**
+   * Asks the client: real requests on legacy connections, an `input_required` round on modern ones. Requests can be
+   * withdrawn.
+   */
+  ask<Key extends string>(
+    requests: Record<Key, InputRequest>,
+    withdrawn?: AbortSignal,
+  ): Promise<Record<Key, JsonObject>>;
   /**
    * Ends this request's SSE stream while the call goes on, so that the client has to come back for the answer. Resolves
    * when it did; at once where there is no stream to come back to.
