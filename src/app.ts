@@ -107,11 +107,13 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const onError = (error: unknown) => log.error({ err: error }, 'a record could not be stored yet');
   const replicas = await createReplicas({ db, databaseUrl: config.databaseUrl, redisUrl: config.redisUrl, log });
   closers.push(() => replicas.close());
+  const events = createEvents();
   const authenticator = await createAuthenticator({
     db,
     adminToken,
     anonymous: config.anonymous,
     onStored: () => replicas.tell({ kind: 'tokens' }),
+    onEnded: (id) => events.emit('principal.ended', { principal_id: id }),
     onError,
   });
   closers.push(() => authenticator.close());
@@ -123,7 +125,6 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   });
   closers.push(() => audit.close());
 
-  const events = createEvents();
   const activity = createActivity(events);
   closers.push(() => activity.close());
   const payloads = config.showPayloads ? createPayloads(secrets) : undefined;

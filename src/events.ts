@@ -18,6 +18,8 @@ export interface AppEvents {
   'resource.updated': { server_id: string; name: string; uri: string };
   /** As its server told it, to those who follow the task. */
   'task.changed': { server_id: string; method: string; params: Record<string, unknown> };
+  /** A token was revoked or has expired: what it began ends. */
+  'principal.ended': { principal_id: string };
   'call.started': CallEvent;
   'call.finished': CallEvent & { outcome: string; duration_ms: number };
 }

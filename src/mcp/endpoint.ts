@@ -188,7 +188,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (initialize !== undefined) {
       if (messages.length > 1)
         throw new OwnError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
-      const scope = () => scopeOf(offer, principal);
+      const scope = (whoever: Principal) => scopeOf(offer, whoever);
       const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
       return session.post(messages, response, accept);
     }
@@ -273,7 +273,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
     refuseNew([], response);
-    const scope = () => scopeOf(offer, principal);
+    const scope = (whoever: Principal) => scopeOf(offer, whoever);
     const pending: RpcRequest = {
       jsonrpc: '2.0',
       id: 0,

@@ -31,7 +31,7 @@ import { callerOf, capabilityOf } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
-import type { Call, Peer } from './peer.ts';
+import { type Call, mostSubscriptions, type Peer } from './peer.ts';
 import { type Recorder, type Replies, type Reply, serialize, toEvent, writeHead } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
@@ -62,7 +62,7 @@ export interface Opener {
   principal: Principal;
   address: string;
   /** Asked for every request: a profile may change while a session is open. */
-  scope: () => Scope;
+  scope: (principal: Principal) => Scope;
   kind: 'streamable' | 'sse';
 }
 
@@ -103,7 +103,6 @@ const keepAliveMs = 15_000;
 const keptEvents = 500;
 const keptCharacters = 1_048_576;
 const retryMs = 1_000;
-const mostSubscriptions = 1_000;
 const mostQuestions = 100;
 /** People may have to think. */
 const longestQuestionMs = 3_600_000;
@@ -117,6 +116,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   const sweep = setInterval(closeIdle, Math.min(config.sessionIdleMs / 2, 30_000)).unref();
 
   const off = [
+    events.on('principal.ended', ({ principal_id: id }) => {
+      for (const session of sessions.values()) if (session.principal.id === id) void session.close();
+    }),
     events.on('catalog.changed', (changed) => {
       for (const session of sessions.values()) session.hearLists(changed);
     }),
@@ -152,6 +154,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
   interface ManagedSession extends LegacySession {
     readonly principal: Principal;
+    /** As the latest request shows it: an identity provider may give another role than before. */
+    recognise(principal: Principal): void;
     readonly usedAt: number;
     /** Its client waits for something that would be lost. */
     isBusy(): boolean;
@@ -168,7 +172,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     return session;
   }
 
-  function createSession(params: JsonObject, { principal, address, scope, kind }: Opener): ManagedSession {
+  function createSession(params: JsonObject, { principal: opener, address, scope, kind }: Opener): ManagedSession {
     const id = createSessionId();
     const ownerKey = `session:${id}`;
     const running = createLedger<{ requestId: RequestId; cancel: Cancellation }>();
@@ -185,10 +189,10 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     // Not the time of day: a clock that jumps must not end every session.
     let usedAt = performance.now();
 
-    let peer = introduce(params);
+    let peer = introduce(opener, params);
 
     /** Who the client is, as its `initialize` says. */
-    function introduce({ protocolVersion: asked, capabilities, clientInfo }: JsonObject): Peer {
+    function introduce(principal: Principal, { protocolVersion: asked, capabilities, clientInfo }: JsonObject): Peer {
       const client = {
         // What this hop cannot carry is not promised to servers.
         capabilities: withoutTasks(isObject(capabilities) ? capabilities : {}),
@@ -199,7 +203,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         protocolVersion: legacyVersions.find((version) => version === asked) ?? newestLegacy,
         principal,
         address,
-        scope: scope(),
+        scope: scope(principal),
         client,
         owner: {
           key: ownerKey,
@@ -213,7 +217,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
     /** With what it is offered now. */
     function peerNow(): Peer {
-      const offered = scope();
+      const offered = scope(peer.principal);
       if (offered !== peer.scope) peer = { ...peer, scope: offered };
       return peer;
     }
@@ -337,7 +341,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     function handle(call: Call, method: string, input: JsonObject): JsonObject | Promise<JsonObject> {
       switch (method) {
         case 'initialize':
-          if (kind === 'sse') peer = introduce(input);
+          if (kind === 'sse') peer = introduce(peer.principal, input);
           return initializeResult(call.peer.scope);
         case 'ping':
           return {};
@@ -426,7 +430,12 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       get protocolVersion() {
         return peer.protocolVersion;
       },
-      principal,
+      get principal() {
+        return peer.principal;
+      },
+      recognise(principal) {
+        if (principal !== peer.principal) peer = { ...peer, principal };
+      },
       get usedAt() {
         return usedAt;
       },
@@ -532,7 +541,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     open,
     find(id, principal) {
       const session = sessions.get(id);
-      return session?.principal.id === principal.id ? session : undefined;
+      if (session?.principal.id !== principal.id) return undefined;
+      session.recognise(principal);
+      return session;
     },
     get sessions() {
       return sessions.size;

@@ -22,7 +22,7 @@ import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import { checkStandardHeaders, checkVersionHeader } from './modern-headers.ts';
-import type { Call, Peer } from './peer.ts';
+import { type Call, mostSubscriptions, type Peer } from './peer.ts';
 import type { Reply } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
@@ -170,12 +170,20 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     const watched = new Map<string, string>();
     const followed = new Map<string, string>();
     const releases: (() => Promise<void>)[] = [];
-    const off: (() => void)[] = [];
+    const revoked = new AbortController();
 
     const leave = enter(call.peer.principal);
+    const off = [
+      deps.events.on('principal.ended', ({ principal_id }) => {
+        if (principal_id === call.peer.principal.id) revoked.abort();
+      }),
+    ];
     try {
       // What cannot be had is left out of the acknowledgement; after it nothing is missed.
-      const begin = [...stringsIn(filter.resourceSubscriptions).map(watch), ...stringsIn(filter.taskIds).map(follow)];
+      const begin = [
+        ...stringsIn(filter.resourceSubscriptions).slice(0, mostSubscriptions).map(watch),
+        ...stringsIn(filter.taskIds).slice(0, mostSubscriptions).map(follow),
+      ];
       await Promise.all(begin.map((beginning) => beginning.catch(() => undefined)));
       const honoured = {
         ...(filter.resourceSubscriptions === undefined ? {} : { resourceSubscriptions: [...watched.values()] }),
@@ -183,7 +191,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       };
       send('notifications/subscriptions/acknowledged', { notifications: { ...filter, ...honoured } });
       hearChanges();
-      await aborted(AbortSignal.any([call.cancel.signal, stopped.signal]));
+      await aborted(AbortSignal.any([call.cancel.signal, stopped.signal, revoked.signal]));
       return { _meta: tag };
     } finally {
       leave();

@@ -57,6 +57,8 @@ export interface AuthenticatorOptions {
   flushEveryMs?: number;
   /** Told when a token was created or revoked. */
   onStored?: () => void;
+  /** Told when a token was revoked, here or at another replica, or has expired. */
+  onEnded?: (principalId: string) => void;
   /** Told when noting the last use failed; it is tried again. */
   onError?: (error: unknown) => void;
 }
@@ -69,12 +71,13 @@ interface Entry {
 }
 
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { db, adminToken, anonymous, flushEveryMs = 10_000, onError = () => {} } = options;
+  const { db, adminToken, anonymous, flushEveryMs = 10_000, onEnded = () => {}, onError = () => {} } = options;
   const adminDigest = digest(adminToken);
   const nobody = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, string>();
   const inTurn = createTurns();
   let entries = await load();
+  let expiredUntil = Date.now();
 
   async function load(): Promise<Map<string, Entry>> {
     return new Map((await findTokens(db)).map((row) => [row.id, toEntry(row)]));
@@ -86,7 +89,17 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     await updateTokensUsed(db, batch);
     for (const [id, time] of batch) if (used.get(id) === time) used.delete(id);
   }
-  const timer = setInterval(() => flush().catch(onError), flushEveryMs).unref();
+
+  function endExpired(): void {
+    const now = Date.now();
+    for (const [id, { expiresAtMs }] of entries) if (expiresAtMs > expiredUntil && expiresAtMs <= now) onEnded(id);
+    expiredUntil = now;
+  }
+
+  const timer = setInterval(() => {
+    endExpired();
+    flush().catch(onError);
+  }, flushEveryMs).unref();
 
   return {
     authenticate({ authorization, loopbackListener }) {
@@ -142,6 +155,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
         entries.delete(id);
         used.delete(id);
         options.onStored?.();
+        onEnded(id);
         return existed;
       }),
 
@@ -154,7 +168,9 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
 
     reload: () =>
       inTurn(async () => {
+        const before = entries;
         entries = await load();
+        for (const id of before.keys()) if (!entries.has(id)) onEnded(id);
       }),
 
     async close() {

@@ -1,6 +1,7 @@
 /** Sessions of the legacy revisions, and who may use what. */
 import assert from 'node:assert/strict';
 import { after, before, mock, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
@@ -277,6 +278,32 @@ suite('who may do what', () => {
     assert.equal(modern.body.error.data.error_code, 'FORBIDDEN');
   });
 
+  test('with a token that is revoked end the sessions and streams that it opened, and no others', async () => {
+    const created = (await app.api('POST', '/api/v1/tokens', { name: 'leaving', role: 'caller' })).body;
+    const beginAll = async (token: string) => {
+      const { headers } = await openSession(app, { token });
+      const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
+      const streams = await Promise.all([
+        open(app, 'GET', undefined, { token, headers }),
+        open(app, 'GET', undefined, { token, path: '/sse' }),
+        open(app, 'POST', listen.message, { token, headers: listen.headers }),
+        open(app, 'GET', undefined, { token, path: '/api/v1/aggregator/events' }),
+      ]);
+      for (const stream of streams) assert.equal(stream.status, 200);
+      return streams;
+    };
+    const theirs = await beginAll(created.token);
+    const others = await beginAll(await createToken(app, { role: 'caller' }));
+    const before = await openSessions(app);
+    assert.equal((await app.api('DELETE', `/api/v1/tokens/${created.id}`)).status, 204);
+    await Promise.all(theirs.map((stream) => stream.text()));
+    assert.equal(await openSessions(app), before - 2);
+    for (const stream of others) {
+      const ended = await Promise.race([stream.text().then(() => true), delay(50, false)]);
+      assert.equal(ended, false);
+    }
+  });
+
   test("a client's token is never passed on to a server", async (t) => {
     const seen: Body[] = [];
     const spy = await listenLocally('/mcp', 0, () => ({
@@ -412,6 +439,19 @@ suite('bounds', () => {
     await session.request('resources/unsubscribe', { uri: uris[0] });
     assert.deepEqual((await session.request('resources/subscribe', { uri: 'fixture://item/x' })).body.result, {});
     await open(app, 'DELETE', undefined, { headers: session.headers });
+  });
+
+  test('and so may a stream of the newest revision', async () => {
+    const resourceSubscriptions = Array.from({ length: 1_005 }, (_, number) => `fixture://item/${number}`);
+    const { message, headers } = modernRequest('subscriptions/listen', { notifications: { resourceSubscriptions } });
+    const left = new AbortController();
+    const response = await open(app, 'POST', message, { headers, signal: left.signal });
+    for await (const { data } of readEvents(response)) {
+      if (data === '') continue;
+      assert.equal(JSON.parse(data).params.notifications.resourceSubscriptions.length, 1_000);
+      break;
+    }
+    left.abort();
   });
 
   test('closing an SSE stream ends its session', async () => {

@@ -1,6 +1,7 @@
 /** An identity provider in front of us: which tokens open the MCP endpoint and REST, and what the others are told. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { openSession } from '../mcp/clients.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts';
 
@@ -19,7 +20,7 @@ before(async () => {
     MCP_AGGREGATOR_OIDC_ISSUER: provider.issuer,
     MCP_AGGREGATOR_OIDC_REQUIRED_SCOPES: 'mcp:use,mcp:more',
     MCP_AGGREGATOR_OIDC_ROLE_CLAIM: 'groups',
-    MCP_AGGREGATOR_OIDC_ROLES: 'admin=mcp-admins',
+    MCP_AGGREGATOR_OIDC_ROLES: 'admin=mcp-admins,viewer=mcp-readers',
   });
 });
 
@@ -176,6 +177,18 @@ suite('tokens of an identity provider', () => {
     };
     assert.equal(await register('worker'), 403);
     assert.equal(await register('boss'), 200);
+  });
+
+  test('a role that changes, changes in a session that is open, too', async () => {
+    const tokenOf = (groups: string[]) => provider.sign({ aud: app.url, sub: 'ada', scope, groups });
+    const session = await openSession(app, { token: tokenOf([]) });
+    const call = async (groups: string[]) => {
+      const params = { name: 'search_tools', arguments: { query: 'anything' } };
+      return (await session.request('tools/call', params, { token: tokenOf(groups) })).body;
+    };
+    assert.ok((await call([])).result);
+    assert.equal((await call(['mcp-readers'])).error.data.error_code, 'FORBIDDEN');
+    assert.ok((await call([])).result);
   });
 
   test('a rotated key: new tokens are accepted, those of the old key are not', async () => {

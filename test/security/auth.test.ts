@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type AuthenticatorOptions, createAuthenticator } from '../../src/security/auth.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { findTokens } from '../../src/store/tokens.ts';
+import { deleteToken, findTokens } from '../../src/store/tokens.ts';
 import { createTestDatabase } from '../support/databases.ts';
 
 async function setUp(t: TestContext, options: Partial<AuthenticatorOptions> = {}) {
@@ -86,4 +87,22 @@ test('tokens of another replica are known after a reload; the last use is writte
   await auth.reload();
   assert.throws(() => as(token), { code: 'UNAUTHENTICATED' });
   await other.close();
+});
+
+test('whoever asked to be told hears of tokens that are revoked, here or elsewhere, and of those that expire', async (t) => {
+  const ended: string[] = [];
+  const { db, auth } = await setUp(t, { flushEveryMs: 10, onEnded: (id) => ended.push(id) });
+  const create = async (name: string, expiresAt?: string) =>
+    (await auth.createToken({ name, role: 'viewer', expiresAt }, 'admin')).row.id;
+  const [revoked, elsewhere] = [await create('revoked'), await create('revoked elsewhere')];
+  await create('stays', '2999-01-01T00:00:00Z');
+  const before = await create('expired before', '2001-01-01T00:00:00Z');
+  await auth.revokeToken(revoked);
+  await deleteToken(db, elsewhere);
+  await auth.reload();
+  const expiring = await create('expiring', new Date(Date.now() + 50).toISOString());
+  while (ended.length < 3) await delay(10);
+  await delay(50);
+  assert.deepEqual(ended, [revoked, elsewhere, expiring]);
+  assert.ok(!ended.includes(before));
 });

@@ -120,6 +120,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         write(': connected\n\n');
         let id = 0;
         const off = deps.events.onAny((name, payload) => {
+          if ('principal_id' in payload && payload.principal_id === principal.id) return void raw.end();
           if (!mayHear(principal, name, payload)) return;
           id += 1;
           write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
@@ -136,7 +137,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
 }
 
 function mayHear(principal: Principal, name: EventName, payload: AppEvents[EventName]): boolean {
-  if (name === 'server.lists_changed' || name === 'task.changed') return false;
+  if (name === 'server.lists_changed' || name === 'task.changed' || name === 'principal.ended') return false;
   const server = 'server' in payload ? payload.server : 'name' in payload ? payload.name : undefined;
   return server === undefined || maySee(principal, server);
 }
