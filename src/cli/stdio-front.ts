@@ -43,8 +43,11 @@ interface LegacySession {
   id: string | undefined;
   version: string;
   stream: AbortController;
+  /** What the client asked of it for good, to be asked of the one that takes its place. */
+  wishes: Map<string, RpcRequest>;
 }
 
+const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const;
 const retryMs = 1_000;
 const goodbyeMs = 1_000;
 
@@ -172,6 +175,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
           if (!('method' in message)) {
             answered = true;
             if (request.method === 'initialize') begin(request, message, response);
+            else if ('result' in message) noteWish(request);
           }
           // What was refused before it was read as a request is still the answer to it.
           write('error' in message && message.id === null ? { ...message, id: request.id } : message);
@@ -212,7 +216,15 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
       id: response.headers.get('mcp-session-id') ?? undefined,
       version: String(answer.result.protocolVersion),
       stream: new AbortController(),
+      wishes: session?.initialize === initialize ? session.wishes : new Map(),
     };
+  }
+
+  function noteWish(request: RpcRequest): void {
+    const { method, params } = request;
+    if (method === 'logging/setLevel') session?.wishes.set(method, request);
+    if (method === 'resources/subscribe') session?.wishes.set(`subscribe ${params?.uri}`, request);
+    if (method === 'resources/unsubscribe') session?.wishes.delete(`subscribe ${params?.uri}`);
   }
 
   /** Once, however many requests found out at the same time. */
@@ -232,9 +244,14 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     const { initialize } = session;
     const response = await post(initialize, closed.signal);
     await readMessages(response, (message) => begin(initialize, message, response));
-    const initialized = await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, closed.signal);
-    await initialized.body?.cancel();
+    for (const message of [initialized, ...session.wishes.values()]) {
+      const done = await post(message, closed.signal);
+      await done.body?.cancel();
+    }
     void listen(session);
+    // What changed while nobody listened was told to nobody.
+    for (const list of ['tools', 'prompts', 'resources'])
+      write({ jsonrpc: '2.0', method: `notifications/${list}/list_changed` });
   }
 
   /** What belongs to no request: changed lists, updated resources. */
@@ -244,7 +261,11 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     while (!signal.aborted) {
       try {
         const response = await openStream(on, lastEventId, signal);
-        if (response.status !== 200) return void (await response.body?.cancel()); // the next request finds out why
+        if (response.status !== 200) {
+          await response.body?.cancel();
+          // Any other refusal meets the next request, too, which has somebody to tell.
+          return response.status === 404 ? await recover(false) : undefined;
+        }
         await readMessages(response, write, (id) => {
           lastEventId = id;
         });

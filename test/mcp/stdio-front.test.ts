@@ -110,6 +110,24 @@ suite('in front of a running aggregator', () => {
     assert.deepEqual(sum.structuredContent, { sum: 3 });
   });
 
+  test('and while it is quiet: it goes on hearing what it subscribed to, and that lists may have changed', async (t) => {
+    const client = await connect(t, aggregator.dataDir, 'legacy', ['--server', 'one']);
+    const uri = 'fixture://static';
+    const heard = { lists: 0, updates: 0 };
+    client.setNotificationHandler('notifications/tools/list_changed', () => void heard.lists++);
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+      if (params.uri === uri) heard.updates++;
+    });
+    await client.subscribeResource({ uri });
+    const { port } = new URL(aggregator.url);
+    await aggregator.stop('SIGKILL');
+    heard.lists = 0;
+    aggregator = await startAggregator({ dataDir, flags: ['--port', port] });
+    await until(() => heard.lists > 0, 'the client was told to look again');
+    await client.callTool({ name: 'touch_resource', arguments: { uri } });
+    await until(() => heard.updates > 0, 'the update arrived');
+  });
+
   test('lines that are no messages are answered with errors', async () => {
     const { command, args } = { command: process.execPath, args: [program, 'stdio', '--url', 'http://127.0.0.1:9'] };
     const child = spawn(command, args, { env: cleanEnvironment(tmpdir()), stdio: ['pipe', 'pipe', 'ignore'] });
