@@ -15,7 +15,8 @@ import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
 import { carryTrace, noTracer, type TraceContext, type Tracer } from '../tracing.ts';
 import { HttpProblem } from '../upstream/http.ts';
-import { brief, type Link, type SessionOwner, wantsOwnSession } from '../upstream/link.ts';
+import { brief, type Link } from '../upstream/link.ts';
+import type { SessionOwner } from '../upstream/owned-sessions.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { AccessDenied, type ClientIdentity, ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
 import type { Choices } from './choices.ts';
@@ -294,18 +295,12 @@ export function createRouter(deps: RouterDependencies): Router {
     }
   }
 
-  async function subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>> {
-    if (caller.owner !== undefined && wantsOwnSession(server)) {
-      await relay(server, 'resources/subscribe', { uri }, caller);
-      return async () => void (await relay(server, 'resources/unsubscribe', { uri }, caller));
-    }
-    const { watch } = pool.open(server);
-    await watch.subscribe('resourceSubscriptions', uri);
-    return () => watch.unsubscribe('resourceSubscriptions', uri);
+  function subscribe(server: Server, uri: string, { owner, principal }: Caller): Promise<() => Promise<void>> {
+    return pool.open(server).subscribe(uri, owner, principal.id);
   }
 
   async function follow(server: Server, taskId: string): Promise<() => Promise<void>> {
-    const { watch } = pool.open(server);
+    const { watch } = pool.open(server).following;
     await watch.subscribe('taskIds', taskId);
     return () => watch.unsubscribe('taskIds', taskId);
   }

@@ -14,6 +14,7 @@ import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection } from '../registry/server.ts';
 import type { Verdict } from './era.ts';
 import { createGate, type Gate } from './gate.ts';
+import { createOwnedSessions, type Followers, type SessionOwner } from './owned-sessions.ts';
 import {
   AccessDenied,
   type ClientIdentity,
@@ -43,21 +44,15 @@ export interface LinkDependencies {
   onNotification: (server: Server, method: string, params: JsonObject) => void;
 }
 
-/** A client that gets a session of its own, because the server asks its clients questions. */
-export interface SessionOwner {
-  key: string;
-  client: ClientIdentity;
-  /** Aborted when it left, for good. */
-  gone?: AbortSignal;
-  onNotification: (method: string, params: JsonObject, server: Server) => void;
-  /** Answers what the server asks while none of the owner's calls is in progress. */
-  onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+/** What clients follow of a server: it holds for the link that takes another one's place. */
+export interface Following {
+  watch: Watch;
+  followers: Followers;
 }
 
 export interface Link {
   readonly server: Server;
   readonly gate: Gate;
-  readonly watch: Watch;
   readonly shared: Session | undefined;
   readonly ownedSessions: number;
   readonly childPids: number[];
@@ -67,6 +62,9 @@ export interface Link {
   readonly listed: boolean;
   connect(attempts?: number): void;
   session(owner: SessionOwner | undefined, signal?: CancelSignal, principal?: string): Session | Promise<Session>;
+  /** Until what it returns is called, whatever becomes of the connection meanwhile. */
+  subscribe(uri: string, owner: SessionOwner | undefined, principal: string): Promise<() => Promise<void>>;
+  readonly following: Following;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
   release(ownerKey: string): Promise<void>;
@@ -80,13 +78,6 @@ export interface Link {
   mask(text: string): string;
   disconnect(options: { force: boolean }): { pending: number; done: Promise<void> };
   close(): Promise<void>;
-}
-
-interface Owned {
-  opening: Promise<Session>;
-  session?: Session;
-  /** Ends it, where nobody says that it is no longer needed. */
-  expires?: NodeJS.Timeout;
 }
 
 const everythingAClientCan: JsonObject = {
@@ -105,14 +96,25 @@ const stderrLines = 40;
 /** How often we look whether somebody logged in at another replica. */
 const loginPollMs = 15_000;
 
-export function createLink(server: Server, deps: LinkDependencies): Link {
+export function createLink(server: Server, deps: LinkDependencies, before?: Following): Link {
   const { config, registry, log } = deps;
   const gate = createGate(server.name, {
     concurrent: server.options.max_concurrent_calls ?? config.maxConcurrentCalls,
     queued: server.options.max_queued_calls ?? config.maxQueuedCalls,
   });
-  const watch = createWatch((method, params) => deps.onNotification(server, method, params));
-  const owned = new Map<string, Owned>();
+  const watch = before?.watch ?? createWatch((method, params) => deps.onNotification(server, method, params));
+  const followers = before?.followers ?? new Map();
+  const owned = createOwnedSessions({
+    server,
+    followers,
+    most: maxOwnedSessions[server.transport_type],
+    // A session that belongs to no client is used no longer than a call may take, which may just have begun.
+    unusedMs: Math.max(config.sessionIdleMs, config.requestTimeoutCapMs),
+    open: openOwned,
+    isReachable: () => !closed && draining === undefined && behaviour[server.lifecycle.status].executes,
+    onListChanged: (method, params) => deps.onNotification(server, method, params),
+    onClosed: (session) => pids.delete(session),
+  });
   const pids = new Map<Session, number>();
   const waiting = new Set<() => void>();
   const output: string[] = [];
@@ -181,6 +183,7 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
       details: { protocol_version: session.protocolVersion, era: session.era },
     });
     wake();
+    owned.resume();
   }
 
   function noteLoginNeed(error: unknown): void {
@@ -325,55 +328,31 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
 
   async function ownSession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
     if (!owned.has(owner.key) && !behaviour[server.lifecycle.status].executes) await awaitSession(signal);
-    return await ownedBy(owner);
-  }
-
-  function ownedBy(owner: SessionOwner, principal?: string): Promise<Session> {
-    // One that is opened for a client that left would never be ended.
-    owner.gone?.throwIfAborted();
-    return owned.get(owner.key)?.opening ?? openOwned(owner, ownedEvents(owner), principal);
+    return await owned.get(owner);
   }
 
   /** Everybody has credentials of their own, so nobody's calls may go over a session that was opened with another's. */
   async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
     if (closed || !config.enabled || server.desired !== 'connected') throw unavailable();
-    if (owner !== undefined && wantsOwnSession(server)) return await ownedBy(owner, principal);
+    if (owner !== undefined && wantsOwnSession(server)) return await owned.get(owner, principal);
     const common: SessionOwner = {
       key: `principal:${principal}`,
       client: { info: ourInfo, capabilities: everythingAClientCan },
       onNotification: () => undefined,
     };
-    const events = { ...ownedEvents(common), onRequest: answerOnShared };
-    const session = await (owned.get(common.key)?.opening ?? openOwned(common, events, principal));
-    expireUnused(common.key);
+    const session = await owned.get(common, principal, answerOnShared);
+    owned.expireUnused(common.key);
     return session;
   }
 
-  /** No client's end ends this one. It is used no longer than a call may take, which may just have begun. */
-  function expireUnused(key: string): void {
-    const entry = owned.get(key);
-    if (entry === undefined) return;
-    entry.expires ??= setTimeout(
-      () => owned.get(key) === entry && void release(key),
-      Math.max(config.sessionIdleMs, config.requestTimeoutCapMs),
-    ).unref();
-    entry.expires.refresh();
-  }
-
   async function openOwned(
-    owner: SessionOwner,
+    client: ClientIdentity,
     events: SessionEvents,
     principal: string | undefined,
   ): Promise<Session> {
-    if (owned.size >= maxOwnedSessions[server.transport_type]) throw crowded();
-    const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
-    const entry: Owned = { opening: open(owner.client, events, timeout, principal) };
-    owned.set(owner.key, entry);
     try {
-      entry.session = await entry.opening;
-      return entry.session;
+      return await open(client, events, AbortSignal.timeout(config.connectionTimeoutMs), principal);
     } catch (error) {
-      owned.delete(owner.key);
       if (error instanceof AppError && error.code === 'LOGIN_REQUIRED') throw error;
       throw new AppError('SERVER_CONNECTION_FAILED', `Server connection failed: ${server.name}: ${explain(error)}`, {
         cause: error,
@@ -382,43 +361,13 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     }
   }
 
-  function ownedEvents(owner: SessionOwner): SessionEvents {
-    return {
-      onNotification(method, params) {
-        // The catalog is everybody's, so a changed list is too.
-        if (method.endsWith('/list_changed')) deps.onNotification(server, method, params);
-        else owner.onNotification(method, params, server);
-      },
-      async onRequest(method, params, inFlight, signal) {
-        const newest = inFlight().findLast((exchange) => exchange.onRequest !== undefined);
-        const handle = newest?.onRequest ?? owner.onRequest;
-        if (handle !== undefined) return await handle(method, params, signal);
-        if (method === 'roots/list') return { roots: [] };
-        throw new RpcError(rpcCodes.internalError, 'The client cannot be asked at the moment.');
-      },
-      onClose: () => {
-        const entry = owned.get(owner.key);
-        owned.delete(owner.key);
-        if (entry?.session !== undefined) pids.delete(entry.session);
-      },
-    };
-  }
-
-  function crowded(): AppError {
-    return new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
-      retryAfterSeconds: 5,
-    });
-  }
-
-  async function release(key: string): Promise<void> {
-    const entry = owned.get(key);
-    if (entry === undefined) return;
-    clearTimeout(entry.expires);
-    owned.delete(key);
-    const session = await entry.opening.catch(() => undefined); // one that never opened needs no closing
-    if (session === undefined) return;
-    pids.delete(session);
-    await session.close();
+  async function subscribe(uri: string, owner: SessionOwner | undefined, principal: string) {
+    if (owner === undefined || !wantsOwnSession(server)) {
+      await watch.subscribe('resourceSubscriptions', uri);
+      return () => watch.unsubscribe('resourceSubscriptions', uri);
+    }
+    await session(owner, undefined, principal);
+    return await owned.follow(owner, uri, hasOwnCredentials(server) ? principal : undefined);
   }
 
   async function open(
@@ -521,14 +470,13 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     shared = undefined;
     clearTimeout(graceTimer);
     watch.detach();
-    await Promise.all([session?.close(), ...[...owned.keys()].map(release)]);
+    await Promise.all([session?.close(), owned.closeAll()]);
     pids.clear();
   }
 
   return {
     server,
     gate,
-    watch,
     get shared() {
       return shared;
     },
@@ -547,14 +495,10 @@ export function createLink(server: Server, deps: LinkDependencies): Link {
     connect,
     session,
     loggedIn,
-    release,
-    tell(ownerKey, method, params) {
-      // A session that is closing reports its end to the calls on it.
-      void owned
-        .get(ownerKey)
-        ?.session?.notify(method, params)
-        .catch(() => undefined);
-    },
+    subscribe,
+    following: { watch, followers },
+    release: (ownerKey) => owned.release(ownerKey),
+    tell: (ownerKey, method, params) => owned.tell(ownerKey, method, params),
     noteAsked: () => registry.noteInteractive(server.id),
     async reportLost(session, error) {
       if (session !== shared) return;
@@ -586,7 +530,7 @@ async function showsLife(session: Session): Promise<boolean> {
 export const allKinds = { tools: true, prompts: true, resources: true };
 
 /** The server asks its clients questions, so that each needs a session to be asked in. */
-export function wantsOwnSession(server: Server): boolean {
+function wantsOwnSession(server: Server): boolean {
   const mode = server.options.sessions ?? 'auto';
   // A server of the new era asks within the call's own answer, so it needs no session to ask in.
   return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));

@@ -8,7 +8,7 @@ export interface Pool {
   link(serverId: string): Link | undefined;
   /** The server's link, made on first use. */
   open(server: Server): Link;
-  /** A changed server gets a new link; the old one ends with everything it holds. */
+  /** A changed server gets a new link; the old one ends with everything it holds but what clients follow. */
   replace(server: Server): Promise<Link>;
   drop(serverId: string): Promise<void>;
   release(ownerKey: string): Promise<void>;
@@ -19,10 +19,10 @@ export interface Pool {
 export function createPool(deps: LinkDependencies): Pool {
   const links = new Map<string, Link>();
 
-  function open(server: Server): Link {
-    const existing = links.get(server.id);
-    if (existing !== undefined) return existing;
-    const link = createLink(server, deps);
+  const open = (server: Server) => links.get(server.id) ?? add(server);
+
+  function add(server: Server, before?: Link): Link {
+    const link = createLink(server, deps, before?.following);
     links.set(server.id, link);
     return link;
   }
@@ -39,9 +39,10 @@ export function createPool(deps: LinkDependencies): Pool {
     open,
     drop,
     async replace(server) {
-      await links.get(server.id)?.disconnect({ force: true }).done;
+      const before = links.get(server.id);
+      await before?.disconnect({ force: true }).done;
       await drop(server.id);
-      return open(server);
+      return links.get(server.id) ?? add(server, before);
     },
     async release(ownerKey) {
       await Promise.all([...links.values()].map((link) => link.release(ownerKey)));

@@ -11,6 +11,8 @@ export interface Watch {
   /** Resolves when the server has agreed: no change after that is missed. */
   subscribe(topic: Topic, key: string): Promise<void>;
   unsubscribe(topic: Topic, key: string): Promise<void>;
+  /** Somebody follows something. */
+  readonly isNeeded: boolean;
 }
 
 /** As the filter of `subscriptions/listen` names them: addresses of resources, ids of tasks. */
@@ -130,6 +132,9 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
         followed[topic].delete(key);
         throw error;
       }
+    },
+    get isNeeded() {
+      return followed.resourceSubscriptions.size + followed.taskIds.size > 0;
     },
     async unsubscribe(topic, key) {
       const count = followed[topic].get(key) ?? 0;

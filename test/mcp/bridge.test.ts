@@ -275,11 +275,11 @@ suite('a question that nobody needs an answer to any more is withdrawn from the 
       assert.deepEqual([withdrawn.method, withdrawn.params.requestId], ['notifications/cancelled', question.id]);
     });
   }
-
-  async function* messagesOf(response: Response): AsyncGenerator<Body, Body> {
-    for await (const { data } of readEvents(response)) if (data !== '') yield JSON.parse(data);
-  }
 });
+
+async function* messagesOf(response: Response): AsyncGenerator<Body, Body> {
+  for await (const { data } of readEvents(response)) if (data !== '') yield JSON.parse(data);
+}
 
 suite('sessions of servers that ask', () => {
   let app: TestApp;
@@ -302,6 +302,17 @@ suite('sessions of servers that ask', () => {
     } catch {
       return true;
     }
+  };
+  const uri = 'fixture://static';
+  /** The addresses of resources that a stream says were updated, as they come. */
+  const updatesOf = (stream: Response) => {
+    const updates: string[] = [];
+    const read = async () => {
+      for await (const { method, params } of messagesOf(stream))
+        if (method === 'notifications/resources/updated') updates.push(params.uri);
+    };
+    void read().catch(() => undefined); // ends with the app
+    return updates;
   };
   const sharedPid = async () => (await app.call('s.whoami')).body.structuredContent.pid;
 
@@ -343,6 +354,37 @@ suite('sessions of servers that ask', () => {
     assert.ok((await app.server('s')).client_sessions > 0);
     await open(app, 'DELETE', undefined, { headers: ada.headers });
     await until(async () => (await app.server('s')).client_sessions === 0, 'its session ended');
+  });
+
+  test('what a client follows it follows again when its process is lost, without asking', async () => {
+    const ada = await openSession(app, { capabilities });
+    const updates = updatesOf(await open(app, 'GET', undefined, { headers: ada.headers }));
+    await ada.request('resources/subscribe', { uri });
+    const own = (await ada.request('tools/call', whoami)).body.result.structuredContent.pid;
+    const mark = app.seen.all.length;
+    for (const pid of [own, await sharedPid()]) process.kill(pid, 'SIGKILL');
+    await app.seen.waitFor('server.status', ({ name, status }) => name === 's' && status === 'ERROR', mark);
+    await until(async () => (await app.server('s')).client_sessions > 0, 'the client has a session again');
+    await ada.request('tools/call', { name: 's__touch_resource', arguments: { uri } });
+    await until(() => updates.includes(uri), 'the update arrived');
+    await open(app, 'DELETE', undefined, { headers: ada.headers });
+  });
+
+  test('and so it does when the server is changed', async (t) => {
+    const server = await startFeatureServer({ transport: 'streamable-legacy', label: 'moving' });
+    t.after(server.close);
+    await app.add('moving', { base_url: server.url });
+    const mute = await openSession(app, { path: '/mcp/servers/moving' });
+    const updates = updatesOf(await open(app, 'GET', undefined, { headers: mute.headers }));
+    await mute.request('resources/subscribe', { uri });
+    const mark = app.seen.all.length;
+    const connection_config = { base_url: server.url, headers: { 'x-changed': 'yes' } };
+    await app.api('PATCH', '/api/v1/aggregator/servers/moving', { connection_config });
+    await app.seen.waitFor('server.status', ({ name, status }) => name === 'moving' && status === 'CONNECTED', mark);
+    await until(async () => {
+      await app.call('moving.touch_resource', { uri });
+      return updates.includes(uri);
+    }, 'the update arrived');
   });
 
   test('one of an SSE client ends with its stream', async () => {

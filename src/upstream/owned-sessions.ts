@@ -1,0 +1,189 @@
+/** The sessions with one server that single clients have of their own, because it asks its clients questions. */
+import { AppError, RpcError } from '../errors.ts';
+import { type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { Server } from '../registry/registry.ts';
+import type { ClientIdentity, Session, SessionEvents } from './session.ts';
+import { createWatch, type Watch } from './watch.ts';
+
+export interface SessionOwner {
+  key: string;
+  client: ClientIdentity;
+  /** Aborted when it left, for good. */
+  gone?: AbortSignal;
+  onNotification: (method: string, params: JsonObject, server: Server) => void;
+  /** Answers what the server asks while none of the owner's calls is in progress. */
+  onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+}
+
+export interface OwnedSessions {
+  readonly size: number;
+  has(ownerKey: string): boolean;
+  /** Opened on first use, with the credentials of the principal where everybody has their own. */
+  get(owner: SessionOwner, principal?: string, onRequest?: SessionEvents['onRequest']): Promise<Session>;
+  /** For one that no client's end ends. */
+  expireUnused(ownerKey: string): void;
+  follow(owner: SessionOwner, uri: string, principal: string | undefined): Promise<() => Promise<void>>;
+  /** Clients that follow something get a session again. */
+  resume(): void;
+  tell(ownerKey: string, method: string, params: JsonObject): void;
+  /** Its owner left. */
+  release(ownerKey: string): Promise<void>;
+  /** What their owners follow stays known. */
+  closeAll(): Promise<void>;
+}
+
+/** By the key of the owner: what it follows outlives its session. */
+export type Followers = Map<string, { owner: SessionOwner; principal: string | undefined; watch: Watch }>;
+
+export interface OwnedSessionsOptions {
+  server: Server;
+  followers: Followers;
+  most: number;
+  unusedMs: number;
+  open(client: ClientIdentity, events: SessionEvents, principal: string | undefined): Promise<Session>;
+  /** False where a session could not be opened, or should not be. */
+  isReachable(): boolean;
+  /** Changed lists are everybody's. */
+  onListChanged(method: string, params: JsonObject): void;
+  onClosed(session: Session): void;
+}
+
+interface Owned {
+  opening: Promise<Session>;
+  session?: Session;
+  /** Ends it, where nobody says that it is no longer needed. */
+  expires?: NodeJS.Timeout;
+}
+
+/** A server that loses the sessions of its followers at once is not asked for another all the time. */
+const resumeMs = 5_000;
+
+export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSessions {
+  const { server, followers } = options;
+  const owned = new Map<string, Owned>();
+
+  function get(
+    owner: SessionOwner,
+    principal?: string,
+    onRequest: SessionEvents['onRequest'] = answerFor(owner),
+  ): Promise<Session> {
+    // One that is opened for a client that left would never be ended.
+    owner.gone?.throwIfAborted();
+    return owned.get(owner.key)?.opening ?? open(owner, principal, onRequest);
+  }
+
+  async function open(
+    owner: SessionOwner,
+    principal: string | undefined,
+    onRequest: SessionEvents['onRequest'],
+  ): Promise<Session> {
+    if (owned.size >= options.most) throw crowded();
+    const events = { onRequest, onNotification: hear(owner), onClose: () => lose(owner.key) };
+    const entry: Owned = { opening: options.open(owner.client, events, principal) };
+    owned.set(owner.key, entry);
+    try {
+      entry.session = await entry.opening;
+      followers.get(owner.key)?.watch.attach(entry.session);
+      return entry.session;
+    } catch (error) {
+      owned.delete(owner.key);
+      throw error;
+    }
+  }
+
+  function hear(owner: SessionOwner) {
+    return (method: string, params: JsonObject) => {
+      if (method.endsWith('/list_changed')) options.onListChanged(method, params);
+      else owner.onNotification(method, params, server);
+    };
+  }
+
+  function lose(key: string): void {
+    forget(key);
+    if (followers.get(key)?.watch.isNeeded) setTimeout(resume, resumeMs).unref();
+  }
+
+  function forget(key: string): Owned | undefined {
+    const entry = owned.get(key);
+    owned.delete(key);
+    clearTimeout(entry?.expires);
+    followers.get(key)?.watch.detach();
+    if (entry?.session !== undefined) options.onClosed(entry.session);
+    return entry;
+  }
+
+  async function close(key: string): Promise<void> {
+    const opening = forget(key)?.opening;
+    const session = await opening?.catch(() => undefined); // one that never opened needs no closing
+    if (session === undefined) return;
+    options.onClosed(session);
+    await session.close();
+  }
+
+  function crowded(): AppError {
+    return new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
+      retryAfterSeconds: 5,
+    });
+  }
+
+  function resume(): void {
+    if (!options.isReachable()) return;
+    // Whoever cannot have a session now tries again with the next call.
+    for (const { owner, principal, watch } of followers.values())
+      if (watch.isNeeded && owner.gone?.aborted !== true) void get(owner, principal).catch(() => undefined);
+  }
+
+  async function follow(owner: SessionOwner, uri: string, principal: string | undefined) {
+    const session = await get(owner, principal);
+    const known = followers.get(owner.key);
+    const watch = known?.watch ?? createWatch(options.onListChanged);
+    if (known === undefined) {
+      followers.set(owner.key, { owner, principal, watch });
+      watch.attach(session);
+    }
+    await watch.subscribe('resourceSubscriptions', uri);
+    return () => watch.unsubscribe('resourceSubscriptions', uri);
+  }
+
+  return {
+    get size() {
+      return owned.size;
+    },
+    has: (key) => owned.has(key),
+    get,
+    expireUnused(key) {
+      const entry = owned.get(key);
+      if (entry === undefined) return;
+      entry.expires ??= setTimeout(() => owned.get(key) === entry && void close(key), options.unusedMs).unref();
+      entry.expires.refresh();
+    },
+    follow,
+    resume,
+    tell(key, method, params) {
+      // A session that is closing reports its end to the calls on it.
+      void owned
+        .get(key)
+        ?.session?.notify(method, params)
+        .catch(() => undefined);
+    },
+    async release(key) {
+      const closing = close(key);
+      followers.delete(key);
+      await closing;
+    },
+    async closeAll() {
+      await Promise.all([...owned.keys()].map(close));
+    },
+  };
+}
+
+/** An owner's session is asked of nobody else, so a question is its newest call's, or its own. */
+function answerFor(owner: SessionOwner): SessionEvents['onRequest'] {
+  return async (method, params, inFlight, signal) => {
+    const newest = inFlight().findLast((exchange) => exchange.onRequest !== undefined);
+    const handle = newest?.onRequest ?? owner.onRequest;
+    if (handle !== undefined) return await handle(method, params, signal);
+    if (method === 'roots/list') return { roots: [] };
+    throw new RpcError(rpcCodes.internalError, 'The client cannot be asked at the moment.');
+  };
+}
