@@ -17,6 +17,7 @@ import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { cutDeafClients } from './deaf-clients.ts';
 import { describeApi } from './openapi.ts';
 import { mountPages } from './pages.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
@@ -77,6 +78,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 
+  cutDeafClients(app.server);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => done(null, text));
   app.setErrorHandler((error, request, reply) => {

@@ -104,6 +104,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   });
   const watch = before?.watch ?? createWatch((method, params) => deps.onNotification(server, method, params));
   const followers = before?.followers ?? new Map();
+  const pids = new Map<Session, number>();
   const owned = createOwnedSessions({
     server,
     followers,
@@ -115,7 +116,6 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     onListChanged: (method, params) => deps.onNotification(server, method, params),
     onClosed: (session) => pids.delete(session),
   });
-  const pids = new Map<Session, number>();
   const waiting = new Set<() => void>();
   const output: string[] = [];
   let shared: Session | undefined;
