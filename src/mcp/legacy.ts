@@ -26,6 +26,7 @@ import { createLedger } from '../ledger.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
+import { requireRole } from '../security/policy.ts';
 import { traceOf } from '../tracing.ts';
 import { callerOf, capabilityOf } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
@@ -383,6 +384,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     }
 
     function beginSubscription(call: Call, uri: string) {
+      requireRole(call.peer.principal, 'caller');
       if (subscriptions.size >= mostSubscriptions)
         throw new OwnError(rpcCodes.invalidParams, `A session may have ${mostSubscriptions} subscriptions`);
       const { server, uri: theirs } = owners.find(call.peer.scope, uri);

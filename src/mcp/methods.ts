@@ -101,7 +101,6 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   async function callTool(call: Call, params: JsonObject): Promise<JsonObject> {
     const { peer } = call;
-    requireRole(peer.principal, 'caller');
     if (typeof params.name !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.name must be a string');
     if (params.arguments !== undefined && !isObject(params.arguments)) {
       throw new OwnError(rpcCodes.invalidParams, 'params.arguments must be an object');
@@ -206,6 +205,14 @@ export function createMethods(deps: MethodDependencies): Methods {
     return known(result);
   }
 
+  /** One server's own endpoint passes on what we do not know: extensions, methods of revisions to come. */
+  function passOnUnknown({ single }: Scope, method: string): Handler {
+    if (single === undefined || perHop.has(method))
+      throw new OwnError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
+    return (call, params) =>
+      router.relay(single, method, params, callerOf(call), { cancel: call.cancel, onNotification: call.notify });
+  }
+
   return {
     knows: ({ scope, era }, method) =>
       handlers.has(method) && (era === 'modern' || !method.startsWith('tasks/'))
@@ -213,17 +220,10 @@ export function createMethods(deps: MethodDependencies): Methods {
         : scope.single !== undefined && !perHop.has(method),
 
     handle(call, method, params) {
-      const handler = handlers.get(method);
-      if (handler !== undefined) return handler(call, params);
-      const { single } = call.peer.scope;
-      if (single === undefined || perHop.has(method))
-        throw new OwnError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
-      // One server's own endpoint passes on what we do not know: extensions, methods of revisions to come.
-      requireRole(call.peer.principal, 'caller');
-      return router.relay(single, method, params, callerOf(call), {
-        cancel: call.cancel,
-        onNotification: call.notify,
-      });
+      const handler = handlers.get(method) ?? passOnUnknown(call.peer.scope, method);
+      // Lists are for everybody; whatever reaches a server is not.
+      if (!lists.has(method)) requireRole(call.peer.principal, 'caller');
+      return handler(call, params);
     },
 
     capabilities(scope, era) {
@@ -255,6 +255,8 @@ function withWarning({ result, warning }: CallResult): JsonObject {
   if (warning === undefined) return result;
   return { ...result, _meta: { ...(isObject(result._meta) ? result._meta : {}), 'mcp-aggregator/warning': warning } };
 }
+
+const lists = new Set(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']);
 
 /** Methods that concern one hop only and are never passed on. */
 const perHop = new Set([

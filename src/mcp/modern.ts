@@ -16,6 +16,7 @@ import {
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
+import { requireRole } from '../security/policy.ts';
 import { traceOf } from '../tracing.ts';
 import { callerOf } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
@@ -201,6 +202,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     }
 
     async function watch(uri: string): Promise<void> {
+      requireRole(call.peer.principal, 'caller');
       const owner = deps.owners.find(scope, uri);
       releases.push(await deps.router.subscribe(owner.server, owner.uri, { ...callerOf(call), owner: undefined }));
       watched.set(`${owner.server.id} ${owner.uri}`, uri);

@@ -268,14 +268,29 @@ suite('who may do what', () => {
     }
   });
 
-  test('a viewer lists but may not call', async () => {
+  test('a viewer lists, but nothing of what it asks for reaches a server', async () => {
     const token = await createToken(app, { role: 'viewer' });
     const session = await openSession(app, { token });
-    assert.equal((await session.request('tools/list')).status, 200);
-    const refused = await session.request('tools/call', { name: 's__add', arguments: { a: 1, b: 1 } });
-    assert.equal(refused.body.error.data.error_code, 'FORBIDDEN');
-    const modern = await postModern(app, 'tools/call', { name: 's__add', arguments: {} }, { token });
-    assert.equal(modern.body.error.data.error_code, 'FORBIDDEN');
+    const uri = 'fixture://static';
+    for (const list of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
+      assert.ok((await session.request(list)).body.result, list);
+      assert.ok((await postModern(app, list, {}, { token })).body.result, list);
+    }
+    for (const [method, params] of [
+      ['tools/call', { name: 's__add', arguments: { a: 1, b: 1 } }],
+      ['prompts/get', { name: 's__greet' }],
+      ['resources/read', { uri }],
+      ['completion/complete', { ref: { type: 'ref/resource', uri }, argument: { name: 'a', value: '' } }],
+    ] as const) {
+      const { body: legacy } = await session.request(method, params);
+      assert.equal(legacy.error?.data.error_code, 'FORBIDDEN', method);
+      const { body: modern } = await postModern(app, method, params, { token });
+      assert.equal(modern.error?.data.error_code, 'FORBIDDEN', method);
+    }
+    const { body } = await session.request('resources/subscribe', { uri });
+    assert.equal(body.error.data.error_code, 'FORBIDDEN');
+    const unknown = await postModern(app, 'extension/list', {}, { token, path: '/mcp/servers/s' });
+    assert.equal(unknown.body.error.data.error_code, 'FORBIDDEN');
   });
 
   test('with a token that is revoked end the sessions and streams that it opened, and no others', async () => {
