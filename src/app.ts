@@ -26,6 +26,7 @@ import { stateRoutes } from './http/routes/state.ts';
 import { toolChangeRoutes } from './http/routes/tool-changes.ts';
 import { toolRoutes } from './http/routes/tools.ts';
 import { createHttpServer } from './http/server.ts';
+import { createViews } from './http/view.ts';
 import { createLog, type Logger } from './log.ts';
 import { isLoopback } from './loopback.ts';
 import { createMcp } from './mcp/mcp.ts';
@@ -335,10 +336,12 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   };
   const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
   closers.push(() => resealer.close());
+  const viewOf = createViews((name) => profiles.find(name));
   const http = createHttpServer({
     config,
     log,
     gatekeeper: oauth.gatekeeper,
+    viewOf,
     version,
     raw: mcp.handle,
     drainRaw: mcp.drain,
@@ -348,7 +351,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     metrics,
     tracer,
     routes: [
-      ...oauthRoutes({ ...oauth, pageSessions: sessions, registry, authenticator, audit, onLogout: reconnect }),
+      ...oauthRoutes({ ...oauth, viewOf, pageSessions: sessions, registry, authenticator, audit, onLogout: reconnect }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),

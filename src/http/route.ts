@@ -6,12 +6,14 @@ import { toProblems } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Role } from '../store/schema.ts';
 import type { TraceContext } from '../tracing.ts';
+import type { View } from './view.ts';
 
 export interface RouteContext<Params, Query, Body> {
   params: Params;
   query: Query;
   body: Body;
   principal: Principal;
+  view: View;
   address: string;
   /** The client's `x-request-id`, or ours: it ties the answer to the log. */
   requestId: string;

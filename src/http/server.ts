@@ -21,11 +21,13 @@ import { cutDeafClients } from './deaf-clients.ts';
 import { describeApi } from './openapi.ts';
 import { mountPages } from './pages.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
+import type { ViewOf } from './view.ts';
 
 export interface HttpDependencies {
   config: Config;
   log: Logger;
   gatekeeper: Gatekeeper;
+  viewOf: ViewOf;
   routes: readonly AnyRoute[];
   version: string;
   secrets: Secrets;
@@ -143,6 +145,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
           query: parse(definition.query, request.query, 'query'),
           body: parse(definition.body, definition.body === undefined ? undefined : jsonBody(request), 'body'),
           principal,
+          view: deps.viewOf(principal),
           address: notes?.address ?? '',
           requestId: request.id,
           trace: notes?.trace,

@@ -38,7 +38,7 @@ function asking(call: Call): Asking {
   // Nobody can be asked in the middle of a query, so no server gets a session for asking; and the tools are our choice.
   return {
     caller: { ...callerOf(call), owner: undefined, chooser: undefined },
-    visible: (server) => call.peer.scope.sees(server),
+    view: call.peer.scope.view,
     signal: call.cancel.signal,
   };
 }

@@ -19,6 +19,8 @@ export interface Scope {
   readonly single?: Server;
   readonly profile?: Profile;
   sees(server: Server): boolean;
+  /** The same by name, and which of a server's tools. */
+  readonly view: { server(name: string): boolean; tool(tool: CatalogTool): boolean };
   /** Only our own tools are listed. */
   searchOnly(): boolean;
   listTools(): OfferedTool[];
@@ -53,12 +55,12 @@ export function createScopes(deps: ScopeDependencies): ScopeOf {
 
 function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDependencies): Scope {
   const { registry, findProfile } = deps;
-  const visible = (server: Server) => maySee(principal, server.name);
+  const given = (name: string) => maySee(principal, name);
   const own = principal.profile === null ? undefined : profileOf(principal.profile, findProfile);
 
   if (request.kind === 'server') {
     const server = registry.findByName(request.name);
-    if (server === undefined || !visible(server) || (own !== undefined && !selectsServer(own, server.name))) {
+    if (server === undefined || !given(server.name) || (own !== undefined && !selectsServer(own, server.name))) {
       throw new AppError('SERVER_NOT_FOUND', `Server not found: ${request.name}`);
     }
     return serverScope(server, own, deps);
@@ -67,9 +69,9 @@ function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDep
     if (own !== undefined && own.name !== request.name) {
       throw new AppError('FORBIDDEN', `This token is for the profile ${own.name}`);
     }
-    return sharedScope(visible, own ?? profileOf(request.name, findProfile), deps);
+    return sharedScope(given, own ?? profileOf(request.name, findProfile), deps);
   }
-  return sharedScope(visible, own, deps);
+  return sharedScope(given, own, deps);
 }
 
 /** Whether a change of a server is any business of whoever sees this scope. A server that is gone was seen by many. */
@@ -86,24 +88,21 @@ function profileOf(name: string, find: (name: string) => Profile | undefined): P
 
 function serverScope(server: Server, profile: Profile | undefined, { catalog }: ScopeDependencies): Scope {
   const sees = (other: Server) => other.id === server.id;
-  const tools = () => {
-    const own = catalog.snapshot.toolsByServer.get(server.id) ?? [];
-    return profile === undefined ? own : own.filter((tool) => selectTool(profile, tool) !== undefined);
+  const view = {
+    server: (name: string) => name === server.name,
+    tool: (tool: CatalogTool) =>
+      sees(tool.server) && (profile === undefined || selectTool(profile, tool) !== undefined),
   };
+  const tools = () => (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
   const items = (kind: 'prompt' | 'resource' | 'resource_template') =>
     catalog.isListed(server) ? catalog.snapshot.items[kind].filter((item) => sees(item.server)) : [];
   return {
     single: server,
     sees,
+    view,
     searchOnly: () => false,
     listTools: () => (catalog.isListed(server) ? tools().map((tool) => ({ name: tool.row.original_name, tool })) : []),
-    findTool: (name) => {
-      const { tool } = resolveTool(catalog.snapshot, { name, server, visible: sees });
-      if (profile !== undefined && selectTool(profile, tool) === undefined) {
-        throw new AppError('TOOL_NOT_FOUND', `Tool not found: ${name}`);
-      }
-      return tool;
-    },
+    findTool: (name) => resolveTool(catalog.snapshot, { name, server, visible: view.tool }).tool,
     nameOf: (tool) => tool.row.original_name,
     listItems: items,
     findPrompt(name) {
@@ -116,12 +115,16 @@ function serverScope(server: Server, profile: Profile | undefined, { catalog }: 
 }
 
 function sharedScope(
-  visible: (server: Server) => boolean,
+  given: (server: string) => boolean,
   profile: Profile | undefined,
   { catalog, config }: ScopeDependencies,
 ): Scope {
-  const sees = (server: Server) => visible(server) && (profile === undefined || selectsServer(profile, server.name));
   const select = (tool: CatalogTool): Selected | undefined => (profile === undefined ? {} : selectTool(profile, tool));
+  const view = {
+    server: (name: string) => given(name) && (profile === undefined || selectsServer(profile, name)),
+    tool: (tool: CatalogTool) => view.server(tool.server.name) && select(tool) !== undefined,
+  };
+  const sees = (server: Server) => view.server(server.name);
   const exposure = profile?.exposure ?? config.exposure;
 
   function listTools(): OfferedTool[] {
@@ -143,6 +146,7 @@ function sharedScope(
   return {
     profile,
     sees,
+    view,
     searchOnly: () => exposure === 'search' || (exposure === 'auto' && listTools().length > config.listLimit),
     listTools,
     findTool(name) {
@@ -151,9 +155,7 @@ function sharedScope(
         renamed === undefined
           ? undefined
           : catalog.snapshot.tools.find((tool) => select(tool) === renamed && sees(tool.server));
-      const tool = wanted ?? resolveTool(catalog.snapshot, { name, visible: sees }).tool;
-      if (select(tool) === undefined) throw new AppError('TOOL_NOT_FOUND', `Tool not found: ${name}`);
-      return tool;
+      return wanted ?? resolveTool(catalog.snapshot, { name, visible: view.tool }).tool;
     },
     nameOf: (tool) => select(tool)?.rename ?? tool.wireName,
     listItems: (kind) =>

@@ -1,5 +1,5 @@
 /** The aggregator query with everything it needs: who may be asked, how a tool is found, how it is called. */
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Caller, Router } from '../routing/call.ts';
@@ -23,7 +23,8 @@ export interface Asker {
 
 export interface Asking {
   caller: Caller;
-  visible: (server: Server) => boolean;
+  /** Which servers may be asked, and with which tools. */
+  view: { server(name: string): boolean; tool(tool: CatalogTool): boolean };
   signal: AbortSignal;
   watch?: QueryWatch;
 }
@@ -54,18 +55,24 @@ export function createAsker(deps: AskerDependencies): Asker {
           timeoutMs: rerankTimeoutMs,
         };
 
-  function common({ caller, visible }: Asking): Omit<QueryDeps, 'rules' | 'limits'> {
-    const servers = deps.listServers().filter(visible);
+  function common({ caller, view }: Asking): Omit<QueryDeps, 'rules' | 'limits'> {
+    const servers = deps.listServers().filter(({ name }) => view.server(name));
     const byName = new Map(servers.map((server) => [server.name, server]));
+    const offered = (server: Server) => (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
+    const isVisible = ({ name }: { name: string }) => {
+      const tool = catalog.snapshot.toolsByCanonicalName.get(name);
+      return tool !== undefined && view.tool(tool);
+    };
     const callTool: CallTool = async (serverName, name, args, signal) => {
       const server = byName.get(serverName);
-      const { tool } = resolveTool(catalog.snapshot, { name, server, visible });
+      const { tool } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
       return (await router.callTool(tool, { name, arguments: args }, caller, { signal })).result;
     };
     return {
-      servers: () => servers.map((server) => toQueryServer(server, catalog)),
+      servers: () => servers.map((server) => toQueryServer(server, offered(server))),
       async findTools(query, names, limit) {
-        const { tools } = await finder.search({ query, limit, serverFilter: [...names] }, undefined, caller.trace);
+        const request = { query, limit, serverFilter: [...names], isVisible };
+        const { tools } = await finder.search(request, undefined, caller.trace);
         return tools.map(({ tool, score }) => ({ server: tool.server, tool: tool.originalName, score }));
       },
       callTool,
@@ -120,14 +127,14 @@ function contextAttributes({ metadata }: ContextOutput) {
   };
 }
 
-function toQueryServer(server: Server, { snapshot }: Catalog): QueryServer {
+function toQueryServer(server: Server, tools: readonly CatalogTool[]): QueryServer {
   const { status } = server.lifecycle;
   const usable = status === 'CONNECTED' || status === 'DEGRADED';
   return {
     name: server.name,
     ...(usable ? {} : { unavailable: `not connected: ${status}` }),
     queryTools: server.options.query_tools,
-    tools: (snapshot.toolsByServer.get(server.id) ?? []).map(({ row }) => ({
+    tools: tools.map(({ row }) => ({
       name: row.original_name,
       title: row.title ?? undefined,
       description: row.description ?? undefined,

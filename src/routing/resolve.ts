@@ -15,25 +15,24 @@ export interface RouteRequest {
   name: string;
   /** By id or by name; the tool's own name is expected then, the canonical one is accepted. */
   server?: Server;
-  visible: (server: Server) => boolean;
+  visible: (tool: CatalogTool) => boolean;
 }
 
 export function resolveTool(snapshot: Snapshot, { name, server, visible }: RouteRequest): Route {
   if (server !== undefined) {
     const own = snapshot.toolsByServer.get(server.id) ?? [];
     const tool = own.find(({ row, wireName }) => row.original_name === name || row.name === name || wireName === name);
-    if (tool === undefined || !visible(server)) throw notFound(name, server.name);
+    if (tool === undefined || !visible(tool)) throw notFound(name, server.name);
     return { tool, strategy: 'explicit_server' };
   }
 
   const byWire = snapshot.toolsByWireName.get(name);
-  if (byWire !== undefined && visible(byWire.server)) return { tool: byWire, strategy: 'wire_name' };
+  if (byWire !== undefined && visible(byWire)) return { tool: byWire, strategy: 'wire_name' };
 
   const byCanonical = snapshot.toolsByCanonicalName.get(name);
-  if (byCanonical !== undefined && visible(byCanonical.server))
-    return { tool: byCanonical, strategy: 'namespace_resolved' };
+  if (byCanonical !== undefined && visible(byCanonical)) return { tool: byCanonical, strategy: 'namespace_resolved' };
 
-  const candidates = (snapshot.toolsByOriginalName.get(name) ?? []).filter((tool) => visible(tool.server));
+  const candidates = (snapshot.toolsByOriginalName.get(name) ?? []).filter(visible);
   const [only, ...others] = candidates;
   if (only === undefined) throw notFound(name, fromCanonical(name)?.server);
   if (others.length > 0) throw ambiguous(name, candidates);

@@ -113,6 +113,38 @@ suite('access', () => {
     assert.ok(!JSON.stringify(heard.all).includes('alpha'));
   });
 
+  test('a token for a profile sees and calls no other tools, whatever it asks', async () => {
+    await app.api('PUT', '/api/v1/profiles/adding', { tools: [{ name: 'beta.add' }] });
+    const as = { token: (await token('caller', { profile: 'adding' })).token };
+    const names = (tools: { name: string }[]) => tools.map(({ name }) => name);
+    const { body: list } = await app.api('GET', `${servers}?include_tools=true`, undefined, as);
+    assert.deepEqual(names(list.servers), ['beta']);
+    assert.deepEqual(names(list.servers[0].tools), ['beta.add']);
+    assert.deepEqual(names((await app.api('GET', `${servers}/beta/tools`, undefined, as)).body.tools), ['beta.add']);
+    assert.equal((await app.api('GET', `${servers}/alpha`, undefined, as)).status, 404);
+    const { body: counted } = await app.api('GET', '/api/v1/aggregator/state', undefined, as);
+    assert.deepEqual([counted.total_servers, counted.total_tools], [1, 1]);
+
+    for (const name of ['beta.whoami', 'beta__whoami', 'whoami', 'alpha.add', 'alpha__add'])
+      assert.equal((await app.call(name, {}, as)).status, 404, name);
+    const onServer = { name: 'whoami', server_id: 'beta', arguments: {} };
+    assert.equal((await app.api('POST', '/api/v1/tools/call', onServer, as)).status, 404);
+    assert.equal((await app.call('add', { a: 1, b: 2 }, as)).body.structuredContent.sum, 3, 'only one is left');
+
+    const search = { query: 'add two numbers', tool_threshold: 0, limit: 50 };
+    assert.deepEqual(names((await app.api('POST', '/api/v1/search', search, as)).body.tools), ['beta.add']);
+    const asked = await app.api('POST', '/api/v1/query', { query: 'who are you', servers: ['beta'] }, as);
+    assert.ok(!JSON.stringify(asked.body).includes('whoami'), JSON.stringify(asked.body));
+
+    const heard = await app.events(as.token);
+    await app.call('alpha.whoami');
+    await app.call('beta.whoami');
+    await heard.waitFor('call.finished', (event) => event.server === 'beta');
+    assert.ok(!JSON.stringify(heard.all).includes('alpha'));
+    await app.api('DELETE', '/api/v1/profiles/adding');
+    assert.equal((await app.call('beta.add', { a: 1, b: 2 }, as)).status, 404, 'a profile that is gone has nothing');
+  });
+
   test('a token that expired or was revoked is refused at once', async () => {
     const expired = await token('viewer', { expires_at: '2020-01-01T00:00:00Z' });
     const answer = await app.api('GET', servers, undefined, { token: expired.token });

@@ -30,9 +30,9 @@ function snapshotOf(names: Record<string, string[]>): Snapshot {
 const snapshot = snapshotOf({ a: ['x', 'only', 'b.x'], b: ['x', 'y.z'], c: ['y.z'] });
 const everything = () => true;
 
-function find(name: string, visible: (server: { name: string }) => boolean = everything): string {
+function find(name: string, sees: (server: { name: string }) => boolean = everything): string {
   try {
-    const { tool, strategy } = resolveTool(snapshot, { name, visible });
+    const { tool, strategy } = resolveTool(snapshot, { name, visible: ({ server }) => sees(server) });
     return `${tool.row.name} ${strategy}`;
   } catch (error) {
     assert.ok(error instanceof AppError);

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { maySee } from '../../security/policy.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import type { Activity } from '../activity.ts';
 import type { Payloads } from '../payloads.ts';
@@ -75,13 +74,12 @@ export function activityRoutes({ activity, payloads, registry, pool }: ActivityR
       summary: 'Calls and states of the last hours, and the latest calls, as far as this process saw them',
       role: 'viewer',
       answers: { 200: { description: 'Per server, the oldest slice first', schema: activityView } },
-      handle({ principal }) {
-        const isVisible = (name: string) => maySee(principal, name);
+      handle({ view }) {
         return {
           slice_seconds: activity.sliceSeconds,
           servers: registry
             .list()
-            .filter(({ name }) => isVisible(name))
+            .filter(({ name }) => view.server(name))
             .map(({ id, name, lifecycle }) => {
               const gate = pool.link(id)?.gate;
               return {
@@ -93,7 +91,7 @@ export function activityRoutes({ activity, payloads, registry, pool }: ActivityR
                 slices: activity.slices(id, lifecycle.status),
               };
             }),
-          recent_calls: activity.recent(isVisible),
+          recent_calls: activity.recent(view.server),
           shows_payloads: payloads !== undefined,
           memory_bytes: process.memoryUsage.rss(),
         };
@@ -111,12 +109,12 @@ export function activityRoutes({ activity, payloads, registry, pool }: ActivityR
         200: { description: 'Arguments, and result or error', schema: payloadView },
         404: { description: 'Payloads are not shown, or this call is not kept (any more)' },
       },
-      handle({ params: { call_id }, principal }) {
+      handle({ params: { call_id }, view }) {
         if (payloads === undefined) {
           throw new AppError('NOT_FOUND', 'Payloads are not kept: start with MCP_AGGREGATOR_SHOW_PAYLOADS=true');
         }
         const found = payloads.find(call_id);
-        if (found === undefined || !maySee(principal, found.server)) {
+        if (found === undefined || !view.server(found.server)) {
           throw new AppError('NOT_FOUND', `This process does not keep a call ${call_id} (any more)`);
         }
         const { arguments: args, result = null, error = null } = found;

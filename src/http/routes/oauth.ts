@@ -13,8 +13,8 @@ import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
 import type { PageSessions } from '../../security/page-session.ts';
-import { maySee } from '../../security/policy.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
+import { lookUpServer, type ViewOf } from '../view.ts';
 
 export interface OauthRouteDependencies {
   registry: Registry;
@@ -26,6 +26,7 @@ export interface OauthRouteDependencies {
   authenticator: Authenticator;
   audit: Audit;
   ours: () => { metadataUrl: string | undefined; redirectUri: string };
+  viewOf: ViewOf;
   loginLink: (server: Server, principal: Principal) => string;
   onLogout: (server: Server) => Promise<void>;
   gatekeeper: ResourceGatekeeper;
@@ -49,13 +50,7 @@ const loginView = z.object({
 export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   const { registry, logins, flow, sessions, authenticator, audit } = deps;
 
-  function lookUp(idOrName: string, principal: Principal): Server {
-    const server = registry.find(idOrName) ?? registry.findByName(idOrName);
-    if (server === undefined || !maySee(principal, server.name)) {
-      throw new AppError('SERVER_NOT_FOUND', `Server not found: ${idOrName}`);
-    }
-    return server;
-  }
+  const lookUp = (idOrName: string, principal: Principal) => lookUpServer(registry, deps.viewOf(principal), idOrName);
 
   /** A login that everybody uses is an admin's to make; one's own is one's own. */
   function mayLogIn(server: Server, principal: Principal): void {

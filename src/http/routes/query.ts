@@ -8,7 +8,6 @@ import { queryOutputSchema } from '../../query/query-tool.ts';
 import type { RuleBook } from '../../query/rule-book.ts';
 import { serverRulesSchema } from '../../query/server-rules.ts';
 import type { Audit } from '../../security/audit.ts';
-import { maySee } from '../../security/policy.ts';
 import type { Secrets } from '../../security/secrets.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
 import { toErrorAnswer } from '../server.ts';
@@ -42,10 +41,10 @@ export function queryRoutes({ asker, ruleBook, audit, secrets }: QueryRouteDepen
             role: 'caller',
             body: z.unknown(),
             answers: { 200: { description: 'The context', schema: contextOutputSchema } },
-            handle: ({ body, principal, address, requestId, trace, signal }) =>
+            handle: ({ body, principal, view, address, requestId, trace, signal }) =>
               collect(body, {
                 caller: { principal, address, requestId, trace },
-                visible: (server) => maySee(principal, server.name),
+                view,
                 signal,
               }),
           }),
@@ -93,10 +92,10 @@ export function queryRoutes({ asker, ruleBook, audit, secrets }: QueryRouteDepen
         503: { description: 'No server answered; context names those that were tried and their errors' },
       },
       async handle(context) {
-        const { body, principal, address, requestId, trace, signal, request } = context;
+        const { body, principal, view, address, requestId, trace, signal, request } = context;
         const asking: Asking = {
           caller: { principal, address, requestId, trace },
-          visible: (server) => maySee(principal, server.name),
+          view,
           signal,
         };
         const accepted = request.headers.accept ?? '';

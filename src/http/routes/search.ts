@@ -6,7 +6,6 @@ import { statuses } from '../../registry/lifecycle.ts';
 import type { Choices } from '../../routing/choices.ts';
 import type { Finder } from '../../search/finder.ts';
 import type { Audit } from '../../security/audit.ts';
-import { maySee } from '../../security/policy.ts';
 import { type SkillBook, skillDefinition, skillId } from '../../skills/skill-book.ts';
 import { type AnyRoute, route } from '../route.ts';
 
@@ -87,7 +86,12 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
           }),
         },
       },
-      async handle({ body, principal, signal, trace }) {
+      async handle({ body, principal, view, signal, trace }) {
+        const byName = catalog.snapshot.toolsByCanonicalName;
+        const isVisible = ({ name }: { name: string }) => {
+          const tool = byName.get(name);
+          return tool !== undefined && view.tool(tool);
+        };
         const found = await finder.search(
           {
             query: body.query,
@@ -98,7 +102,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
             serverFilter: body.server_filter,
             includeExternal: body.include_external,
             includeReasons: body.include_reasons,
-            isVisible: principal.servers === null ? undefined : (tool) => maySee(principal, tool.server),
+            isVisible: principal.servers === null && principal.profile === null ? undefined : isVisible,
           },
           signal,
           trace,
@@ -108,7 +112,6 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
           body.query,
           found.tools.map(({ tool, alternatives = [] }) => [tool.name, ...alternatives.map(({ name }) => name)]),
         );
-        const byName = catalog.snapshot.toolsByCanonicalName;
         return {
           query: body.query,
           tools: found.tools.flatMap(({ tool: { name }, score, reasons, alternatives }) => {

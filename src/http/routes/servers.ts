@@ -7,12 +7,12 @@ import { overallStatus, type Registry, type Server } from '../../registry/regist
 import { registration, serverPatch } from '../../registry/server.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Principal } from '../../security/auth.ts';
-import { maySee } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
 import { findHistory } from '../../store/history.ts';
 import type { Fleet } from '../../upstream/fleet.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import { type AnyRoute, route } from '../route.ts';
+import { lookUpServer, type View } from '../view.ts';
 import { detailView, serverView, toDetailView, toolListView, toServerView, toToolView } from '../views.ts';
 
 export interface ServerRouteDependencies {
@@ -35,13 +35,7 @@ const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] });
 export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
   const { registry, fleet, catalog, audit } = deps;
 
-  function lookUp(idOrName: string, principal: Principal): Server {
-    const server = registry.find(idOrName) ?? registry.findByName(idOrName);
-    if (server === undefined || !maySee(principal, server.name)) {
-      throw new AppError('SERVER_NOT_FOUND', `Server not found: ${idOrName}`);
-    }
-    return server;
-  }
+  const lookUp = (idOrName: string, view: View) => lookUpServer(registry, view, idOrName);
 
   function note(
     event: string,
@@ -66,8 +60,10 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       replicaId: deps.replicaId,
     });
 
-  const toolsOf = (server: Server) =>
-    (catalog.snapshot.toolsByServer.get(server.id) ?? []).map((tool) => toToolView(tool, catalog.changes));
+  const toolsOf = (server: Server, view: View) =>
+    (catalog.snapshot.toolsByServer.get(server.id) ?? [])
+      .filter((tool) => view.tool(tool))
+      .map((tool) => toToolView(tool, catalog.changes));
 
   return [
     route({
@@ -109,16 +105,15 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
           schema: z.object({ servers: z.array(serverView), total: z.int(), limit: z.int(), offset: z.int() }),
         },
       },
-      handle({ query: { status, include_tools, limit, offset }, principal }) {
+      handle({ query: { status, include_tools, limit, offset }, view }) {
         const all = registry
           .list()
           .filter(
-            (server) =>
-              maySee(principal, server.name) && (status === undefined || overallStatus(server).status === status),
+            (server) => view.server(server.name) && (status === undefined || overallStatus(server).status === status),
           );
         const servers = all
           .slice(offset, offset + limit)
-          .map((server) => ({ ...toServerView(server), ...(include_tools ? { tools: toolsOf(server) } : {}) }));
+          .map((server) => ({ ...toServerView(server), ...(include_tools ? { tools: toolsOf(server, view) } : {}) }));
         return { servers, total: all.length, limit, offset };
       },
     }),
@@ -131,8 +126,8 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       role: 'viewer',
       params: byId,
       answers: { 200: { description: 'The server; credentials are masked', schema: detailView }, 404: notFound },
-      handle({ params, principal }) {
-        const server = lookUp(params.id, principal);
+      handle({ params, view }) {
+        const server = lookUp(params.id, view);
         return detailOf(server);
       },
     }),
@@ -147,7 +142,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       body: serverPatch,
       answers: { 200: { description: 'The changed server', schema: detailView }, 404: notFound },
       async handle(context) {
-        const { id } = lookUp(context.params.id, context.principal);
+        const { id } = lookUp(context.params.id, context.view);
         const server = await fleet.update(id, context.body);
         await note('server.updated', server, context, { fields: Object.keys(context.body) });
         return detailOf(server);
@@ -163,7 +158,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       params: byId,
       answers: { 204: { description: 'Removed' }, 404: notFound },
       async handle(context) {
-        const server = lookUp(context.params.id, context.principal);
+        const server = lookUp(context.params.id, context.view);
         await fleet.remove(server.id);
         await note('server.removed', server, context);
         context.reply.status(204);
@@ -186,7 +181,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
         409: { description: 'The server is disconnecting' },
       },
       async handle(context) {
-        const server = lookUp(context.params.id, context.principal);
+        const server = lookUp(context.params.id, context.view);
         const { status, message } = await fleet.connect(server.id);
         await note('server.connect', server, context);
         return { server_id: server.id, status, message };
@@ -214,7 +209,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
         404: notFound,
       },
       async handle(context) {
-        const server = lookUp(context.params.id, context.principal);
+        const server = lookUp(context.params.id, context.view);
         const { status, pending, message } = await fleet.disconnect(server.id, context.body);
         await note('server.disconnect', server, context, { force: context.body.force });
         return { server_id: server.id, status, pending_requests: pending, message };
@@ -229,8 +224,8 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       role: 'viewer',
       params: byId,
       answers: { 200: { description: "In the server's own order", schema: toolListView }, 404: notFound },
-      handle({ params, principal }) {
-        const tools = toolsOf(lookUp(params.id, principal));
+      handle({ params, view }) {
+        const tools = toolsOf(lookUp(params.id, view), view);
         const classified = tools.filter((tool) => tool.is_classified).length;
         return { tools, total: tools.length, classified, unclassified: tools.length - classified };
       },
@@ -252,7 +247,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
         503: { description: 'The server is not connected' },
       },
       async handle(context) {
-        const server = lookUp(context.params.id, context.principal);
+        const server = lookUp(context.params.id, context.view);
         if (deps.pool.link(server.id)?.shared === undefined) {
           throw new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}`, {
             body: { server: { id: server.id, name: server.name, status: server.lifecycle.status } },
@@ -287,8 +282,8 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
         },
         404: notFound,
       },
-      async handle({ params, query, principal }) {
-        const server = lookUp(params.id, principal);
+      async handle({ params, query, view }) {
+        const server = lookUp(params.id, view);
         await registry.settled();
         const rows = await findHistory(deps.db, server.id, query);
         return { history: rows.map(({ server_id: _server, ...entry }) => entry) };

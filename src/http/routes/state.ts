@@ -6,10 +6,9 @@ import { streamHeaders, writeTo } from '../../event-stream.ts';
 import type { AppEvents, EventName, Events } from '../../events.ts';
 import type { Status } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry } from '../../registry/registry.ts';
-import type { Principal } from '../../security/auth.ts';
-import { maySee } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
 import { type AnyRoute, route } from '../route.ts';
+import type { View } from '../view.ts';
 
 export interface StateRouteDependencies {
   config: Config;
@@ -41,10 +40,12 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       summary: 'Servers and tools in numbers',
       role: 'viewer',
       answers: { 200: { description: 'The numbers', schema: stateView } },
-      handle({ principal }) {
-        const visible = registry.list().filter((server) => maySee(principal, server.name));
+      handle({ view }) {
+        const visible = registry.list().filter((server) => view.server(server.name));
         const count = countStatuses(visible.map((server) => overallStatus(server).status));
-        const tools = visible.flatMap((server) => catalog.snapshot.toolsByServer.get(server.id) ?? []);
+        const tools = visible.flatMap((server) =>
+          (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter((tool) => view.tool(tool)),
+        );
         const classified = tools.filter(({ row }) => row.is_classified).length;
         const backlog = deps.backlog();
         return {
@@ -112,7 +113,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       summary: 'What happens, as it happens (server-sent events)',
       role: 'viewer',
       answers: { 200: { description: 'A stream of events', schema: z.string(), contentType: 'text/event-stream' } },
-      handle({ principal, reply, signal, closing }) {
+      handle({ principal, view, reply, signal, closing }) {
         reply.hijack();
         const { raw } = reply;
         raw.writeHead(200, streamHeaders);
@@ -121,7 +122,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         let id = 0;
         const off = deps.events.onAny((name, payload) => {
           if ('principal_id' in payload && payload.principal_id === principal.id) return void raw.end();
-          if (!mayHear(principal, name, payload)) return;
+          if (!mayHear(view, name, payload)) return;
           id += 1;
           write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
         });
@@ -136,10 +137,10 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
   ];
 }
 
-function mayHear(principal: Principal, name: EventName, payload: AppEvents[EventName]): boolean {
+function mayHear(view: View, name: EventName, payload: AppEvents[EventName]): boolean {
   if (name === 'server.lists_changed' || name === 'task.changed' || name === 'principal.ended') return false;
   const server = 'server' in payload ? payload.server : 'name' in payload ? payload.name : undefined;
-  return server === undefined || maySee(principal, server);
+  return server === undefined || view.server(server);
 }
 
 async function check(ping: () => Promise<void>): Promise<'ok' | 'failed'> {

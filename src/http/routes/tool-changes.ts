@@ -5,13 +5,12 @@ import { classifyChange } from '../../catalog/tool-changes.ts';
 import { AppError } from '../../errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
-import type { Principal } from '../../security/auth.ts';
-import { maySee } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
 import type { ToolChangeRow } from '../../store/schema.ts';
 import { findToolChange, findToolChanges } from '../../store/tool-changes.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import { type AnyRoute, route } from '../route.ts';
+import { lookUpServer } from '../view.ts';
 
 export interface ToolChangeRouteDependencies {
   db: Database;
@@ -44,14 +43,6 @@ const notFound = { description: 'There is no such server or change' };
 export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] {
   const { db, registry, catalog, audit } = deps;
 
-  function lookUp(idOrName: string, principal: Principal) {
-    const server = registry.find(idOrName) ?? registry.findByName(idOrName);
-    if (server === undefined || !maySee(principal, server.name)) {
-      throw new AppError('SERVER_NOT_FOUND', `Server not found: ${idOrName}`);
-    }
-    return server;
-  }
-
   const decision = (verb: 'approve' | 'reject', state: 'approved' | 'rejected', summary: string) =>
     route({
       method: 'POST',
@@ -65,8 +56,8 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
         404: notFound,
         409: { description: 'The change is decided already, or gone' },
       },
-      async handle({ params, principal, address }) {
-        const server = lookUp(params.id, principal);
+      async handle({ params, principal, view, address }) {
+        const server = lookUpServer(registry, view, params.id);
         const change = await findToolChange(db, server.id, params.change_id);
         if (change === undefined) throw new AppError('NOT_FOUND', `Change not found: ${params.change_id}`);
         const decided = await catalog.changes.decide(change, state, principal.name);
@@ -106,8 +97,8 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
         200: { description: 'The changes', schema: z.object({ changes: z.array(changeView) }) },
         404: notFound,
       },
-      async handle({ params, query, principal }) {
-        const rows = await findToolChanges(db, lookUp(params.id, principal).id, query);
+      async handle({ params, query, view }) {
+        const rows = await findToolChanges(db, lookUpServer(registry, view, params.id).id, query);
         return { changes: rows.map(toView) };
       },
     }),

@@ -2,12 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { AppError } from '../../errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Router } from '../../routing/call.ts';
 import { resolveTool } from '../../routing/resolve.ts';
-import { maySee } from '../../security/policy.ts';
 import { type AnyRoute, route } from '../route.ts';
+import { lookUpServer } from '../view.ts';
 
 export interface ToolRouteDependencies {
   registry: Registry;
@@ -52,15 +51,11 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
         503: { description: 'The server is not available, or has too much to do' },
         504: { description: 'The server did not answer in time' },
       },
-      async handle({ body, principal, address, requestId, trace, note, signal }) {
+      async handle({ body, principal, view, address, requestId, trace, note, signal }) {
         const started = performance.now();
-        const visible = (server: { name: string }) => maySee(principal, server.name);
-        const { server_id: id } = body;
-        const server = id === undefined ? undefined : (registry.find(id) ?? registry.findByName(id));
-        if (id !== undefined && (server === undefined || !visible(server))) {
-          throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
-        }
-        const { tool, strategy } = resolveTool(catalog.snapshot, { name: body.name, server, visible });
+        const { name, server_id: id } = body;
+        const server = id === undefined ? undefined : lookUpServer(registry, view, id);
+        const { tool, strategy } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
         note({ server: tool.server.name, tool: tool.row.name });
         // With a token the server may report progress, and progress extends the deadline.
         const params = { name: body.name, arguments: body.arguments, _meta: { progressToken: randomUUID() } };
