@@ -132,7 +132,13 @@ suite('access', () => {
     assert.equal((await app.call('add', { a: 1, b: 2 }, as)).body.structuredContent.sum, 3, 'only one is left');
 
     const search = { query: 'add two numbers', tool_threshold: 0, limit: 50 };
-    assert.deepEqual(names((await app.api('POST', '/api/v1/search', search, as)).body.tools), ['beta.add']);
+    const found = (await app.api('POST', '/api/v1/search', search, as)).body;
+    assert.deepEqual(names(found.tools), ['beta.add']);
+    const quality = (await app.api('GET', '/api/v1/search/quality', undefined, as)).body;
+    for (const body of [found, quality]) assert.ok(!/alpha|whoami/.test(JSON.stringify(body)), JSON.stringify(body));
+    await app.api('PUT', '/api/v1/profiles/other', { servers: ['alpha'] });
+    assert.deepEqual(names((await app.api('GET', '/api/v1/profiles', undefined, as)).body.profiles), ['adding']);
+    assert.equal((await app.api('GET', '/api/v1/profiles/other', undefined, as)).status, 404);
     const asked = await app.api('POST', '/api/v1/query', { query: 'who are you', servers: ['beta'] }, as);
     assert.ok(!JSON.stringify(asked.body).includes('whoami'), JSON.stringify(asked.body));
 

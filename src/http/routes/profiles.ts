@@ -4,6 +4,7 @@ import { profileDefinition, profileName } from '../../catalog/profile.ts';
 import type { Profiles } from '../../catalog/profiles.ts';
 import { AppError } from '../../errors.ts';
 import type { Audit } from '../../security/audit.ts';
+import type { Principal } from '../../security/auth.ts';
 import { type AnyRoute, route } from '../route.ts';
 
 const profileView = profileDefinition.extend({ name: z.string(), endpoint: z.string() });
@@ -27,8 +28,11 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       answers: {
         200: { description: 'By name', schema: z.object({ profiles: z.array(profileView), total: z.int() }) },
       },
-      handle() {
-        const all = profiles.list().map(toView);
+      handle({ principal }) {
+        const all = profiles
+          .list()
+          .filter(({ name }) => maySeeProfile(principal, name))
+          .map(toView);
         return { profiles: all, total: all.length };
       },
     }),
@@ -41,9 +45,10 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       role: 'viewer',
       params: byName,
       answers: { 200: { description: 'The profile', schema: profileView }, 404: notFound },
-      handle({ params }) {
+      handle({ params, principal }) {
         const profile = profiles.find(params.name);
-        if (profile === undefined) throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
+        if (profile === undefined || !maySeeProfile(principal, params.name))
+          throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
         return toView(profile);
       },
     }),
@@ -90,3 +95,5 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
     }),
   ];
 }
+
+const maySeeProfile = ({ profile }: Principal, name: string) => profile === null || profile === name;

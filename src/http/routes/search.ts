@@ -8,6 +8,7 @@ import type { Finder } from '../../search/finder.ts';
 import type { Audit } from '../../security/audit.ts';
 import { type SkillBook, skillDefinition, skillId } from '../../skills/skill-book.ts';
 import { type AnyRoute, route } from '../route.ts';
+import type { View } from '../view.ts';
 
 export interface SearchRouteDependencies {
   catalog: Catalog;
@@ -62,6 +63,13 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
     return { ...skill, tool_count: finder.toolsOfSkill(id) };
   };
 
+  const seenBy =
+    (view: View) =>
+    ({ name }: { name: string }) => {
+      const tool = catalog.snapshot.toolsByCanonicalName.get(name);
+      return tool !== undefined && view.tool(tool);
+    };
+
   return [
     route({
       method: 'POST',
@@ -88,10 +96,6 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       },
       async handle({ body, principal, view, signal, trace }) {
         const byName = catalog.snapshot.toolsByCanonicalName;
-        const isVisible = ({ name }: { name: string }) => {
-          const tool = byName.get(name);
-          return tool !== undefined && view.tool(tool);
-        };
         const found = await finder.search(
           {
             query: body.query,
@@ -102,7 +106,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
             serverFilter: body.server_filter,
             includeExternal: body.include_external,
             includeReasons: body.include_reasons,
-            isVisible: principal.servers === null && principal.profile === null ? undefined : isVisible,
+            isVisible: principal.servers === null && principal.profile === null ? undefined : seenBy(view),
           },
           signal,
           trace,
@@ -166,25 +170,29 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       summary: 'Tools that search cannot tell apart or find by their own description',
       role: 'viewer',
       answers: { 200: { description: 'The findings', schema: z.looseObject({}) } },
-      async handle() {
+      async handle({ view }) {
         const { withoutDescription, indistinct, notFound, servers } = await finder.quality();
+        const isSeen = seenBy(view);
         return {
-          without_description: withoutDescription.map(({ name }) => name),
-          indistinct: indistinct.map(({ a, b, similarity }) => ({
-            tools: [a.name, b.name],
-            similarity: round(similarity),
-          })),
-          not_found_by_own_description: notFound.map(({ tool, insteadOf }) => ({
-            tool: tool.name,
-            found_instead: insteadOf,
-          })),
-          servers: servers.map(({ server, tools, probes, hitAt1, hitAt5 }) => ({
-            server,
-            tools,
-            probes,
-            hit_at_1: round(hitAt1),
-            hit_at_5: round(hitAt5),
-          })),
+          without_description: withoutDescription.filter(isSeen).map(({ name }) => name),
+          indistinct: indistinct
+            .filter(({ a, b }) => isSeen(a) && isSeen(b))
+            .map(({ a, b, similarity }) => ({ tools: [a.name, b.name], similarity: round(similarity) })),
+          not_found_by_own_description: notFound
+            .filter(({ tool }) => isSeen(tool))
+            .map(({ tool, insteadOf }) => ({
+              tool: tool.name,
+              found_instead: insteadOf !== null && isSeen({ name: insteadOf }) ? insteadOf : null,
+            })),
+          servers: servers
+            .filter(({ server }) => view.server(server))
+            .map(({ server, tools, probes, hitAt1, hitAt5 }) => ({
+              server,
+              tools,
+              probes,
+              hit_at_1: round(hitAt1),
+              hit_at_5: round(hitAt5),
+            })),
         };
       },
     }),
