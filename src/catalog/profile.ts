@@ -50,7 +50,16 @@ export function selectTool(profile: ProfileDefinition, tool: CatalogTool): Selec
 }
 
 function matches(pattern: string, name: string): boolean {
-  if (!pattern.includes('*')) return pattern === name;
-  const source = pattern.split('*').map((part) => part.replace(/[\\^$.+?()[\]{}|]/g, '\\$&'));
-  return new RegExp(`^${source.join('.*')}$`).test(name);
+  const [start = '', ...parts] = pattern.split('*');
+  const end = parts.pop();
+  if (end === undefined) return pattern === name;
+  if (!name.startsWith(start)) return false;
+  let at = start.length;
+  // The first place where a part fits leaves the most for the others.
+  for (const part of parts) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.length - end.length >= at && name.endsWith(end);
 }

@@ -38,6 +38,7 @@ export interface GatewayToolDependencies {
   more?: GatewayTool[];
 }
 
+const charactersPerToken = 4;
 const defaultBudget = 1_500;
 const mostDescribed = 20;
 
@@ -98,8 +99,8 @@ function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTo
       let used = 0;
       for (const { tool, score } of found) {
         const name = peer.scope.nameOf(tool);
-        const line = signature(name, tool);
-        used += Math.ceil(line.length / 4) + 1;
+        const line = cut(signature(name, tool), budget * charactersPerToken);
+        used += Math.ceil(line.length / charactersPerToken) + 1;
         if (used > budget && lines.length > 0) break;
         lines.push(line);
         tools.push({ name, server: tool.server.name, score: Math.round(score * 1_000) / 1_000 });
@@ -219,8 +220,10 @@ function firstSentence(description: string): string {
   const flat = description.replace(/\s+/g, ' ').trim();
   const end = flat.search(/[.!?](\s|$)/);
   const sentence = end === -1 ? flat : flat.slice(0, end + 1);
-  return sentence.length > 160 ? `${sentence.slice(0, 159)}…` : sentence;
+  return cut(sentence, 160);
 }
+
+const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 export function textResult(message: string, structuredContent: JsonObject): JsonObject {
   return { content: [{ type: 'text', text: message }], structuredContent };

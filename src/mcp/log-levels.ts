@@ -17,11 +17,13 @@ export interface LogLevels {
 export function createLogLevels(router: Router): LogLevels {
   const current = new Map<string, number>();
 
-  async function set(caller: Caller, server: Server, level: string): Promise<void> {
+  async function set(caller: Caller, server: Server, level: string, session: string): Promise<void> {
     try {
       await router.relay(server, 'logging/setLevel', { level }, caller);
     } catch (error) {
-      if (!(error instanceof RpcError)) throw error; // it has its own idea of levels: no reason to fail the call
+      if (error instanceof RpcError) return; // it has its own idea of levels: no reason to fail the call
+      current.delete(session);
+      throw error;
     }
   }
 
@@ -35,7 +37,7 @@ export function createLogLevels(router: Router): LogLevels {
       if ((current.get(session) ?? levels.length) <= level) return undefined;
       if (current.size > 10_000) current.clear();
       current.set(session, level);
-      return set(caller, server, wanted);
+      return set(caller, server, wanted, session);
     },
   };
 }

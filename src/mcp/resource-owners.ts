@@ -7,6 +7,7 @@ import { AppError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Scope } from './scope.ts';
+import { matchesTemplate } from './uri-template.ts';
 
 const scheme = 'mcp-aggregator://';
 const remembered = 10_000;
@@ -97,18 +98,6 @@ function unqualify(uri: string): { server: string; uri: string } | undefined {
   if (!uri.startsWith(scheme)) return undefined;
   const slash = uri.indexOf('/', scheme.length);
   return slash === -1 ? undefined : { server: uri.slice(scheme.length, slash), uri: uri.slice(slash + 1) };
-}
-
-/** RFC 6570 as far as matching needs it: an expression stands for some characters, a reserved one for any. */
-export function matchesTemplate(template: string, uri: string): boolean {
-  const source = template
-    .split(/(\{[^}]*\})/)
-    .map((part) => {
-      if (!part.startsWith('{')) return part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-      return /^\{[+#/?&;.]/.test(part) ? '.*' : '[^/]*';
-    })
-    .join('');
-  return new RegExp(`^${source}$`).test(uri);
 }
 
 /** Links and embedded resources in tool results, prompt messages and resource contents. */

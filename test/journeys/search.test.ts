@@ -330,6 +330,37 @@ suite('what can be asked for', () => {
     assert.equal(nothing.content[0].text, 'No tool fits this task.');
   });
 
+  test('search_tools answers within its budget, however much a tool has to say', async (t) => {
+    const { app, client } = await startSearching(t);
+    const wordy = (n: number) => ({
+      definition: {
+        name: `tides_${n}`,
+        description: 'Tell the tides of a harbour.',
+        inputSchema: {
+          type: 'object',
+          properties: Object.fromEntries(
+            Array.from({ length: 300 }, (_, at) => [`parameter_${at}`, { type: 'string' }]),
+          ),
+        },
+      },
+      call: () => text('done'),
+    });
+    const program = createProgram({ info: { name: 'tides', version: '1' }, tools: [1, 2, 3, 4].map(wordy) });
+    await app.add('tides', { base_url: (await serve(t, program)).url });
+    const search = async (more: object): Promise<Body> =>
+      await client.callTool({ name: 'search_tools', arguments: { query: 'tides of a harbour', ...more } });
+    await until(
+      () => search({}),
+      ({ structuredContent }) => structuredContent.tools.length > 0,
+    );
+    for (const budget of [100, 500, 5_000]) {
+      const { content, structuredContent } = await search({ max_tokens: budget });
+      assert.ok(content[0].text.length <= 4 * budget + 60, `${budget}: ${content[0].text.length} characters`);
+      assert.ok(structuredContent.tools.length >= 1);
+    }
+    assert.match((await search({ max_tokens: 100 })).content[0].text, /\(3 more; raise max_tokens to see them\)$/);
+  });
+
   test('a call that follows a search says in the audit what it was chosen for, and only there', async (t) => {
     const { app, client } = await startSearching(t);
     const lastCall = async (): Promise<Body> =>
