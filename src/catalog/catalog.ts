@@ -95,6 +95,8 @@ const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_temp
 const changedBy = { tool: 'tools', prompt: 'prompts', resource: 'resources', resource_template: 'resources' } as const;
 const itemKinds = ['prompt', 'resource', 'resource_template'] as const;
 const debounceMs = 100;
+const longestWaitMs = 10_000;
+const calmMs = 10_000;
 
 export async function createCatalog(deps: CatalogDependencies): Promise<Catalog> {
   const { db, registry, pool, events, log, config } = deps;
@@ -102,6 +104,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   const items = new Map<string, Record<ServerItemKind, { key: string; definition: JsonObject }[]>>();
   const refreshing = new Map<string, { done: Promise<void>; again?: Set<Kind> }>();
   const debounced = new Map<string, { kinds: Set<Kind>; timer: NodeJS.Timeout }>();
+  const paced = new Map<string, { waitMs: number; dueAt: number }>();
   const hints = new Map<string, { expires: number; public: boolean }>();
   const closed = new AbortController();
   const changeReview = await createChangeReview({
@@ -274,8 +277,18 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     const timer = setTimeout(() => {
       debounced.delete(serverId);
       refreshInBackground(serverId, [...kinds]);
-    }, debounceMs);
+    }, waitBeforeRefresh(serverId));
     debounced.set(serverId, { kinds, timer });
+  }
+
+  /** A server that says all the time that its lists changed is asked for them ever less often. */
+  function waitBeforeRefresh(serverId: string): number {
+    const now = performance.now();
+    const last = paced.get(serverId);
+    const isCalm = last === undefined || now - last.dueAt > calmMs;
+    const waitMs = isCalm ? debounceMs : Math.min(last.waitMs * 2, longestWaitMs);
+    paced.set(serverId, { waitMs, dueAt: now + waitMs });
+    return waitMs;
   }
 
   async function reload(serverId: string): Promise<void> {
@@ -344,6 +357,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       snapshot = build();
     }),
     events.on('server.removed', ({ server_id: id }) => {
+      paced.delete(id);
       tools.delete(id);
       items.delete(id);
       changeReview.forget(id);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
 import { createFeatureProgram, type FeatureOptions } from '../support/servers/feature-program.ts';
@@ -119,6 +120,27 @@ suite('discovery', () => {
       assert.ok(!(await namesOf(name)).includes('appeared'));
     });
   }
+
+  test('BR-003: a server that says list_changed all the time is asked ever less often, and the last change is found', async (t) => {
+    let lists = 0;
+    const restless = program({
+      tools: [tool('first')],
+      methods: {
+        'tools/list': () => {
+          lists += 1;
+          return { tools: [...restless.tools.values()].map((entry) => entry.definition) };
+        },
+      },
+    });
+    await add(t, 'restless', restless);
+    const saying = setInterval(() => restless.announce('notifications/tools/list_changed'), 10);
+    await delay(3_000);
+    clearInterval(saying);
+    assert.ok(lists <= 7, `asked ${lists} times`);
+    restless.tools.set('last', tool('last'));
+    restless.announce('notifications/tools/list_changed');
+    await app.seen.waitFor('server.discovered', ({ added }) => added.includes('restless.last'));
+  });
 
   test('BR-003: list_changed on stdio is heard too', async () => {
     await app.add('changing-stdio', stdioFeatureServer('legacy'));
