@@ -1,6 +1,8 @@
 /** JSON-RPC as MCP uses it. Messages are relayed, so only the envelope is typed; everything inside passes unchanged. */
+import type { RawNumber } from './exact-json.ts';
+
 export type JsonObject = { [key: string]: unknown };
-export type RequestId = string | number;
+export type RequestId = string | number | RawNumber;
 
 export interface RpcRequest {
   jsonrpc: '2.0';
@@ -33,7 +35,10 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isId = (value: unknown): value is RequestId =>
-  typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
+  typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value)) || JSON.isRawJSON(value);
+
+/** The same for the same id: two numbers as they were written are two objects. */
+export const keyOf = (id: unknown): unknown => (JSON.isRawJSON(id) ? id.rawJSON : id);
 
 /** What is wrong with the envelope, or undefined when it is a message. */
 export function envelopeProblem(value: unknown): string | undefined {

@@ -9,6 +9,7 @@ const floor = [
   'config',
   'credential-key',
   'errors',
+  'exact-json',
   'log',
   'loopback',
   'memory',

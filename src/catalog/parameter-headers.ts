@@ -54,10 +54,16 @@ export function parameterHeaders(
     if (typeof value === 'string') headers = { ...headers, [name]: value };
   }
   for (const { header, path } of markedParameters(schema) ?? []) {
-    const value = path.reduce<unknown>((current, key) => (isObject(current) ? current[key] : undefined), args);
-    if (!['string', 'number', 'boolean'].includes(typeof value)) continue;
-    const text = typeof value === 'string' ? encodeHeader(value) : String(value);
-    headers = { ...headers, [prefix + header.toLowerCase()]: text };
+    const value = argumentAt(args, path);
+    if (value === undefined) continue;
+    headers = { ...headers, [prefix + header.toLowerCase()]: encodeHeader(value) };
   }
   return headers;
+}
+
+/** A marked parameter as text; undefined where the call has none. */
+export function argumentAt(args: unknown, path: readonly string[]): string | undefined {
+  const value = path.reduce<unknown>((current, key) => (isObject(current) ? current[key] : undefined), args);
+  if (JSON.isRawJSON(value)) return value.rawJSON;
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
 }

@@ -1,8 +1,10 @@
 /** The REST API of a running aggregator, as commands use it. */
+
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { Problem } from '../errors.ts';
+import { parseJson } from '../exact-json.ts';
 import { CommandFailure, exitOfStatus } from './exit-code.ts';
 import type { Target } from './target.ts';
 
@@ -71,7 +73,7 @@ function exchange(
 function parseAnswer(text: string, url: string): unknown {
   if (text === '') return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     throw new CommandFailure('unreachable', `${url} is not an mcp-aggregator: its answer is not JSON`, { cause });
   }

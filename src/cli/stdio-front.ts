@@ -2,9 +2,11 @@
  * MCP on stdin and stdout, for clients that start their servers as programs: every message is passed on to the HTTP
  * endpoint of an aggregator as it came. The client chooses the era; each message shows which it is.
  */
+
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
+import { parseJson } from '../exact-json.ts';
 import {
   encodeHeader,
   envelopeProblem,
@@ -13,8 +15,8 @@ import {
   isNotification,
   isObject,
   isRequest,
+  keyOf,
   namedBy,
-  type RequestId,
   type RpcMessage,
   type RpcRequest,
   rpcCodes,
@@ -52,7 +54,7 @@ const retryMs = 1_000;
 const goodbyeMs = 1_000;
 
 export function createStdioFront({ input, output, reach }: StdioFrontOptions): StdioFront {
-  const running = new Map<RequestId, AbortController>();
+  const running = new Map<unknown, AbortController>();
   const unanswered = new Set<Promise<void>>();
   const closed = new AbortController();
   let endpoint = reach();
@@ -87,7 +89,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     }
     if (isNotification(message) && message.method === 'notifications/cancelled') {
       // 2026-07-28 cancels over HTTP by closing the request's stream.
-      const request = session === undefined ? running.get(message.params?.requestId as RequestId) : undefined;
+      const request = session === undefined ? running.get(keyOf(message.params?.requestId)) : undefined;
       if (request !== undefined) return request.abort();
     }
     await send(message, closed.signal).then(
@@ -101,7 +103,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
 
   async function pass(request: RpcRequest): Promise<void> {
     const controller = new AbortController();
-    running.set(request.id, controller);
+    running.set(keyOf(request.id), controller);
     const signal = AbortSignal.any([controller.signal, closed.signal]);
     try {
       await relay(await send(request, signal), request, signal);
@@ -114,7 +116,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
         error: { code: rpcCodes.internalError, message: `The aggregator did not answer: ${reason}` },
       });
     } finally {
-      running.delete(request.id);
+      running.delete(keyOf(request.id));
     }
   }
 
@@ -347,7 +349,7 @@ async function readMessages(
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined; // the caller says what it means there
   }

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Config } from '../config.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
+import { parseJson } from '../exact-json.ts';
 import { createId } from '../ids.ts';
 import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
@@ -288,7 +289,7 @@ function jsonBody(request: FastifyRequest): unknown {
     ]);
   }
   try {
-    return JSON.parse(String(request.body));
+    return parseJson(String(request.body));
   } catch {
     throw new ValidationError([{ loc: ['body'], msg: 'is not valid JSON', type: 'json_invalid' }]);
   }

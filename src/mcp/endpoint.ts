@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
+import { parseJson } from '../exact-json.ts';
 import {
   envelopeProblem,
   isMessage,
@@ -148,7 +149,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   async function post(visit: Visit): Promise<void> {
     const { request, response, principal, offer } = visit;
     requireJson(request);
-    const body = parseJson(await readBody(request, config.maxBodyBytes));
+    const body = parseBody(await readBody(request, config.maxBodyBytes));
     const version = one(request.headers['mcp-protocol-version']);
     if (draining) refuseNew(Array.isArray(body) ? body : [body], response);
     if (!Array.isArray(body) && isModern(body, version)) {
@@ -290,7 +291,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     const session = legacy.find(id, principal);
     if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
     requireJson(request);
-    const message = expectMessage(parseJson(await readBody(request, config.maxBodyBytes)));
+    const message = expectMessage(parseBody(await readBody(request, config.maxBodyBytes)));
     refuseNew([message], response);
     await admit([message], principal);
     session.receive(message, request.headers);
@@ -395,13 +396,13 @@ function requireJson(request: IncomingMessage): void {
   throw new OwnError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
 }
 
-function parseJson(text: string): unknown {
+function parseBody(text: string): unknown {
   if (text.length > mostNested && isNestedTooDeeply(text))
     throw new OwnError(rpcCodes.invalidRequest, `The body is nested more than ${mostNested} levels deep`, {
       status: 400,
     });
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new OwnError(rpcCodes.parseError, 'The body is not valid JSON', { status: 400 });
   }

@@ -15,6 +15,7 @@ import {
   isRequest,
   isResponse,
   type JsonObject,
+  keyOf,
   legacyVersions,
   newestLegacy,
   type RequestId,
@@ -177,7 +178,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     const id = createSessionId();
     const ownerKey = `session:${id}`;
     const running = createLedger<{ requestId: RequestId; cancel: Cancellation }>();
-    const questions = new Map<RequestId, Question>();
+    const questions = new Map<string, Question>();
     const subscriptions = new Map<string, { key: string; opened: Promise<() => Promise<void>> }>();
     const recorded: RecordedEvent[] = [];
     const openStreams = new Map<number, ServerResponse>();
@@ -405,8 +406,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
     function take(message: RpcMessage): void {
       if (isResponse(message)) {
-        const question = questions.get(message.id ?? '');
-        questions.delete(message.id ?? '');
+        const question = questions.get(String(keyOf(message.id)));
+        questions.delete(String(keyOf(message.id)));
         if ('error' in message)
           question?.reject(new RpcError(message.error.code, message.error.message, message.error.data));
         else question?.resolve(message.result);
@@ -419,7 +420,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
     function cancel(requestId: unknown): void {
       const reason = new DOMException('cancelled by the client', 'AbortError');
-      for (const call of running) if (call.requestId === requestId) call.cancel.abort(reason);
+      for (const call of running) if (keyOf(call.requestId) === keyOf(requestId)) call.cancel.abort(reason);
     }
 
     /** Those that nobody waits for any more: of one call, or all. */

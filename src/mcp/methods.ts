@@ -1,7 +1,7 @@
 /** Every method of the endpoint, once for both eras: what lists hold, where requests go. */
 import type { Catalog, CatalogItem } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/discover.ts';
-import { markedParameters } from '../catalog/parameter-headers.ts';
+import { argumentAt, markedParameters } from '../catalog/parameter-headers.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { CallResult, Router } from '../routing/call.ts';
@@ -274,8 +274,7 @@ const perHop = new Set([
 /** Routers before us act on these headers, so they must say what the body says. */
 function checkParameterHeaders(headers: NonNullable<Call['headers']>, schema: JsonObject, args: unknown): void {
   for (const { header, path } of markedParameters(schema) ?? []) {
-    const value = path.reduce<unknown>((current, key) => (isObject(current) ? current[key] : undefined), args);
-    const expected = value === undefined || value === null ? undefined : String(value);
+    const expected = argumentAt(args, path);
     const sent = headers[`mcp-param-${header.toLowerCase()}`];
     if ((sent === undefined ? undefined : decodeHeader(String(sent))) === expected) continue;
     throw new OwnError(rpcCodes.headerMismatch, `Header Mcp-Param-${header} does not match the body`, { status: 400 });

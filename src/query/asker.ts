@@ -1,6 +1,7 @@
 /** The aggregator query with everything it needs: who may be asked, how a tool is found, how it is called. */
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
+import { withPlainNumbers } from '../exact-json.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Caller, Router } from '../routing/call.ts';
 import { resolveTool } from '../routing/resolve.ts';
@@ -66,7 +67,8 @@ export function createAsker(deps: AskerDependencies): Asker {
     const callTool: CallTool = async (serverName, name, args, signal) => {
       const server = byName.get(serverName);
       const { tool } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
-      return (await router.callTool(tool, { name, arguments: args }, caller, { signal })).result;
+      const { result } = await router.callTool(tool, { name, arguments: args }, caller, { signal });
+      return withPlainNumbers(result);
     };
     return {
       servers: () => servers.map((server) => toQueryServer(server, offered(server))),

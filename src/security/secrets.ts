@@ -51,7 +51,7 @@ function mapStrings<T>(value: T, map: (text: string) => string): T {
   const mapped = (part: unknown): unknown => {
     if (typeof part === 'string') return map(part);
     if (Array.isArray(part)) return part.map(mapped);
-    if (typeof part !== 'object' || part === null) return part;
+    if (typeof part !== 'object' || part === null || JSON.isRawJSON(part)) return part;
     return Object.fromEntries(Object.entries(part).map(([key, inner]) => [map(key), mapped(inner)]));
   };
   // Strings become strings and everything keeps its place, so the type is the same.

@@ -2,9 +2,11 @@
  * Streamable HTTP, both eras. Every request has a stream of its own, so what a server says or asks on it belongs to
  * that request for certain.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
+import { parseJson } from '../exact-json.ts';
 import {
   encodeHeader,
   isObject,
@@ -381,7 +383,7 @@ function toProblem(answer: WireAnswer): Error {
 
 function tryParse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined; // an HTML error page and the like; shown as text
   }

@@ -1,6 +1,6 @@
 /** What a server asks over one connection: so much at once, and until it says that it no longer wants to know. */
 import { RpcError } from '../errors.ts';
-import { type JsonObject, type RpcMessage, type RpcRequest, rpcCodes } from '../json-rpc.ts';
+import { type JsonObject, keyOf, type RpcMessage, type RpcRequest, rpcCodes } from '../json-rpc.ts';
 
 export interface Questions {
   answer(message: RpcRequest, handle: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>): Promise<void>;
@@ -15,8 +15,8 @@ export function createQuestions(send: (reply: RpcMessage) => void | Promise<void
   const open = new Map<unknown, AbortController>();
 
   function withdraw(id: unknown): void {
-    const question = open.get(id);
-    open.delete(id);
+    const question = open.get(keyOf(id));
+    open.delete(keyOf(id));
     question?.abort();
   }
 
@@ -28,10 +28,10 @@ export function createQuestions(send: (reply: RpcMessage) => void | Promise<void
         return await reply({ jsonrpc: '2.0', id, error });
       }
       const question = new AbortController();
-      open.set(id, question);
+      open.set(keyOf(id), question);
       const answer = await answerTo(message, () => handle(params, question.signal));
-      if (open.get(id) !== question) return;
-      open.delete(id);
+      if (open.get(keyOf(id)) !== question) return;
+      open.delete(keyOf(id));
       await reply(answer);
     },
     withdraw,

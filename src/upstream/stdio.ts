@@ -1,8 +1,10 @@
 /** A server that is our child: one line of JSON per message on its stdin and stdout. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseJson } from '../exact-json.ts';
 import { isMessage, toLine } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
 import type { Warden } from './warden.ts';
@@ -184,7 +186,7 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
 
 function parse(line: string): unknown {
   try {
-    return JSON.parse(line);
+    return parseJson(line);
   } catch {
     return undefined; // not a message; the caller keeps it as stray output
   }

@@ -1,9 +1,11 @@
 /** HTTP to one server over kept-alive connections, and its event streams. */
+
 import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, Pool } from 'undici';
 import type { CancelSignal } from '../cancellation.ts';
 import { AppError } from '../errors.ts';
+import { parseJson } from '../exact-json.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from './session.ts';
 
@@ -234,7 +236,7 @@ export function refuseDenied(answer: WireAnswer): void {
 export function parseMessages(text: string): RpcMessage[] {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseJson(text);
   } catch (error) {
     throw new ConnectionLost('the server answered with something that is not JSON', 'maybe', error);
   }

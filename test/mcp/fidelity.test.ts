@@ -1,9 +1,19 @@
 /** What goes in comes out: random JSON in both directions, both eras on both sides, compared to the last member. */
 import assert from 'node:assert/strict';
+import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
-import type { RunningServer } from '../support/servers/http-wire.ts';
-import { open, openSession, post, postModern, type RawAnswer, type RawSession, readEvents } from './clients.ts';
+import { listenLocally, type RunningServer } from '../support/servers/http-wire.ts';
+import {
+  modernRequest,
+  open,
+  openSession,
+  post,
+  postModern,
+  type RawAnswer,
+  type RawSession,
+  readEvents,
+} from './clients.ts';
 import {
   definitions,
   mirrorCommand,
@@ -196,3 +206,59 @@ async function askedByAnswer(params: Record<string, Json>, answer: Json): Promis
   const { result } = message(await postModern(app, 'tools/call', retry, { capabilities }));
   return { asked: question.params, result };
 }
+
+test('numbers that JavaScript cannot hold arrive as they were written', async (t) => {
+  const big = '1234567890123456789';
+  const id = '98765432109876543210';
+  const heard: string[] = [];
+  // Answers with the very characters that it got, as a server in another language would.
+  const echoing = await listenLocally('/mcp', 0, () => ({
+    close: () => undefined,
+    handle: async (request, response) => {
+      if (request.method !== 'POST') return void response.writeHead(405).end();
+      const body = await text(request);
+      const { id: asked, method } = JSON.parse(body);
+      if (asked === undefined) return void response.writeHead(202).end();
+      if (method === 'server/discover') return void response.writeHead(400).end();
+      const number = /"big":([^,}]+)/.exec(body)?.[1];
+      if (number !== undefined) heard.push(number);
+      const result = {
+        initialize: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"e","version":"1"}}`,
+        'tools/list': `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"big":{"maximum":${big}}}}}]}`,
+        'tools/call': `{"content":[],"structuredContent":{"big":${number}}}`,
+      }[String(method)];
+      const headers = { 'content-type': 'application/json' };
+      response.writeHead(200, headers).end(`{"jsonrpc":"2.0","id":${asked},"result":${result ?? '{}'}}`);
+    },
+  }));
+  t.after(echoing.close);
+  await app.add('echoing', { base_url: echoing.url });
+
+  const send = async (path: string, body: string, headers: Record<string, string> = {}) => {
+    const own = { authorization: `Bearer ${app.adminToken}`, 'content-type': 'application/json' };
+    return await (await fetch(`${app.url}${path}`, { method: 'POST', headers: { ...own, ...headers }, body })).text();
+  };
+  const call = `{"name":"echoing__echo","arguments":{"big":${big}}`;
+  const meta = Object.entries(modernRequest('tools/call', {}).message.params._meta);
+  const inMeta = meta.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join(',');
+  const modern = modernRequest('tools/call', { name: 'echoing__echo' }).headers;
+  for (const [face, answer] of [
+    [
+      'legacy',
+      await send('/mcp', `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${call}}}`, session.headers),
+    ],
+    [
+      'modern',
+      await send(
+        '/mcp',
+        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${call},"_meta":{${inMeta}}}}`,
+        modern,
+      ),
+    ],
+    ['REST', await send('/api/v1/tools/call', `${call}}`)],
+  ] as const) {
+    assert.ok(answer.includes(`"structuredContent":{"big":${big}}`), `${face}: ${answer}`);
+    if (face !== 'REST') assert.ok(answer.includes(`"id":${id}`), `${face}: ${answer}`);
+  }
+  assert.deepEqual(heard, [big, big, big]);
+});

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
+import { parseJson } from '../../exact-json.ts';
 import type { ServerList, ToolAnswer, ToolList } from '../answers.ts';
 import { toAssignments } from '../assignments.ts';
 import { api, type Client, serverPath } from '../client.ts';
@@ -55,7 +56,7 @@ async function readArguments(words: string[], tool: () => Promise<ToolAnswer | u
 function toObject(json: string, where: string): Json {
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = parseJson(json);
   } catch (cause) {
     throw new CommandFailure('usage', `${where} is not valid JSON: ${(cause as SyntaxError).message}`, { cause });
   }
@@ -74,7 +75,7 @@ export function toTyped(pairs: Record<string, string>, schema: Json | undefined)
 function guess(value: string): unknown {
   if (!/^(-?\d|[[{]|true$|false$|null$|")/.test(value)) return value;
   try {
-    return JSON.parse(value);
+    return parseJson(value);
   } catch {
     return value; // looked like JSON, is text
   }
