@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config.ts';
 import { AppError, describe } from '../errors.ts';
 import type { Events } from '../events.ts';
+import { withPlainNumbers } from '../exact-json.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
@@ -470,7 +471,8 @@ function toDiscovered(server: string, name: string, definition: JsonObject): Dis
     original_name: name,
     title: typeof title === 'string' ? title : null,
     description: typeof definition.description === 'string' ? definition.description : null,
-    input_schema: (definition.inputSchema ?? { type: 'object' }) as JsonObject,
+    // Looked into by search and others; clients get the definition.
+    input_schema: withPlainNumbers(definition.inputSchema ?? { type: 'object' }) as JsonObject,
     definition,
     definition_hash: definitionHash(definition),
   };

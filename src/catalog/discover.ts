@@ -1,5 +1,4 @@
 /** Asks a server for everything it offers, page by page (BR-003). */
-import { withPlainNumbers } from '../exact-json.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Session } from '../upstream/session.ts';
 
@@ -38,8 +37,7 @@ export async function listAll(session: Session, kind: Kind, signal: AbortSignal,
     const result = await session.request(method, cursor === undefined ? {} : { cursor }, { signal });
     for (const definition of Array.isArray(result[member]) ? result[member] : []) {
       const name = isObject(definition) ? definition[key] : undefined;
-      if (typeof name === 'string' && name !== '')
-        listing.items.push({ key: name, definition: withPlainNumbers(definition) });
+      if (typeof name === 'string' && name !== '') listing.items.push({ key: name, definition });
       else listing.skipped += 1;
     }
     if (typeof result.ttlMs === 'number')

@@ -1,3 +1,5 @@
+import { parseJson } from '../exact-json.ts';
+
 /**
  * SQLite knows neither JSON nor booleans as types, so these names say which columns hold them, whatever the table.
  * PostgreSQL columns of these names are `json` and `boolean`.
@@ -41,7 +43,7 @@ export function fromSqlite(row: Record<string, unknown>): Record<string, unknown
   const values: Record<string, unknown> = {};
   for (const name in row) {
     const value = row[name];
-    if (typeof value === 'string' && isJson.has(name)) values[name] = JSON.parse(value);
+    if (typeof value === 'string' && isJson.has(name)) values[name] = parseJson(value);
     else if (typeof value === 'number' && isBoolean.has(name)) values[name] = value !== 0;
     else values[name] = value;
   }

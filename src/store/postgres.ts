@@ -1,5 +1,6 @@
 import { PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { parseJson } from '../exact-json.ts';
 
 const { builtins } = pg.types;
 
@@ -25,6 +26,7 @@ export function createPostgresDialect(url: string): PostgresDialect {
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
   if (oid === builtins.TIMESTAMPTZ) return toIsoString;
   if (oid === builtins.INT8) return Number;
+  if (oid === builtins.JSON || oid === builtins.JSONB) return parseJson;
   return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text');
 };
 

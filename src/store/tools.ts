@@ -125,7 +125,9 @@ export async function clearToolSkills({ kysely }: Database, ids: readonly number
 /** The same for definitions that say the same, in whatever order their keys come. */
 export function definitionHash(definition: JsonObject): string {
   const canonical = JSON.stringify(definition, (_key, value: unknown) =>
-    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+    isObject(value) && !JSON.isRawJSON(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
   );
   return createHash('sha256').update(canonical).digest('hex');
 }

@@ -261,4 +261,6 @@ test('numbers that JavaScript cannot hold arrive as they were written', async (t
     if (face !== 'REST') assert.ok(answer.includes(`"id":${id}`), `${face}: ${answer}`);
   }
   assert.deepEqual(heard, [big, big, big]);
+  const listed = await send('/mcp', '{"jsonrpc":"2.0","id":1,"method":"tools/list"}', session.headers);
+  assert.ok(listed.includes(`"maximum":${big}`));
 });

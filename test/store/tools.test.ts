@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseJson } from '../../src/exact-json.ts';
+import type { JsonObject } from '../../src/json-rpc.ts';
 import { findServer } from '../../src/store/servers.ts';
 import {
   definitionHash,
@@ -179,6 +181,19 @@ test('a definition is the same whatever the order of its keys', () => {
   const hash = definitionHash({ name: 'x', inputSchema: { type: 'object', required: ['a', 'b'] } });
   assert.equal(definitionHash({ inputSchema: { required: ['a', 'b'], type: 'object' }, name: 'x' }), hash);
   assert.notEqual(definitionHash({ name: 'x', inputSchema: { type: 'object', required: ['b', 'a'] } }), hash);
+});
+
+test('numbers of any length in a definition are kept as they were written', async (t) => {
+  const db = await openTestDatabase(t);
+  const id = await addServer(db, 's');
+  const definition = parseJson('{"name":"x","inputSchema":{"maximum":18446744073709551615}}') as JsonObject;
+  const offered = { ...newTool('s', 'x'), definition, definition_hash: definitionHash(definition) };
+  await replaceServerTools(db, id, [offered], roomyLimits);
+  const [stored] = await findTools(db);
+  assert.equal(JSON.stringify(stored?.definition), JSON.stringify(definition));
+  assert.equal(definitionHash(stored?.definition ?? {}), offered.definition_hash);
+  const other = parseJson('{"name":"x","inputSchema":{"maximum":18446744073709551614}}') as JsonObject;
+  assert.notEqual(definitionHash(other), offered.definition_hash);
 });
 
 test('vectors are kept per tool and model and go with the tool', async (t) => {
