@@ -179,9 +179,10 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     body: unknown,
     version: string | undefined,
   ): Promise<void> {
-    const messages = (Array.isArray(body) ? body : [body]).map(expectMessage);
-    if (messages.length === 0)
-      throw new OwnError(rpcCodes.invalidRequest, 'A batch must not be empty', { status: 400 });
+    const sent = Array.isArray(body) ? body : [body];
+    if (sent.length === 0 || sent.length > mostInBatch)
+      throw new OwnError(rpcCodes.invalidRequest, `A batch must hold 1 to ${mostInBatch} messages`, { status: 400 });
+    const messages = sent.map(expectMessage);
     const accept = acceptOf(request, Array.isArray(body));
     const initialize = messages.find(
       (message): message is RpcRequest => isRequest(message) && message.method === 'initialize',
@@ -318,6 +319,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 }
 
+/** Their answers are written together, and each may be long. */
+const mostInBatch = 100;
 const knownVersions: readonly string[] = [...modernVersions, ...legacyVersions];
 
 /** What never reaches a server is no call. */

@@ -120,6 +120,15 @@ suite('batches', () => {
     assert.equal((await post(app, batch, { headers: session.headers })).status, 400);
     assert.equal((await post(app, [], { headers: session.headers })).status, 400);
   });
+
+  test('may hold a hundred messages', async () => {
+    const { headers } = await openSession(app, { revision: '2025-03-26' });
+    const pings = Array.from({ length: 101 }, (_, id) => ({ ...ping, id }));
+    assert.equal((await post(app, pings.slice(1), { headers })).body.length, 100);
+    const refused = await post(app, pings, { headers });
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.error.message, /1 to 100 messages/);
+  });
 });
 
 suite('streams', () => {
