@@ -31,6 +31,7 @@ import { requireRole } from '../security/policy.ts';
 import { traceOf } from '../tracing.ts';
 import { callerOf, capabilityOf } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
+import { createEventMemory } from './event-memory.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import { type Call, mostSubscriptions, type Peer } from './peer.ts';
@@ -94,16 +95,7 @@ interface Question {
   withdraw: () => void;
 }
 
-interface RecordedEvent {
-  stream: number;
-  number: number;
-  text: string;
-}
-
 const keepAliveMs = 15_000;
-/** What a client that comes back can still get: the newest events of its session, and always the last. */
-const keptEvents = 500;
-const keptCharacters = 1_048_576;
 const retryMs = 1_000;
 const mostQuestions = 100;
 /** People may have to think. */
@@ -180,13 +172,11 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     const running = createLedger<{ requestId: RequestId; cancel: Cancellation }>();
     const questions = new Map<string, Question>();
     const subscriptions = new Map<string, { key: string; opened: Promise<() => Promise<void>> }>();
-    const recorded: RecordedEvent[] = [];
+    const memory = createEventMemory();
     const openStreams = new Map<number, ServerResponse>();
     const unfinished = new Set<number>([standalone]);
     const closed = new AbortController();
     let streams = standalone;
-    let eventNumber = 0;
-    let recordedCharacters = 0;
     let nextQuestion = 1;
     // Not the time of day: a clock that jumps must not end every session.
     let usedAt = performance.now();
@@ -234,9 +224,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
     function send(stream: number, message: RpcMessage): void {
       const text = serialize(message);
-      const number = record(stream, text);
+      const eventId = memory.record(stream, text);
       const response = openStreams.get(stream);
-      if (response !== undefined) writeTo(response, toEvent(text, kind === 'sse' ? undefined : number));
+      if (response !== undefined) writeTo(response, toEvent(text, kind === 'sse' ? undefined : eventId));
     }
 
     /** A stream that was resumed has a new response while the old one may still be closing. */
@@ -255,20 +245,11 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       },
       primer: (stream) =>
         peer.protocolVersion >= comingBackSince ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined,
-      record,
+      record: memory.record,
     };
 
     function isCut(stream: number, response: ServerResponse, reply: Reply): boolean {
       return reply.isStreaming() && (!isOpen(response) || openStreams.get(stream) !== response);
-    }
-
-    function record(stream: number, text: string): string {
-      eventNumber += 1;
-      recorded.push({ stream, number: eventNumber, text });
-      recordedCharacters += text.length;
-      while (recorded.length > 1 && (recorded.length > keptEvents || recordedCharacters > keptCharacters))
-        recordedCharacters -= recorded.shift()?.text.length ?? 0;
-      return `${stream}-${eventNumber}`;
     }
 
     function hearOwn(method: string, notice: JsonObject, server: Server): void {
@@ -484,8 +465,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
       listen(response, lastEventId) {
         usedAt = performance.now();
-        const [from = '', after = ''] = lastEventId?.split('-') ?? [];
-        const stream = lastEventId === undefined ? standalone : Number(from);
+        const { stream, events: missed } =
+          lastEventId === undefined ? { stream: standalone, events: [] } : memory.since(lastEventId);
         if (lastEventId === undefined && openStreams.has(standalone)) return false;
         openStreams.get(stream)?.end();
         writeHead(response, 200, { ...streamHeaders, 'mcp-session-id': id });
@@ -493,10 +474,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         keepAlive(response);
         attachStream(stream, response);
         if (lastEventId === undefined) return true;
-        for (const event of recorded) {
-          if (event.stream !== stream || event.number <= Number(after)) continue;
-          writeTo(response, toEvent(event.text, `${stream}-${event.number}`));
-        }
+        for (const { id: eventId, text } of missed) writeTo(response, toEvent(text, eventId));
         if (!unfinished.has(stream)) response.end();
         return true;
       },
