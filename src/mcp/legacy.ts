@@ -224,9 +224,10 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
     function send(stream: number, message: RpcMessage): void {
       const text = serialize(message);
-      const eventId = memory.record(stream, text);
+      // A stream of 2024-11-05 cannot be resumed: its end is the end of the session.
+      const eventId = kind === 'sse' ? undefined : memory.record(stream, text);
       const response = openStreams.get(stream);
-      if (response !== undefined) writeTo(response, toEvent(text, kind === 'sse' ? undefined : eventId));
+      if (response !== undefined) writeTo(response, toEvent(text, eventId));
     }
 
     /** A stream that was resumed has a new response while the old one may still be closing. */
