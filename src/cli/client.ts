@@ -1,5 +1,4 @@
 /** The REST API of a running aggregator, as commands use it. */
-
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';

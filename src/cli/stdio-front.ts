@@ -2,7 +2,6 @@
  * MCP on stdin and stdout, for clients that start their servers as programs: every message is passed on to the HTTP
  * endpoint of an aggregator as it came. The client chooses the era; each message shows which it is.
  */
-
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';

@@ -1,5 +1,4 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
-
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,5 +1,4 @@
 /** Our own tools: finding, describing and calling the others without listing them all. */
-
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';

@@ -388,8 +388,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
 
     function take(message: RpcMessage): void {
       if (isResponse(message)) {
-        const question = questions.get(String(keyOf(message.id)));
-        questions.delete(String(keyOf(message.id)));
+        const questionId = String(keyOf(message.id));
+        const question = questions.get(questionId);
+        questions.delete(questionId);
         if ('error' in message)
           question?.reject(new RpcError(message.error.code, message.error.message, message.error.data));
         else question?.resolve(message.result);

@@ -2,7 +2,6 @@
  * Streamable HTTP, both eras. Every request has a stream of its own, so what a server says or asks on it belongs to
  * that request for certain.
  */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';

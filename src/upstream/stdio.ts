@@ -1,5 +1,4 @@
 /** A server that is our child: one line of JSON per message on its stdin and stdout. */
-
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

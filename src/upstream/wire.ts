@@ -1,5 +1,4 @@
 /** HTTP to one server over kept-alive connections, and its event streams. */
-
 import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, Pool } from 'undici';
