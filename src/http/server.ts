@@ -17,6 +17,7 @@ import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { createCors } from './cors.ts';
 import { cutDeafClients } from './deaf-clients.ts';
 import { describeApi } from './openapi.ts';
 import { mountPages } from './pages.ts';
@@ -59,6 +60,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   // The rest of the time is for ending what is left: servers' sessions, their children, the last records.
   const drainMs = config.shutdownTimeoutMs * 0.8;
   const addressOf = createClientAddress(config.trustedProxies);
+  const answersPreflight = createCors(config.allowedOrigins);
   const loopbackListener = isLoopback(config.host);
   let boundPort = config.port;
 
@@ -71,6 +73,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
       createServer({ keepAliveTimeout }, (request, response) => {
+        if (answersPreflight(request, response)) return;
         deps.sessions.admit(request);
         identifyMcp(request, response);
         if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);

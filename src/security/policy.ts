@@ -39,23 +39,25 @@ export function checkHost(hostHeader: string | undefined, { boundHost, boundPort
 
 /** Programs send no Origin. A browser's must be our own, on this machine like us, or listed. */
 export function checkOrigin(
-  originHeader: string | undefined,
+  origin: string | undefined,
   hostHeader: string | undefined,
   allowedOrigins: readonly string[],
 ): void {
-  if (originHeader === undefined) return;
-  if (allowedOrigins.includes('*') || allowedOrigins.includes(originHeader)) return;
-  if (URL.canParse(originHeader)) {
-    const origin = new URL(originHeader);
-    const host = parseHost(hostHeader, origin.protocol);
-    if (
-      host !== undefined &&
-      (origin.host === host.host || (isLoopback(origin.hostname) && isLoopback(host.hostname)))
-    ) {
-      return;
-    }
-  }
-  throw new AppError('ORIGIN_NOT_ALLOWED', `Origin not allowed: ${originHeader}; add it to the allowed origins`);
+  if (origin === undefined || isAllowedOrigin(origin, hostHeader, allowedOrigins)) return;
+  throw new AppError('ORIGIN_NOT_ALLOWED', `Origin not allowed: ${origin}; add it to the allowed origins`);
+}
+
+export function isAllowedOrigin(
+  originHeader: string,
+  hostHeader: string | undefined,
+  allowedOrigins: readonly string[],
+): boolean {
+  if (allowedOrigins.includes('*') || allowedOrigins.includes(originHeader)) return true;
+  if (!URL.canParse(originHeader)) return false;
+  const origin = new URL(originHeader);
+  const host = parseHost(hostHeader, origin.protocol);
+  if (host === undefined) return false;
+  return origin.host === host.host || (isLoopback(origin.hostname) && isLoopback(host.hostname));
 }
 
 /**

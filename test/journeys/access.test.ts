@@ -223,6 +223,37 @@ suite('access', () => {
     assert.equal((await plainGet(`${app.url}/api/v1/aggregator/health`, { host: 'evil.example' })).status, 403);
   });
 
+  test('a page of an origin that may call is told so by its browser, any other is not', async () => {
+    const preflight = {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,x-a',
+    };
+    for (const path of ['/mcp', '/mcp/servers/alpha', servers]) {
+      const ask = (method: string, headers: Record<string, string>) => fetch(`${app.url}${path}`, { method, headers });
+      for (const origin of ['https://ours.example', 'http://localhost:6274']) {
+        const asked = await ask('OPTIONS', { origin, ...preflight });
+        assert.equal(asked.status, 204);
+        assert.equal(asked.headers.get('access-control-allow-origin'), origin);
+        assert.equal(asked.headers.get('access-control-allow-headers'), 'authorization,x-a');
+        assert.match(asked.headers.get('access-control-allow-methods') ?? '', /POST.*DELETE/);
+        assert.equal(asked.headers.get('access-control-allow-credentials'), null);
+        const refused = await ask('POST', { origin });
+        assert.equal(refused.headers.get('access-control-allow-origin'), origin, 'errors can be read, too');
+        assert.equal(refused.headers.get('vary'), 'origin');
+        assert.match(refused.headers.get('access-control-expose-headers') ?? '', /mcp-session-id/);
+      }
+      for (const headers of [
+        { origin: 'https://evil.example', ...preflight },
+        { origin: 'null', ...preflight },
+      ]) {
+        const asked = await ask('OPTIONS', headers);
+        assert.notEqual(asked.status, 204);
+        assert.equal(asked.headers.get('access-control-allow-origin'), null);
+      }
+      assert.equal((await ask('GET', {})).headers.get('access-control-allow-origin'), null, 'programs need none of it');
+    }
+  });
+
   test('a body that is too large, no JSON or of another type is refused', async () => {
     const large = await app.api('POST', servers, { name: 'x'.repeat(3_000) });
     assert.equal(large.status, 413);
