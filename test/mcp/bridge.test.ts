@@ -361,10 +361,12 @@ suite('sessions of servers that ask', () => {
     const updates = updatesOf(await open(app, 'GET', undefined, { headers: ada.headers }));
     await ada.request('resources/subscribe', { uri });
     const own = (await ada.request('tools/call', whoami)).body.result.structuredContent.pid;
-    const mark = app.seen.all.length;
-    for (const pid of [own, await sharedPid()]) process.kill(pid, 'SIGKILL');
-    await app.seen.waitFor('server.status', ({ name, status }) => name === 's' && status === 'ERROR', mark);
-    await until(async () => (await app.server('s')).client_sessions > 0, 'the client has a session again');
+    const shared = await sharedPid();
+    const sessions = async () => (await app.server('s')).client_sessions;
+    process.kill(own, 'SIGKILL');
+    await until(async () => (await sessions()) === 0, 'its process is known to be gone');
+    process.kill(shared, 'SIGKILL');
+    await until(async () => (await sessions()) > 0, 'the client has a session again');
     await ada.request('tools/call', { name: 's__touch_resource', arguments: { uri } });
     await until(() => updates.includes(uri), 'the update arrived');
     await open(app, 'DELETE', undefined, { headers: ada.headers });
