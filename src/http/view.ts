@@ -13,17 +13,19 @@ export interface View {
 
 export type ViewOf = (principal: Principal) => View;
 
-const nothing: View = { server: () => false, tool: () => false };
-
+/** A profile is looked up whenever it matters: it may change, or go, while a stream is open. */
 export function createViews(findProfile: (name: string) => Profile | undefined): ViewOf {
   return (principal) => {
+    const { profile: bound } = principal;
     const given = (name: string) => maySee(principal, name);
-    if (principal.profile === null) return { server: given, tool: ({ server }) => given(server.name) };
-    const profile = findProfile(principal.profile);
-    if (profile === undefined) return nothing;
+    if (bound === null) return { server: given, tool: ({ server }) => given(server.name) };
+    const selects = (test: (profile: Profile) => boolean) => {
+      const profile = findProfile(bound);
+      return profile !== undefined && test(profile);
+    };
     return {
-      server: (name) => given(name) && selectsServer(profile, name),
-      tool: (tool) => given(tool.server.name) && selectTool(profile, tool) !== undefined,
+      server: (name) => given(name) && selects((profile) => selectsServer(profile, name)),
+      tool: (tool) => given(tool.server.name) && selects((profile) => selectTool(profile, tool) !== undefined),
     };
   };
 }
