@@ -71,6 +71,9 @@ export const newestModern = modernVersions[0];
 
 export type Era = 'legacy' | 'modern';
 
+/** What may have changed on the other side while nobody heard it say so. */
+export const listChanges = ['tools', 'prompts', 'resources'].map((list) => `notifications/${list}/list_changed`);
+
 /** The keys of `_meta` that belong to one hop and never travel further. */
 export const hopMeta = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',

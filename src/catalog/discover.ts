@@ -15,6 +15,7 @@ export const kinds = {
   },
 } as const;
 export type Kind = keyof typeof kinds;
+export const listMethods: readonly string[] = Object.values(kinds).map(({ method }) => method);
 
 export interface Listing {
   items: { key: string; definition: JsonObject }[];

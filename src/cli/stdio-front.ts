@@ -15,6 +15,7 @@ import {
   isObject,
   isRequest,
   keyOf,
+  listChanges,
   namedBy,
   type RpcMessage,
   type RpcRequest,
@@ -251,8 +252,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     }
     void listen(session);
     // What changed while nobody listened was told to nobody.
-    for (const list of ['tools', 'prompts', 'resources'])
-      write({ jsonrpc: '2.0', method: `notifications/${list}/list_changed` });
+    for (const method of listChanges) write({ jsonrpc: '2.0', method });
   }
 
   /** What belongs to no request: changed lists, updated resources. */

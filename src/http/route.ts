@@ -1,12 +1,12 @@
 /** A REST route as data: what validates a request also documents it. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { View } from '../catalog/view.ts';
 import { ValidationError } from '../errors.ts';
 import { toProblems } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Role } from '../store/schema.ts';
 import type { TraceContext } from '../tracing.ts';
-import type { View } from './view.ts';
 
 export interface RouteContext<Params, Query, Body> {
   params: Params;

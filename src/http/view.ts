@@ -1,32 +1,26 @@
 /** What whoever asks over REST may see and use: the servers of its token, as far as its profile has them. */
-import type { CatalogTool } from '../catalog/catalog.ts';
-import { type Profile, selectsServer, selectTool } from '../catalog/profile.ts';
+import type { Profile } from '../catalog/profile.ts';
+import { createView, type View } from '../catalog/view.ts';
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import { maySee } from '../security/policy.ts';
 
-export interface View {
-  server(name: string): boolean;
-  tool(tool: CatalogTool): boolean;
-}
-
 export type ViewOf = (principal: Principal) => View;
+
+const nothing = createView(() => false);
 
 /** A profile is looked up whenever it matters: it may change, or go, while a stream is open. */
 export function createViews(findProfile: (name: string) => Profile | undefined): ViewOf {
   return (principal) => {
     const { profile: bound } = principal;
     const given = (name: string) => maySee(principal, name);
-    if (bound === null) return { server: given, tool: ({ server }) => given(server.name) };
-    const selects = (test: (profile: Profile) => boolean) => {
+    if (bound === null) return createView(given);
+    const now = () => {
       const profile = findProfile(bound);
-      return profile !== undefined && test(profile);
+      return profile === undefined ? nothing : createView(given, profile);
     };
-    return {
-      server: (name) => given(name) && selects((profile) => selectsServer(profile, name)),
-      tool: (tool) => given(tool.server.name) && selects((profile) => selectTool(profile, tool) !== undefined),
-    };
+    return { server: (name) => now().server(name), tool: (tool) => now().tool(tool) };
   };
 }
 

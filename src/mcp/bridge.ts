@@ -52,7 +52,6 @@ interface ParkedCall {
 const parkedForMs = 300_000;
 const mostParkedPerPrincipal = 16;
 const mostRounds = 20;
-const mostQuestions = 100;
 const mostUnheard = 100;
 /** A server that asks several things at once does so within one turn or a few. */
 const gatherMs = 15;
@@ -238,8 +237,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       entry.fail(missingCapability(`The server needs the client capability ${capability}`, { [capability]: {} }));
       throw new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`);
     }
-    if (entry.questions.size >= mostQuestions)
-      throw new RpcError(rpcCodes.internalError, 'The client has not answered earlier questions');
+    requireRoom(entry.questions.size);
     return await new Promise((resolve, reject) => {
       const key = `${method.split('/')[0]}-${randomUUID().slice(0, 8)}`;
       entry.questions.set(key, { method, params, resolve });
@@ -362,6 +360,14 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
 const isWaiting = (call: ParkedCall) => call.current === undefined;
 
 const gather = () => delay(gatherMs, undefined);
+
+const mostQuestions = 100;
+
+/** Before a client is asked once more. */
+export function requireRoom(unanswered: number): void {
+  if (unanswered >= mostQuestions)
+    throw new RpcError(rpcCodes.internalError, 'The client has not answered earlier questions');
+}
 
 export const capabilityOf: Record<string, string> = {
   'sampling/createMessage': 'sampling',

@@ -1,17 +1,11 @@
 /** Results and errors as a client of one revision may see them. */
+import { listMethods } from '../catalog/discover.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { hopMeta, isObject, type JsonObject, type RequestId, type RpcFailure, rpcCodes } from '../json-rpc.ts';
 import type { Peer } from './peer.ts';
 
 /** Results that a client may keep for a while (2026-07-28, caching). */
-const cacheable = new Set([
-  'server/discover',
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-]);
+const cacheable = new Set(['server/discover', ...listMethods, 'resources/read']);
 
 const hopKeys = new Set<string>(Object.values(hopMeta));
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Cancellation } from '../cancellation.ts';
+import { listMethods } from '../catalog/discover.ts';
 import type { Config } from '../config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
@@ -326,7 +327,7 @@ const knownVersions: readonly string[] = [...modernVersions, ...legacyVersions];
 /** What never reaches a server is no call. */
 const answeredByUs = new Set([
   ...['initialize', 'ping', 'server/discover', 'subscriptions/listen', 'logging/setLevel'],
-  ...['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'],
+  ...listMethods,
 ]);
 
 const statusOf = (code: ErrorCode, status: number) => (code === 'VALIDATION_ERROR' ? 400 : status);

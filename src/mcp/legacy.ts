@@ -29,7 +29,7 @@ import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
 import { requireRole } from '../security/policy.ts';
 import { traceOf } from '../tracing.ts';
-import { callerOf, capabilityOf } from './bridge.ts';
+import { callerOf, capabilityOf, requireRoom } from './bridge.ts';
 import { dressResult, OwnError, toFailure } from './dress.ts';
 import { createEventMemory } from './event-memory.ts';
 import { isLogLevel, wants } from './log-levels.ts';
@@ -97,7 +97,6 @@ interface Question {
 
 const keepAliveMs = 15_000;
 const retryMs = 1_000;
-const mostQuestions = 100;
 /** People may have to think. */
 const longestQuestionMs = 3_600_000;
 const standalone = 0;
@@ -260,18 +259,16 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       standaloneOutlet.send({ jsonrpc: '2.0', method, params: notice });
     }
 
-    function ask(
+    async function ask(
       { send: tell }: Outlet,
       method: string,
       question: JsonObject,
       { signal, call }: { signal?: AbortSignal; call?: Cancellation } = {},
     ): Promise<JsonObject> {
       const capability = capabilityOf[method];
-      if (capability !== undefined && peer.client.capabilities[capability] === undefined) {
-        return Promise.reject(new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`));
-      }
-      if (questions.size >= mostQuestions)
-        return Promise.reject(new RpcError(rpcCodes.internalError, 'The client has not answered earlier questions'));
+      if (capability !== undefined && peer.client.capabilities[capability] === undefined)
+        throw new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`);
+      requireRoom(questions.size);
       const requestId = `ask-${nextQuestion++}`;
       const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
       const withdraw = () => {
@@ -283,7 +280,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       const timer = setTimeout(withdraw, longestQuestionMs).unref();
       signal?.addEventListener('abort', withdraw, { once: true });
       tell({ jsonrpc: '2.0', id: requestId, method, params: question });
-      return promise.finally(() => {
+      return await promise.finally(() => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', withdraw);
       });

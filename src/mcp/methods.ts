@@ -1,6 +1,6 @@
 /** Every method of the endpoint, once for both eras: what lists hold, where requests go. */
 import type { Catalog, CatalogItem } from '../catalog/catalog.ts';
-import type { Kind } from '../catalog/discover.ts';
+import { type Kind, listMethods } from '../catalog/discover.ts';
 import { argumentAt, markedParameters } from '../catalog/parameter-headers.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
@@ -222,7 +222,7 @@ export function createMethods(deps: MethodDependencies): Methods {
     handle(call, method, params) {
       const handler = handlers.get(method) ?? passOnUnknown(call.peer.scope, method);
       // Lists are for everybody; whatever reaches a server is not.
-      if (!lists.has(method)) requireRole(call.peer.principal, 'caller');
+      if (!listMethods.includes(method)) requireRole(call.peer.principal, 'caller');
       return handler(call, params);
     },
 
@@ -255,8 +255,6 @@ function withWarning({ result, warning }: CallResult): JsonObject {
   if (warning === undefined) return result;
   return { ...result, _meta: { ...(isObject(result._meta) ? result._meta : {}), 'mcp-aggregator/warning': warning } };
 }
-
-const lists = new Set(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']);
 
 /** Methods that concern one hop only and are never passed on. */
 const perHop = new Set([

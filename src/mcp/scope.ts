@@ -1,6 +1,7 @@
 /** What one endpoint offers to one principal: all servers, one server with its names untouched, or a profile. */
 import type { Catalog, CatalogItem, CatalogTool } from '../catalog/catalog.ts';
 import { type Profile, type Selected, selectsServer, selectTool } from '../catalog/profile.ts';
+import { createView, type View } from '../catalog/view.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
@@ -20,7 +21,7 @@ export interface Scope {
   readonly profile?: Profile;
   sees(server: Server): boolean;
   /** The same by name, and which of a server's tools. */
-  readonly view: { server(name: string): boolean; tool(tool: CatalogTool): boolean };
+  readonly view: View;
   /** Only our own tools are listed. */
   searchOnly(): boolean;
   listTools(): OfferedTool[];
@@ -88,11 +89,7 @@ function profileOf(name: string, find: (name: string) => Profile | undefined): P
 
 function serverScope(server: Server, profile: Profile | undefined, { catalog }: ScopeDependencies): Scope {
   const sees = (other: Server) => other.id === server.id;
-  const view = {
-    server: (name: string) => name === server.name,
-    tool: (tool: CatalogTool) =>
-      sees(tool.server) && (profile === undefined || selectTool(profile, tool) !== undefined),
-  };
+  const view = createView((name) => name === server.name, profile);
   const tools = () => (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
   const items = (kind: 'prompt' | 'resource' | 'resource_template') =>
     catalog.isListed(server) ? catalog.snapshot.items[kind].filter((item) => sees(item.server)) : [];
@@ -120,10 +117,7 @@ function sharedScope(
   { catalog, config }: ScopeDependencies,
 ): Scope {
   const select = (tool: CatalogTool): Selected | undefined => (profile === undefined ? {} : selectTool(profile, tool));
-  const view = {
-    server: (name: string) => given(name) && (profile === undefined || selectsServer(profile, name)),
-    tool: (tool: CatalogTool) => view.server(tool.server.name) && select(tool) !== undefined,
-  };
+  const view = createView(given, profile);
   const sees = (server: Server) => view.server(server.name);
   const exposure = profile?.exposure ?? config.exposure;
 

@@ -1,5 +1,6 @@
 /** The aggregator query with everything it needs: who may be asked, how a tool is found, how it is called. */
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
+import { seesNamed, type View } from '../catalog/view.ts';
 import type { Config } from '../config.ts';
 import { withPlainNumbers } from '../exact-json.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
@@ -25,7 +26,7 @@ export interface Asker {
 export interface Asking {
   caller: Caller;
   /** Which servers may be asked, and with which tools. */
-  view: { server(name: string): boolean; tool(tool: CatalogTool): boolean };
+  view: View;
   signal: AbortSignal;
   watch?: QueryWatch;
 }
@@ -60,10 +61,6 @@ export function createAsker(deps: AskerDependencies): Asker {
     const servers = deps.listServers().filter(({ name }) => view.server(name));
     const byName = new Map(servers.map((server) => [server.name, server]));
     const offered = (server: Server) => (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
-    const isVisible = ({ name }: { name: string }) => {
-      const tool = catalog.snapshot.toolsByCanonicalName.get(name);
-      return tool !== undefined && view.tool(tool);
-    };
     const callTool: CallTool = async (serverName, name, args, signal) => {
       const server = byName.get(serverName);
       const { tool } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
@@ -73,7 +70,7 @@ export function createAsker(deps: AskerDependencies): Asker {
     return {
       servers: () => servers.map((server) => toQueryServer(server, offered(server))),
       async findTools(query, names, limit) {
-        const request = { query, limit, serverFilter: [...names], isVisible };
+        const request = { query, limit, serverFilter: [...names], isVisible: seesNamed(view, catalog) };
         const { tools } = await finder.search(request, undefined, caller.trace);
         return tools.map(({ tool, score }) => ({ server: tool.server, tool: tool.originalName, score }));
       },

@@ -12,6 +12,7 @@ import {
   isRequest,
   isResponse,
   type JsonObject,
+  listChanges,
   namedBy,
   type RpcMessage,
   type RpcNotification,
@@ -25,7 +26,6 @@ import {
   dress,
   type Exchange,
   flooded,
-  listChanges,
   MessageTooLarge,
   type ServerIdentity,
   type Session,
@@ -128,10 +128,11 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     return { ...params, _meta: { ...params._meta, progressToken: id } };
   }
 
-  /** What says itself which question or request it is about, whatever stream it came on. */
+  /** What says itself which request or question it is about, whatever stream it came on. */
   function tellKnown({ method, params = {} }: RpcNotification): boolean {
-    if (method === 'notifications/cancelled') questions.withdraw(params.requestId);
-    else return method === 'notifications/progress' && tellProgress(params);
+    if (method === 'notifications/progress') return tellProgress(params);
+    if (method !== 'notifications/cancelled') return false;
+    questions.withdraw(params.requestId);
     return true;
   }
 

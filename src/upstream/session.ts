@@ -120,8 +120,6 @@ interface Pending {
 const floodLimitPerSecond = 20_000;
 /** A stream that lasted this long is opened again soon: proxies end them from time to time. */
 export const steadyStreamMs = 10_000;
-/** What a server may have changed while nobody heard it say so. */
-export const listChanges = ['tools', 'prompts', 'resources'].map((list) => `notifications/${list}/list_changed`);
 /** The first message of `subscriptions/listen`: from here on nothing is missed. */
 export const subscriptionAcknowledged = 'notifications/subscriptions/acknowledged';
 

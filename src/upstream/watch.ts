@@ -1,8 +1,8 @@
 /** What we want to hear from one server without asking: changed lists, and the resources and tasks clients follow. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
-import { type JsonObject, rpcCodes } from '../json-rpc.ts';
-import { listChanges, type Session, steadyStreamMs, subscriptionAcknowledged } from './session.ts';
+import { type JsonObject, listChanges, rpcCodes } from '../json-rpc.ts';
+import { type Session, steadyStreamMs, subscriptionAcknowledged } from './session.ts';
 
 export interface Watch {
   /** Begins on a new session; what was subscribed before is subscribed again. */

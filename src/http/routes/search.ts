@@ -1,6 +1,7 @@
 /** `POST /api/v1/search` and `/api/v1/skills`: finding tools, and the categories that help. */
 import { z } from 'zod';
 import type { Catalog, CatalogTool } from '../../catalog/catalog.ts';
+import { seesNamed } from '../../catalog/view.ts';
 import { AppError } from '../../errors.ts';
 import { statuses } from '../../registry/lifecycle.ts';
 import type { Choices } from '../../routing/choices.ts';
@@ -8,7 +9,6 @@ import type { Finder } from '../../search/finder.ts';
 import type { Audit } from '../../security/audit.ts';
 import { type SkillBook, skillDefinition, skillId } from '../../skills/skill-book.ts';
 import { type AnyRoute, route } from '../route.ts';
-import type { View } from '../view.ts';
 
 export interface SearchRouteDependencies {
   catalog: Catalog;
@@ -63,13 +63,6 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
     return { ...skill, tool_count: finder.toolsOfSkill(id) };
   };
 
-  const seenBy =
-    (view: View) =>
-    ({ name }: { name: string }) => {
-      const tool = catalog.snapshot.toolsByCanonicalName.get(name);
-      return tool !== undefined && view.tool(tool);
-    };
-
   return [
     route({
       method: 'POST',
@@ -106,7 +99,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
             serverFilter: body.server_filter,
             includeExternal: body.include_external,
             includeReasons: body.include_reasons,
-            isVisible: principal.servers === null && principal.profile === null ? undefined : seenBy(view),
+            isVisible: principal.servers === null && principal.profile === null ? undefined : seesNamed(view, catalog),
           },
           signal,
           trace,
@@ -172,7 +165,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       answers: { 200: { description: 'The findings', schema: z.looseObject({}) } },
       async handle({ view }) {
         const { withoutDescription, indistinct, notFound, servers } = await finder.quality();
-        const isSeen = seenBy(view);
+        const isSeen = seesNamed(view, catalog);
         return {
           without_description: withoutDescription.filter(isSeen).map(({ name }) => name),
           indistinct: indistinct

@@ -1,6 +1,7 @@
 /** `/api/v1/aggregator/servers`: registering, connecting and removing servers, and what they offer. */
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { View } from '../../catalog/view.ts';
 import { AppError } from '../../errors.ts';
 import { statuses } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry, type Server } from '../../registry/registry.ts';
@@ -12,7 +13,7 @@ import { findHistory } from '../../store/history.ts';
 import type { Fleet } from '../../upstream/fleet.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import { type AnyRoute, route } from '../route.ts';
-import { lookUpServer, type View } from '../view.ts';
+import { lookUpServer } from '../view.ts';
 import { detailView, serverView, toDetailView, toolListView, toServerView, toToolView } from '../views.ts';
 
 export interface ServerRouteDependencies {

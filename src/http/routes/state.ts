@@ -1,6 +1,7 @@
 /** How the aggregator is: `/state`, `/health` and the live events. */
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { View } from '../../catalog/view.ts';
 import type { Config } from '../../config.ts';
 import { streamHeaders, writeTo } from '../../event-stream.ts';
 import type { AppEvents, EventName, Events } from '../../events.ts';
@@ -8,7 +9,6 @@ import type { Status } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry } from '../../registry/registry.ts';
 import type { Database } from '../../store/database.ts';
 import { type AnyRoute, route } from '../route.ts';
-import type { View } from '../view.ts';
 
 export interface StateRouteDependencies {
   config: Config;
@@ -120,8 +120,10 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const write = (text: string) => writeTo(raw, text, unreadLimitBytes);
         write(': connected\n\n');
         let id = 0;
+        const offEnded = deps.events.on('principal.ended', ({ principal_id }) => {
+          if (principal_id === principal.id) raw.end();
+        });
         const off = deps.events.onAny((name, payload) => {
-          if ('principal_id' in payload && payload.principal_id === principal.id) return void raw.end();
           if (!mayHear(view, name, payload)) return;
           id += 1;
           write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
@@ -130,6 +132,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         closing.addEventListener('abort', () => raw.end(), { signal });
         signal.addEventListener('abort', () => {
           off();
+          offEnded();
           clearInterval(timer);
         });
       },
