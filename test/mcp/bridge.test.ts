@@ -281,6 +281,38 @@ async function* messagesOf(response: Response): AsyncGenerator<Body, Body> {
   for await (const { data } of readEvents(response)) if (data !== '') yield JSON.parse(data);
 }
 
+test('a client that has a hundred questions to answer is asked no more', async (t) => {
+  const params = { mode: 'form', message: 'Who are you?', requestedSchema: { type: 'object', properties: {} } };
+  const asking = createProgram({
+    info: { name: 'asking', version: '1.0.0' },
+    tools: [
+      {
+        definition: { name: 'ask', description: 'Asks so often', inputSchema: { type: 'object' } },
+        call: (exchange, { times }) => {
+          const ask = () => exchange.ask({ form: { method: 'elicitation/create', params } });
+          return Promise.all(Array.from({ length: Number(times) }, ask)).then(
+            () => text('all answered'),
+            (error) => text(error.message),
+          );
+        },
+      },
+    ],
+  });
+  const app = await startApp();
+  const server = await startHttpProgram(asking, { transport: 'streamable-legacy' });
+  t.after(server.close);
+  t.after(app.close);
+  await app.add('s', { base_url: server.url });
+  const session = await openSession(app, { capabilities });
+  const call = { name: 's__ask', arguments: { times: 101 } };
+  const request = { jsonrpc: '2.0', id: 'call', method: 'tools/call', params: call };
+  const seen: Body[] = [];
+  for await (const message of messagesOf(await open(app, 'POST', request, { headers: session.headers })))
+    seen.push(message);
+  assert.equal(seen.filter(({ method }) => method === 'elicitation/create').length, 100);
+  assert.match(seen.at(-1).result.content[0].text, /has not answered earlier questions/);
+});
+
 suite('sessions of servers that ask', () => {
   let app: TestApp;
   let http: RunningServer;
