@@ -76,6 +76,9 @@ test('BR-003: with QDRANT_URL tools are indexed in Qdrant, found through it, and
   assert.equal(first?.payload.source_server_name, 'features');
   assert.equal(first?.payload.is_external, true);
 
+  // Tools that are given their skills are sent again; until they are there Qdrant is not asked.
+  await until(async () => (await app.api('GET', '/api/v1/aggregator/state')).body.classifying_tools === 0);
+
   const search = async () => (await app.api('POST', '/api/v1/search', { query: 'add two numbers' })).body;
   const asked = () => qdrant.received.filter(({ path }) => path.endsWith('/points/query')).length;
   await until(async () => {
