@@ -122,14 +122,16 @@ suite('what is changed on one replica holds on the others', needsPostgres, () =>
     assert.equal(error_message, null);
     const [failed] = replicas.filter((replica: { status: string }) => replica.status === 'ERROR');
     assert.match(failed.error, /ONLY_HERE/);
-    const { body } = await b.api('GET', `${servers}?status=CONNECTED`);
-    assert.ok(body.servers.some((server: { name: string }) => server.name === 'four'));
+    await until(async () => {
+      const { body } = await b.api('GET', `${servers}?status=CONNECTED`);
+      return body.servers.some((server: { name: string }) => server.name === 'four');
+    });
     // The one that can connect discovers for all of them.
     await until(async () => (await a.api('GET', `${servers}/${id}/tools`)).body.total > 0);
 
     await third.close();
     deployment.replicas.splice(deployment.replicas.indexOf(third), 1);
     await until(async () => (await a.server(id)).status === 'ERROR');
-    assert.equal((await b.server(id)).replicas.length, 2);
+    await until(async () => (await b.server(id)).replicas.length === 2);
   });
 });
