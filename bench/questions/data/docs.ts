@@ -128,6 +128,62 @@ Stations of customers are not covered by us after handover.
   'finance/fixed-assets.md': `# Fixed assets
 Anything above 800 euros receives a number and a sticker. Laptops are written off over three years, vans over six, the wave tank over fifteen.
 `,
+  'reports/2026-02-flood-review.md': `# Review of the flood of February 2026
+Between 3 and 9 February the rivers of Yorkshire rose faster than in any winter since we began to measure. Eleven of our stations stood in the affected valleys. This review collects what worked and what did not, so that the next winter finds us better prepared.
+
+## What happened
+Rain fell on frozen ground from the evening of the third. The gauge at Mill Bridge rose by 2.9 m within fourteen hours. At Otter Pool the stilling well was torn off by a tree, the gauge was found on the fourteenth, 3 km downstream, still measuring. At Reed Bank the enclosure was under water for two days; the logger survived, the gateway did not.
+
+## Warnings
+The first warning went out at 21:40 on the third, five hours before the banks overflowed. Of 212 recipients 198 received it within a minute. The other 14 had changed their number without telling us. Two districts had switched off night alarms in summer and had forgotten about it.
+
+## Repairs
+Three gauges had to be rinsed because silt had settled on the membrane. All enclosures below the hundred-year mark will be raised by 80 cm before October. The work is led by Owen Pritchard and costs about 27,400 euros, of which the insurance pays half.
+
+## Lessons
+- Ask every district in September whether its list of recipients is current.
+- Chains, not cable ties, hold a stilling well.
+- A second gateway on the hill would have bridged the outage at Reed Bank.
+`,
+  'reports/2025-reliability.md': `# Reliability of devices in 2025
+At the end of the year 4,116 devices were in the field, 602 more than the year before. This report counts failures that needed a visit or a replacement; anything that healed by itself after a restart is left out.
+
+## Heron
+Of 1,730 gauges 41 failed. Eighteen had a blocked vent tube, nine a damaged cable, seven a drifting cell, the rest was vandalism. The share of 2.4 per cent is the lowest since the product was introduced.
+
+## Wren
+Of 1,092 stations 55 failed. Spiders in the rain funnel are the most frequent reason and led to 23 visits. The heating of the wind sensor failed eight times, always after a lightning strike nearby.
+
+## Plover
+Of 1,105 loggers 38 failed. Twenty of these were early cells from a delivery in March that had been stored too warm. The supplier replaced them without dispute.
+
+## Siskin
+Of 189 gateways 12 failed, which is too many. Seven lost their SIM card contact because the tray bends in frost. The tray will be made of steel from the second generation on.
+
+## Outlook
+We expect fewer failures in 2026, because the delivery of March is used up. The target is a share below 3 per cent over all products.
+`,
+  'people/onboarding.md': `# Your first month
+Welcome! This page tells you what happens during your first four weeks. Your mentor has the same page and will go through it with you.
+
+## Before the first day
+Two weeks before you start, Oona Salmi sends a parcel with a laptop, a key card and a jar of the office honey. Open the laptop on the first day only, the setup needs the office network or the VPN.
+
+## Week one
+On Monday at ten you are met at the reception. After a tour you have lunch with your team; the company pays. In the afternoon you sign the papers on data protection. From Tuesday on you follow the plan of your mentor. On Friday you present yourself at the demo, two minutes are enough.
+
+## Week two
+Everyone, whether in sales or in software, builds a station with their own hands. The day in the workshop is led by Henrik Bastrup and ends with the station measuring on the roof. Wear old clothes.
+
+## Week three
+You spend a day with support and answer three tickets together with a colleague. You also meet Greta Nyholm, who explains how the company earns its money.
+
+## Week four
+A trip to a site, usually Hornsea or the fjord at Egå. Shoes of size 36 to 47 are in the cupboard beside the wave tank, the code is 4096.
+
+## Afterwards
+After six weeks your lead talks with you about how it goes. Bring wishes. After three months you may vote in the council.
+`,
   'minutes/2026-02-10-management.md': `# Management, 10 February 2026
 Present: Holt, Nyholm, Adeyemi, Lindqvist. Excused: Rahal.
 - The office in Klaipeda is closed at the end of June, five people move to home office.
