@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDatabase } from './data/database.ts';
 import { docs } from './data/docs.ts';
@@ -36,7 +36,8 @@ const standIns = [
   ...['issues', 'mail', 'wiki', 'calendar', 'crm', 'ci', 'chat', 'documents', 'support-desk'],
   ...['browser', 'erp', 'archive'],
 ];
-const npmPackages = ['mcp-obsidian@1.0.0', 'mcp-ripgrep@0.4.0'];
+// mcp-obsidian does not declare Zod, and its schemas come out empty with version 4.
+const npmPackages = ['mcp-obsidian@1.0.0', 'mcp-ripgrep@0.4.0', 'zod@3.25.76'];
 // mcp-server-sqlite 2025.4.25 does not start with version 2 of the Python SDK.
 const pythonPackages = [
   ...['mcp==1.30.0', 'mcp-server-sqlite==2025.4.25', 'mcp-server-git==2026.10.10'],
@@ -45,7 +46,10 @@ const pythonPackages = [
 
 /** Everything that this machine can run; packages are installed once, into a cache directory. */
 export async function createWorld(directory: string): Promise<World> {
-  const cache = join(tmpdir(), 'mcp-aggregator-bench-questions');
+  const versions = createHash('sha256')
+    .update([...npmPackages, ...pythonPackages].join())
+    .digest('hex');
+  const cache = join(tmpdir(), `mcp-aggregator-bench-questions-${versions.slice(0, 8)}`);
   mkdirSync(cache, { recursive: true });
   writeFiles(join(directory, 'vault'), vault);
   createRepository(join(directory, 'repository'));
@@ -100,7 +104,7 @@ function standIn(name: string, directory: string, ...args: string[]): WorldServe
 }
 
 function findNpmServers(directory: string, cache: string): Found {
-  const install = ['install', '--prefix', cache, '--no-save', '--ignore-scripts', ...npmPackages];
+  const install = ['install', '--prefix', cache, '--no-save', '--ignore-scripts', '--fetch-retries=1', ...npmPackages];
   const problem = existsSync(binary(cache, 'mcp-ripgrep')) ? undefined : run('npm', install);
   if (problem !== undefined) return { servers: [], skipped: [`obsidian, ripgrep: ${problem}`] };
 
@@ -118,7 +122,8 @@ function findPythonServers(directory: string, cache: string): Found {
   const program = (name: string) => join(environment, 'bin', name);
   const problem = existsSync(program('mcp-server-fetch'))
     ? undefined
-    : (run('python3', ['-m', 'venv', environment]) ?? run(program('pip'), ['install', '--quiet', ...pythonPackages]));
+    : (run('python3', ['-m', 'venv', environment]) ??
+      run(program('pip'), ['install', '--quiet', '--retries=1', ...pythonPackages]));
   if (problem !== undefined) return { servers: [], skipped: [`git, time, fetch: ${problem}`] };
 
   const pythonServer = (name: string, ...args: string[]): WorldServer => ({
@@ -140,7 +145,9 @@ function findPythonServers(directory: string, cache: string): Found {
 function run(command: string, args: string[]): string | undefined {
   const { error, status, stderr } = spawnSync(command, args, { encoding: 'utf8' });
   if (error !== undefined) return `${command} could not be started (${error.message})`;
-  return status === 0 ? undefined : `${command} ${args[0]} failed: ${stderr.trim().split('\n').at(-1)}`;
+  if (status === 0) return undefined;
+  const reason = stderr.split('\n').find((line) => /\berror\b/i.test(line)) ?? `exit code ${status}`;
+  return `${basename(command)} ${args[0]} failed (${reason})`;
 }
 
 async function servePages(): Promise<Pick<World, 'site' | 'close'>> {

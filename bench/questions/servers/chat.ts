@@ -14,6 +14,7 @@ keziah: We won the Green Sensor award for the Wren!
 >dele: Wonderful, who collects it?
 >keziah: Chiara does, on 4 December in Vienna.
 maren: All hands is on Thursday at 14:00.
+ingrid: Leeds: the guest Wi-Fi has a new password from today on, otter-lagoon-71.
 ingrid: Lost and found: a grey scarf and a set of keys with a cork tag.`,
   'launch-siskin': `
 keziah: This channel is for the launch of Siskin 2.

@@ -127,9 +127,15 @@ const passages: [string, string][] = [
 
 const documents = passages.map(([title, passage], at) => ({ document_id: `doc_${(at + 3) * 97}`, title, passage }));
 
+const smallWords = new Set(
+  'and are does for from has have how its long many much not that the what when which who with'.split(' '),
+);
+
 /** Word beginnings stand in for an embedding: related forms of a word count as the same. */
-const stems = (text: string) =>
-  new Set((text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).map((word) => word.slice(0, 5)));
+const stems = (text: string) => {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+  return new Set(words.filter((word) => !smallWords.has(word)).map((word) => word.slice(0, 5)));
+};
 const indexed = documents.map((document) => ({ document, stems: stems(`${document.title} ${document.passage}`) }));
 const rarity = (stem: string) =>
   Math.log(documents.length / (0.5 + indexed.filter((entry) => entry.stems.has(stem)).length));
