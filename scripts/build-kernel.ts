@@ -1,16 +1,16 @@
-/** Compiles src/query/compare.wat into src/query/compare-kernel.ts: `npm run build:kernel`. */
-import { execFileSync } from 'node:child_process';
+/** Compiles src/search/scan.wat into src/search/scan-kernel.ts: `npm run build:kernel`. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import wabt from 'wabt';
 
-const source = fileURLToPath(new URL('../src/query/compare.wat', import.meta.url));
-const target = new URL('../src/query/compare-kernel.ts', import.meta.url);
-const compiler = fileURLToPath(import.meta.resolve('wabt/bin/wat2wasm'));
+const source = new URL('../src/search/scan.wat', import.meta.url);
+const target = new URL('../src/search/scan-kernel.ts', import.meta.url);
 
 /** The target as it should be. */
-export function compiledKernel(): string {
-  const bytes = execFileSync(process.execPath, [compiler, source, '--output=-']).toString('base64');
+export async function compiledKernel(): Promise<string> {
+  const { parseWat } = await wabt();
+  const module = parseWat('scan.wat', readFileSync(source, 'utf8'), { simd: true });
+  const bytes = Buffer.from(module.toBinary({}).buffer).toString('base64');
   return readFileSync(target, 'utf8').replace(/(?<=const compiled =\n {2}')[^']*/, bytes);
 }
 
-if (import.meta.main) writeFileSync(target, compiledKernel());
+if (import.meta.main) writeFileSync(target, await compiledKernel());

@@ -9,9 +9,13 @@ import { createWordPieces } from './word-pieces.ts';
  */
 export interface StaticEmbedder extends Embedder {
   embedText(text: string): Float32Array;
+  /** How rare a lower-case word is in English, 0 to 1. */
+  rarity(word: string): number;
 }
 
 const headerBytes = 8;
+/** The vocabulary lists whole words by falling frequency, from here on. */
+const firstWholeWord = 1996;
 
 export function loadStaticEmbedder(folder: URL = new URL('../../assets/', import.meta.url)): StaticEmbedder {
   const table = readFileSync(new URL('embedding-table.bin', folder));
@@ -37,10 +41,18 @@ export function loadStaticEmbedder(folder: URL = new URL('../../assets/', import
     return toUnit(sum);
   }
 
+  function rarity(word: string): number {
+    const [piece, ...others] = toPieces(word);
+    if (piece === undefined || others.length > 0) return 1;
+    const rank = piece - firstWholeWord + 1;
+    return rank < 1 ? 1 : Math.log(rank) / Math.log(count - firstWholeWord);
+  }
+
   return {
     identity: `static-tools-${dimensions}:${createHash('sha256').update(table).digest('hex').slice(0, 16)}`,
     dimensions,
     embedText,
+    rarity,
     embed: async (texts) => texts.map(embedText),
   };
 }

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import { describe } from '../errors.ts';
 import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
+import type { Model } from '../model.ts';
 import { type ClassificationQueue, createClassificationQueue } from '../skills/classification-queue.ts';
 import { createModelClassifier, type ToolToClassify } from '../skills/classifier-model.ts';
 import { classifyTool } from '../skills/classify.ts';
@@ -22,13 +23,14 @@ import {
 } from '../store/tools.ts';
 import { findVectors, upsertVectors } from '../store/vectors.ts';
 import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
-import { loadStaticEmbedder } from './embed.ts';
+import { loadStaticEmbedder, type StaticEmbedder } from './embed.ts';
 import { createQdrant, type ToolPoint } from './qdrant.ts';
 import { createQdrantMirror, type QdrantMirror } from './qdrant-mirror.ts';
 import { inspectQuality, type QualityReport } from './quality.ts';
 import { type RemoteScan, type SearchRequest, type SearchResult, search } from './search.ts';
 import { createSearchIndex, embedTools, type SearchIndex } from './search-index.ts';
 import { createServiceVectors, type ServiceVectors } from './service-vectors.ts';
+import { createThesaurus, type Thesaurus } from './thesaurus.ts';
 import type { SearchableTool } from './tool.ts';
 import { contentHash, toFloats, toVectorRows } from './vector-row.ts';
 
@@ -47,6 +49,8 @@ export interface Finder {
   toolsOfSkill(id: string): number;
   /** Vectors of the built-in model, whatever search uses. */
   embed(texts: readonly string[]): Float32Array[];
+  /** How rare words are, how near to one another, and which stand for others. */
+  lexicon: Pick<StaticEmbedder, 'rarity' | 'embedText'> & Thesaurus;
   quality(): Promise<QualityReport>;
   readonly backlog: { embedding: number; classification: number };
   /** Undefined where Qdrant is not configured. */
@@ -56,6 +60,14 @@ export interface Finder {
   close(): Promise<void>;
 }
 
+/** A tool of our own, as `tools/list` shows it. */
+export interface InternalToolDefinition {
+  name: string;
+  title?: string;
+  description?: string;
+  inputSchema?: unknown;
+}
+
 export interface FinderDependencies {
   db: Database;
   catalog: Catalog;
@@ -63,6 +75,10 @@ export interface FinderDependencies {
   events: Events;
   log: Logger;
   config: Config;
+  /** Our own tools: what a search without external tools finds. */
+  internalTools?: readonly InternalToolDefinition[];
+  /** Classifies tools; without it the embedded classifier does. */
+  model?: Model;
   tracer?: Tracer;
   onSearch?: (ms: number) => void;
   /** False where another replica classifies this server's tools. */
@@ -109,6 +125,7 @@ export function createFinder(deps: FinderDependencies): Finder {
       forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id)),
     ),
   ];
+  const internalIndex = indexInternalTools(deps.internalTools ?? [], builtIn);
   let service: ServiceVectors | undefined;
   const started = filled.then(startService, () => undefined);
 
@@ -254,30 +271,16 @@ export function createFinder(deps: FinderDependencies): Finder {
   }
 
   /** Qdrant looks only where this request may: its answer is short, and places in it must not be wasted. */
-  function remoteFor({ serverFilter, includeExternal }: SearchRequest): RemoteScan | undefined {
+  function remoteFor({ serverFilter }: SearchRequest): RemoteScan | undefined {
     if (mirror === undefined) return undefined;
     const names = [...new Set([...index.tools()].map(({ server }) => server))].filter(
       (name) => index.isAvailable(name) && (serverFilter == null || serverFilter.includes(name)),
     );
-    return mirror.scan({
-      serverNames: names,
-      embeddingModel: index.embedder.identity,
-      ...(includeExternal === false ? { isExternal: false } : {}),
-    });
+    return mirror.scan({ serverNames: names, embeddingModel: index.embedder.identity });
   }
 
   function createQueue(): ClassificationQueue {
-    const model =
-      config.anthropicApiKey === undefined
-        ? undefined
-        : rememberClassifications(
-            db,
-            createModelClassifier({
-              apiKey: config.anthropicApiKey,
-              baseUrl: config.anthropicBaseUrl,
-              model: config.model,
-            }),
-          );
+    const model = deps.model && rememberClassifications(db, createModelClassifier(deps.model));
     return createClassificationQueue({
       async classify(tools, signal) {
         if (model !== undefined) return await model(tools, skillBook.list(), signal);
@@ -371,7 +374,10 @@ export function createFinder(deps: FinderDependencies): Finder {
       traced(tracer, { name: 'search', parent: trace, attributes: toAttributes }, async () => {
         await filled;
         refreshSkills();
-        const found = await search(index, request, signal, remoteFor(request));
+        const found =
+          request.includeExternal === false
+            ? await search(await internalIndex, { ...request, isVisible: undefined }, signal)
+            : await search(index, request, signal, remoteFor(request));
         deps.onSearch?.(found.metadata.totalTimeMs);
         return found;
       }),
@@ -395,6 +401,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     },
     toolsOfSkill: (id) => skillVectors.toolCount(id),
     embed: (texts) => texts.map((text) => builtIn.embedText(text)),
+    lexicon: { rarity: builtIn.rarity, embedText: builtIn.embedText, ...createThesaurus() },
     async quality() {
       await filled;
       return inspectQuality(usesBuiltIn() ? index : await ownIndex(), (text) => builtIn.embedText(text));
@@ -502,3 +509,18 @@ function toEntry(id: number, vector: Float32Array | undefined): [number, Float32
 }
 
 const textOf = ({ name, description, examples }: Skill) => `${name}. ${description}. ${examples.join('. ')}`;
+
+/** They have no row in the database; negative ids keep them apart from those that have one. */
+async function indexInternalTools(
+  definitions: readonly InternalToolDefinition[],
+  embedder: StaticEmbedder,
+): Promise<SearchIndex> {
+  const tools = definitions.map(({ name, title, description = '', inputSchema }, place): SearchableTool => {
+    const common = { server: '', skillIds: [], primarySkillId: null, isExternal: false };
+    return { ...common, id: -1 - place, name, originalName: name, title, description, inputSchema };
+  });
+  const index = createSearchIndex(embedder, embedder);
+  const vectors = await embedTools(embedder, tools);
+  for (const [place, tool] of tools.entries()) index.upsert(tool, vectors[place] ?? null);
+  return index;
+}

@@ -1,5 +1,5 @@
 ;; Dot products of one int16 request with `count` int8 rows, 16 numbers at a time. `width` is a multiple of 16.
-;; Compiled into scan-kernel.ts: npx wat2wasm scan.wat --output=- | base64 -w0
+;; Compiled into scan-kernel.ts: npm run build:kernel
 (module
   (memory (export "memory") 1)
   (func (export "scan") (param $request i32) (param $rows i32) (param $count i32) (param $width i32) (param $out i32)
