@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { ToolAnswer } from '../src/query/items.ts';
 import type { QueryDeps } from '../src/query/query.ts';
+import type { ToolAnswer } from '../src/query/reading/answer.ts';
+import { createKnowledge } from '../src/query/reading/knowledge.ts';
+import { workOutStrategy } from '../src/query/strategy/strategy.ts';
 import { loadStaticEmbedder } from '../src/search/embed.ts';
+import { createThesaurus } from '../src/search/thesaurus.ts';
 import { random } from '../test/query/random.ts';
 import type { SearchServer } from './query-servers.ts';
 
@@ -14,14 +17,23 @@ export function depsFor(
   answer = (server: SearchServer, query: string): ToolAnswer => server.answer(query),
 ): QueryDeps {
   const inputSchema = { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] };
+  const tools = [{ name: 'search_docs', description: 'Semantic search', inputSchema }];
+  const strategy = workOutStrategy({ tools });
   const byName = new Map(list.map((server) => [server.name, server]));
+  const knowledge = createKnowledge();
   return {
-    servers: () => list.map(({ name }) => ({ name, tools: [{ name: 'search_docs', inputSchema }] })),
+    servers: () => list.map(({ name }) => ({ name, tools, strategy, folders: [], isLocal: false })),
     findTools: (_query, names) => names.map((server) => ({ server, tool: 'search_docs', score: 1 })),
-    callTool: async (name, _tool, args) => {
-      const server = byName.get(name);
-      return server === undefined ? {} : answer(server, String(args.query));
-    },
+    gateway: (name) => ({
+      callTool: async (_tool, args) => {
+        const server = byName.get(name);
+        return server === undefined ? {} : answer(server, String(args.query));
+      },
+      readResource: async () => ({}),
+      complete: async () => [],
+    }),
+    knowledge: (name) => knowledge.of('bench', name),
+    lexicon: { ...embedder, ...createThesaurus() },
     rules: [],
     embed,
   };

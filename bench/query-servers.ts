@@ -1,4 +1,4 @@
-import type { ToolAnswer } from '../src/query/items.ts';
+import type { ToolAnswer } from '../src/query/reading/answer.ts';
 import { random } from '../test/query/random.ts';
 import type { Document } from './query-collection.ts';
 

@@ -1,7 +1,7 @@
 /** What a query saves, and what is lost by it: at the default settings, and where every distinct item must be there. */
 import { runQuery } from '../src/query/query.ts';
 import type { QueryOutput } from '../src/query/query-tool.ts';
-import { estimateTokens } from '../src/query/tokens.ts';
+import { estimateTokens } from '../src/query/results/tokens.ts';
 import type { Document, JudgedQuery } from './query-collection.ts';
 import { depsFor, proseTexts } from './query-deps.ts';
 import { makeServer, type SearchServer } from './query-servers.ts';

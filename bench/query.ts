@@ -4,11 +4,11 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { condense } from '../src/query/condense.ts';
-import { dedupe, normalise } from '../src/query/dedupe.ts';
-import type { Item } from '../src/query/items.ts';
 import { runQuery } from '../src/query/query.ts';
-import { type Candidate, type Ranked, rank } from '../src/query/rank.ts';
+import { condense } from '../src/query/results/condense.ts';
+import { dedupe } from '../src/query/results/dedupe.ts';
+import type { RelevantItem } from '../src/query/results/items.ts';
+import { type Candidate, type Ranked, rank } from '../src/query/results/rank.ts';
 import { random } from '../test/query/random.ts';
 import { makeCollection } from './query-collection.ts';
 import { depsFor, embed, proseTexts } from './query-deps.ts';
@@ -24,23 +24,23 @@ const servers = splitOverServers(documents);
 
 await speed();
 memory();
-precision();
 await quality();
 await measureTokens(servers, queries);
 
 async function speed(): Promise<void> {
   const prose = proseTexts();
   const hundred = longItems(100, prose);
-  const merging: { text: string; items: Item[]; goal: number | string }[] = [
+  const merging: { text: string; items: RelevantItem[]; goal: number | string }[] = [
     { text: 'prose', items: hundred, goal: 20 },
     { text: 'prose', items: longItems(1000, prose), goal: 1000 },
-    { text: 'the same sentences shuffled', items: longItems(100), goal: '–' },
+    { text: 'the same sentences shuffled', items: longItems(100), goal: 20 },
+    { text: 'the same sentences shuffled', items: longItems(1000), goal: 1000 },
   ];
   const rows = [];
   for (const { text, items, goal } of merging) {
-    const isSmall = items === hundred;
+    const isSmall = items.length === 100;
     const { distinct } = mergeAndRank(items);
-    const times = await timed(isSmall ? 60 : 6, isSmall ? 20 : 1, () => mergeAndRank(items));
+    const times = await timed(isSmall ? 60 : 6, isSmall ? 20 : 1, () => mergeAndRank(fresh(items)));
     rows.push({
       step: 'deduplicate and rank',
       'results of 5 KB': items.length,
@@ -56,7 +56,7 @@ async function speed(): Promise<void> {
     const times = await timed(20, 5, () => condense({ query: question, results, embed }));
     rows.push({ step: 'shorten', 'results of 5 KB': count, text: 'prose', distinct: count, ...times, 'goal ms': '–' });
   }
-  console.log('Speed; a quarter of the results are near-duplicates');
+  console.log('Speed; a quarter of the results are edited copies of others');
   console.table(rows);
 }
 
@@ -78,8 +78,13 @@ async function timed(count: number, warmUp: number, run: () => unknown) {
   };
 }
 
-function mergeAndRank(items: Item[]): { distinct: number; ranked: Ranked[] } {
-  const { clusters } = dedupe(items.map((item) => item.content));
+/** What is known of an item is kept with it; a query meets each for the first time. */
+function fresh(items: readonly RelevantItem[]): RelevantItem[] {
+  return items.map((item) => ({ ...item }));
+}
+
+function mergeAndRank(items: RelevantItem[]): { distinct: number; ranked: Ranked[] } {
+  const { clusters } = dedupe(items);
   const candidates: Candidate[] = clusters.flatMap((members) => {
     const sources = members.flatMap((index) => items[index] ?? []);
     const [item] = sources;
@@ -88,16 +93,19 @@ function mergeAndRank(items: Item[]): { distinct: number; ranked: Ranked[] } {
   return { distinct: candidates.length, ranked: rank({ query: question, candidates }) };
 }
 
-/** Five kilobytes each; every fourth repeats an earlier one with edits. Without texts, from the collection's sentences. */
-function longItems(count: number, originals: readonly string[] = []): Item[] {
+/**
+ * Five kilobytes each. Every fourth repeats an earlier one: with a few words more, or with a passage replaced. Without
+ * texts, from the collection's sentences.
+ */
+function longItems(count: number, originals: readonly string[] = []): RelevantItem[] {
   const next = random(count);
   const texts: string[] = [];
   for (let i = 0; i < count; i++) {
     const earlier = texts[Math.floor(next() * texts.length)];
     if (i % 4 === 3 && earlier !== undefined) {
-      const at = Math.floor(next() * 4000);
-      const rest = earlier.slice(at + Math.floor(next() * 600));
-      texts.push(`${earlier.slice(0, at)} an edit of a few words ${rest}`.slice(0, 5120));
+      const at = earlier.indexOf(' ', Math.floor(next() * 4000));
+      const rest = earlier.slice(at + (i % 8 === 3 ? 0 : Math.floor(next() * 600)));
+      texts.push(`${earlier.slice(0, at)} an edit of a few words ${rest}`);
     } else {
       let text = originals[i % Math.max(1, originals.length)] ?? '';
       while (text.length < 5120) text += `${documents[Math.floor(next() * documents.length)]?.content}\n\n`;
@@ -110,6 +118,8 @@ function longItems(count: number, originals: readonly string[] = []): Item[] {
     tool: 'search',
     timestamp: '2026-01-01T00:00:00.000Z',
     position: Math.floor(position / 5),
+    answer: 0,
+    relevance: 0.7,
   }));
 }
 
@@ -137,52 +147,6 @@ function memory(): void {
     'Memory of one query: live bytes beyond those before it, garbage collected, what servers sent not counted',
   );
   console.table(rows);
-}
-
-/** Pairs that the fast way puts together against pairs of the plain definition. */
-function precision(): void {
-  const contents = longItems(60).map((item, i) => (i % 3 === 0 ? item.content : item.content.slice(0, 400 + 20 * i)));
-  const fast = pairsOf(dedupe(contents).clusters);
-  const plain = pairsOf(plainClusters(contents, 0.8));
-  const common = [...fast].filter((pair) => plain.has(pair)).length;
-  console.log('Deduplication against the plain definition');
-  console.table([
-    { items: contents.length, 'pairs, plain': plain.size, precision: common / fast.size, recall: common / plain.size },
-  ]);
-}
-
-function plainClusters(contents: readonly string[], threshold: number): number[][] {
-  const clusters: number[][] = [];
-  const texts = contents.map(normalise);
-  texts.forEach((text, index) => {
-    const home = clusters.find(([first = 0]) => {
-      const other = texts[first] ?? '';
-      return text === other || 1 - plainDistance(text, other) / Math.max(text.length, other.length) > threshold;
-    });
-    if (home === undefined) clusters.push([index]);
-    else home.push(index);
-  });
-  return clusters;
-}
-
-function plainDistance(a: string, b: string): number {
-  let previous = Uint32Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const row = new Uint32Array(b.length + 1);
-    row[0] = i;
-    for (let j = 1; j <= b.length; j++) {
-      const kept = (previous[j - 1] ?? 0) + (a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1);
-      row[j] = Math.min(kept, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
-    }
-    previous = row;
-  }
-  return previous[b.length] ?? 0;
-}
-
-function pairsOf(clusters: readonly number[][]): Set<string> {
-  return new Set(
-    clusters.flatMap((members) => members.flatMap((a, i) => members.slice(i + 1).map((b) => `${a},${b}`))),
-  );
 }
 
 async function quality(): Promise<void> {

@@ -29,12 +29,14 @@ import { createHttpServer } from './http/server.ts';
 import { createViews } from './http/view.ts';
 import { createLog, type Logger } from './log.ts';
 import { isLoopback } from './loopback.ts';
+import { gatewayToolDefinitions } from './mcp/gateway-tools.ts';
 import { createMcp } from './mcp/mcp.ts';
-import { queryTools } from './mcp/query-tools.ts';
+import { queryToolDefinitions, queryTools } from './mcp/query-tools.ts';
 import { createMetrics } from './metrics.ts';
+import { createConfiguredModel } from './model.ts';
 import { createOauth } from './oauth/oauth.ts';
 import { sealedTokens } from './oauth/sealed-tokens.ts';
-import { createAsker } from './query/asker.ts';
+import { createQueryRunner } from './query/query-runner.ts';
 import { createRuleBook } from './query/rule-book.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
@@ -201,6 +203,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         });
   closers.push(() => tracer.close());
   const skillBook = await createSkillBook(db, () => replicas.tell({ kind: 'skills' }));
+  const model = createConfiguredModel(config);
   const finder = createFinder({
     db,
     catalog,
@@ -208,6 +211,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     events,
     log,
     config,
+    internalTools: [...gatewayToolDefinitions(), ...queryToolDefinitions(model !== undefined)],
+    model,
     tracer,
     onSearch: (ms) => metrics.onSearch(ms),
     isOurs: replicas.leads,
@@ -265,16 +270,22 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       replicas.tell({ kind: 'rules' });
     },
   });
-  const asker = createAsker({
+  const queryRunner = createQueryRunner({
     config,
     catalog,
     router,
     finder,
+    events,
+    log,
+    model,
     listServers: () => registry.list(),
+    findServer: (id) => registry.find(id),
+    connectionOf: (id) => registry.openConnection(id),
     listRules: ruleBook.list,
     tracer,
     onQuery: (ms) => metrics.onQuery(ms),
   });
+  closers.push(() => queryRunner.close());
   const limiter =
     config.rateLimit === undefined
       ? undefined
@@ -295,7 +306,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     elsewhere: createForwarder(replicas),
     admitCall,
     choices,
-    more: queryTools(asker),
+    more: queryTools(queryRunner),
     async findTools(query, { limit, scope, signal, trace }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
       const isVisible = ({ name }: { name: string }) => offered.has(name);
@@ -355,8 +366,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
-      ...toolRoutes({ registry, catalog, router }),
-      ...queryRoutes({ asker, ruleBook, audit, secrets }),
+      ...toolRoutes({ registry, catalog, router, internalTools: mcp.internalTools }),
+      ...queryRoutes({ queryRunner, registry, ruleBook, audit, secrets }),
       ...searchRoutes({ catalog, finder, choices, skillBook, audit }),
       ...stateRoutes({
         config,

@@ -393,6 +393,13 @@ export const settings = {
     parse: oneOf('allow', 'review'),
     default: 'allow' as 'allow' | 'review',
   }),
+  queryDuplicateThreshold: setting({
+    env: 'MCP_AGGREGATOR_QUERY_DUPLICATE_THRESHOLD',
+    help: 'similarity, 0 to 1, above which a query merges results of different servers; 1 merges equal ones only',
+    example: '0.9',
+    parse: share,
+    default: 0.8,
+  }),
   otlpEndpoint: setting({
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     help: 'where traces are sent (OTLP over HTTP, JSON); nothing is traced when not set',
@@ -615,6 +622,12 @@ function integer(least: number, most: number): Parse<number> {
     }
     return number;
   };
+}
+
+function share(value: string): number {
+  const number = Number(value);
+  if (value.trim() === '' || !(number >= 0 && number <= 1)) throw new Error('is not a number from 0 to 1');
+  return number;
 }
 
 function seconds(least: number, most: number): Parse<number> {

@@ -24,6 +24,7 @@ const table = {
   CALL_CANCELLED: { status: 499, rpc: -32603 },
   HEALTH_CHECK_FAILED: { status: 503, rpc: -32603 },
   CLASSIFICATION_FAILED: { status: 500, rpc: -32603 },
+  MODEL_UNAVAILABLE: { status: 502, rpc: -32603 },
   VALIDATION_ERROR: { status: 422, rpc: -32602 },
   CONFIGURATION_INVALID: { status: 500, rpc: -32603 },
   DATA_DIRECTORY_IN_USE: { status: 500, rpc: -32603 },

@@ -14,6 +14,7 @@ const floor = [
   'loopback',
   'memory',
   'metrics',
+  'model',
   'event-stream',
   'events',
   'ids',

@@ -59,32 +59,37 @@ export function createGatewayTools(deps: GatewayToolDependencies): GatewayTools 
   };
 }
 
+/** Ours that exist on every aggregator. */
+export const gatewayToolDefinitions = () => [searchToolsDefinition, describeToolsDefinition, callToolDefinition];
+
 const whenSearching = (scope: Scope) => scope.searchOnly();
+
+const searchToolsDefinition = {
+  name: 'search_tools',
+  title: 'Find tools',
+  description:
+    'Finds the tools that fit a task, among all tools of all connected servers. Returns their names with compact signatures, best first, or says that nothing fits. Use call_tool with a name from here.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      query: { type: 'string', minLength: 1, maxLength: 10_000, description: 'The task, in plain words' },
+      limit: { type: 'integer', minimum: 1, maximum: 50, default: 10, description: 'At most so many tools' },
+      max_tokens: {
+        type: 'integer',
+        minimum: 100,
+        maximum: 100_000,
+        default: defaultBudget,
+        description: 'Roughly how long the answer may be',
+      },
+    },
+    required: ['query'],
+  },
+  annotations: { readOnlyHint: true, openWorldHint: false },
+};
 
 function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTool {
   return {
-    definition: {
-      name: 'search_tools',
-      title: 'Find tools',
-      description:
-        'Finds the tools that fit a task, among all tools of all connected servers. Returns their names with compact signatures, best first, or says that nothing fits. Use call_tool with a name from here.',
-      inputSchema: {
-        type: 'object',
-        properties: {
-          query: { type: 'string', minLength: 1, maxLength: 10_000, description: 'The task, in plain words' },
-          limit: { type: 'integer', minimum: 1, maximum: 50, default: 10, description: 'At most so many tools' },
-          max_tokens: {
-            type: 'integer',
-            minimum: 100,
-            maximum: 100_000,
-            default: defaultBudget,
-            description: 'Roughly how long the answer may be',
-          },
-        },
-        required: ['query'],
-      },
-      annotations: { readOnlyHint: true, openWorldHint: false },
-    },
+    definition: searchToolsDefinition,
     listed: whenSearching,
     async call({ peer, cancel, trace }, params) {
       const args = isObject(params.arguments) ? params.arguments : {};
@@ -117,28 +122,29 @@ function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTo
   };
 }
 
+const describeToolsDefinition = {
+  name: 'describe_tools',
+  title: 'Describe tools',
+  description: 'Returns the full definitions (description, input and output schema) of tools named by search_tools.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      names: {
+        type: 'array',
+        items: { type: 'string' },
+        minItems: 1,
+        maxItems: mostDescribed,
+        description: 'Names of tools',
+      },
+    },
+    required: ['names'],
+  },
+  annotations: { readOnlyHint: true, openWorldHint: false },
+};
+
 function describeTools(): GatewayTool {
   return {
-    definition: {
-      name: 'describe_tools',
-      title: 'Describe tools',
-      description:
-        'Returns the full definitions (description, input and output schema) of tools named by search_tools.',
-      inputSchema: {
-        type: 'object',
-        properties: {
-          names: {
-            type: 'array',
-            items: { type: 'string' },
-            minItems: 1,
-            maxItems: mostDescribed,
-            description: 'Names of tools',
-          },
-        },
-        required: ['names'],
-      },
-      annotations: { readOnlyHint: true, openWorldHint: false },
-    },
+    definition: describeToolsDefinition,
     listed: whenSearching,
     async call({ peer }, params) {
       const args = isObject(params.arguments) ? params.arguments : {};
@@ -165,25 +171,27 @@ function describeTools(): GatewayTool {
   };
 }
 
-function callToolTool(): GatewayTool {
-  return {
-    definition: {
-      name: 'call_tool',
-      title: 'Call a tool',
-      description: "Calls a tool found by search_tools and returns that tool's result.",
-      inputSchema: {
+const callToolDefinition = {
+  name: 'call_tool',
+  title: 'Call a tool',
+  description: "Calls a tool found by search_tools and returns that tool's result.",
+  inputSchema: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: "The tool's name" },
+      arguments: {
         type: 'object',
-        properties: {
-          name: { type: 'string', description: "The tool's name" },
-          arguments: {
-            type: 'object',
-            description: "The tool's arguments, as its signature says",
-            additionalProperties: true,
-          },
-        },
-        required: ['name'],
+        description: "The tool's arguments, as its signature says",
+        additionalProperties: true,
       },
     },
+    required: ['name'],
+  },
+};
+
+function callToolTool(): GatewayTool {
+  return {
+    definition: callToolDefinition,
     listed: whenSearching,
     async call(_call, params, callTool) {
       const args = isObject(params.arguments) ? params.arguments : {};

@@ -14,6 +14,7 @@ import { version } from '../version.ts';
 import { createBridge } from './bridge.ts';
 import { createEndpoint, type Elsewhere } from './endpoint.ts';
 import { createGatewayTools, type GatewayToolDependencies } from './gateway-tools.ts';
+import { createInternalTools, type InternalTools } from './internal-tools.ts';
 import { createLegacyEndpoint } from './legacy.ts';
 import { createMethods } from './methods.ts';
 import { createModernEndpoint } from './modern.ts';
@@ -38,6 +39,8 @@ export interface McpDependencies extends GatewayToolDependencies {
 
 export interface Mcp {
   handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Our own tools, for callers without an MCP client. */
+  readonly internalTools: InternalTools;
   readonly sessions: { legacy: number; listening: number; parked: number };
   /** Takes nothing new and ends what waits for nothing; resolves when every call is answered. */
   drain(): Promise<void>;
@@ -60,13 +63,14 @@ export function createMcp(deps: McpDependencies): Mcp {
     release: (ownerKey) => router.release(ownerKey),
   });
   const taskIds = createTaskIds(deps.vault, (name) => registry.findByName(name));
+  const gatewayTools = createGatewayTools(deps);
   const methods = createMethods({
     catalog,
     router,
     bridge,
     owners,
     taskIds,
-    gatewayTools: createGatewayTools(deps),
+    gatewayTools,
     listServers: () => registry.list(),
   });
   const replies = createReplies();
@@ -84,6 +88,14 @@ export function createMcp(deps: McpDependencies): Mcp {
 
   return {
     handle: endpoint.handle,
+    internalTools: createInternalTools({
+      methods,
+      gatewayTools,
+      config,
+      registry,
+      catalog,
+      findProfile: (name) => profiles.find(name),
+    }),
     async drain() {
       modern.stopListening();
       await endpoint.drain();

@@ -1,21 +1,24 @@
 /** The aggregator query among our own tools (contract 000). */
-import { isObject, rpcCodes } from '../json-rpc.ts';
-import type { Asker, Asking } from '../query/asker.ts';
+import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import { contextTool } from '../query/context-agent.ts';
+import type { Asking, QueryRunner } from '../query/query-runner.ts';
 import { queryTool } from '../query/query-tool.ts';
 import { AllServersFailedError, QueryInputError } from '../query/request.ts';
 import { callerOf } from './bridge.ts';
+import { createClientSampling, SamplingRequired } from './client-sampling.ts';
 import { OwnError } from './dress.ts';
 import { type GatewayTool, textResult } from './gateway-tools.ts';
 import type { Call } from './peer.ts';
 
-export function queryTools(asker: Asker): GatewayTool[] {
-  const { collect } = asker;
+export function queryTools(queryRunner: QueryRunner): GatewayTool[] {
+  const { collect } = queryRunner;
   const tools: GatewayTool[] = [
     {
       definition: queryTool,
       listed: wherever,
-      call: (call, params) => answer(() => asker.ask(argumentsOf(params), asking(call))),
+      // A model reads the answer: what it does not need costs context.
+      call: (call, params) =>
+        answer(() => queryRunner.ask({ compact: true, ...argumentsOf(params) }, toAsking(call, params))),
     },
   ];
   if (collect === undefined) return tools;
@@ -24,31 +27,36 @@ export function queryTools(asker: Asker): GatewayTool[] {
     {
       definition: contextTool,
       listed: wherever,
-      call: (call, params) => answer(() => collect(argumentsOf(params), asking(call))),
+      call: (call, params) => answer(() => collect(argumentsOf(params), toAsking(call, params))),
     },
   ];
 }
 
-/** Who chose a selection of servers and tools gets just that. */
+/** What `queryTools` offers, with or without a model. */
+export const queryToolDefinitions = (hasModel: boolean) => [queryTool, ...(hasModel ? [contextTool] : [])];
+
+/** A profile that lists its tools offers just these. */
 const wherever: GatewayTool['listed'] = (scope) => scope.profile === undefined || scope.searchOnly();
 
-const argumentsOf = ({ arguments: args }: Record<string, unknown>) => (isObject(args) ? args : {});
+const argumentsOf = ({ arguments: args }: JsonObject) => (isObject(args) ? args : {});
 
-function asking(call: Call): Asking {
-  // Nobody can be asked in the middle of a query, so no server gets a session for asking; and the tools are our choice.
+function toAsking(call: Call, params: JsonObject): Asking {
   return {
+    // Servers cannot ask the client in the middle of a query, so none gets a session for asking; and the tools are our choice.
     caller: { ...callerOf(call), owner: undefined, chooser: undefined },
     view: call.peer.scope.view,
     signal: call.cancel.signal,
+    sampling: createClientSampling(call, params),
   };
 }
 
 /** Contract 000 fixes the shapes of both errors. */
-async function answer(run: () => Promise<object>) {
+async function answer(run: () => Promise<object>): Promise<JsonObject> {
   try {
     const output = await run();
     return textResult(JSON.stringify(output), { ...output });
   } catch (error) {
+    if (error instanceof SamplingRequired) return { resultType: 'input_required', inputRequests: error.inputRequests };
     if (error instanceof QueryInputError)
       throw new OwnError(rpcCodes.invalidParams, error.message, { data: error.data });
     if (error instanceof AllServersFailedError)

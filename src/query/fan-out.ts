@@ -1,15 +1,9 @@
+/** Asks all servers at once, the most promising first. A server that fails, hangs or answers nonsense becomes data. */
+import { availableParallelism } from 'node:os';
 import { describe } from '../errors.ts';
-import { type ExtractedItems, type Item, type ToolAnswer, toItems } from './items.ts';
-import type { FollowUp, PlannedCall, ServerPlan } from './plan.ts';
-import { isRecord } from './records.ts';
-import { fillTemplate } from './template.ts';
-
-export type CallTool = (
-  server: string,
-  tool: string,
-  args: Record<string, unknown>,
-  signal: AbortSignal,
-) => Promise<ToolAnswer>;
+import { type CallSlots, createCallSlots } from './call-slots.ts';
+import { nothingRead, type ReadCall, type Reading, type ReadingLimits } from './reading/reading.ts';
+import type { RelevantItem } from './results/items.ts';
 
 export interface FanOutLimits {
   serverTimeoutMs: number;
@@ -17,63 +11,74 @@ export interface FanOutLimits {
   /** Memory for the text of one query, copies for comparing included; shared out evenly so that order changes nothing. */
   maxBytes: number;
   maxItems: number;
+  /** Calls of programs of this machine, and of servers elsewhere, at the same time. */
+  localCalls: number;
+  remoteCalls: number;
+  maxCallsPerServer: number;
 }
 
 export const defaultFanOutLimits: FanOutLimits = {
-  serverTimeoutMs: 3000,
-  totalTimeoutMs: 5000,
+  serverTimeoutMs: 3_000,
+  totalTimeoutMs: 5_000,
   maxBytes: 10 * 1024 * 1024,
   maxItems: 400,
+  localCalls: 3 * availableParallelism(),
+  remoteCalls: 64,
+  maxCallsPerServer: 40,
 };
-
-export interface CallReport {
-  tool: string;
-  ms: number;
-  items: number;
-  /** The answer was larger than its share of the limits and was cut after a whole item. */
-  truncated?: true;
-  error?: string;
-}
 
 export interface ServerOutcome {
   server: string;
   ok: boolean;
   ms: number;
-  calls: CallReport[];
-  items: Item[];
+  calls: ReadCall[];
+  items: RelevantItem[];
+  rawItems: number;
   receivedChars: number;
   error?: string;
+  /** Tools that were not called because they kept failing. */
+  resting: readonly string[];
+  isPaused?: true;
+}
+
+/** The time of one server, and its share of the calls under way. */
+export interface ServerTurn {
+  /** Ends when the time is up or the client has gone. */
+  signal: AbortSignal;
+  /** What an error says when the time is up. */
+  timeoutMessage: string;
+  /** Waits for a place; the first one starts the clock. Resolves with what gives the place back. */
+  takeSlot(priority: number): Promise<() => void>;
+}
+
+/** How one server is asked, within limits and until its time is up. */
+export interface ServerAsk {
+  server: string;
+  /** A program of this machine. */
+  isLocal: boolean;
+  read(limits: ReadingLimits, turn: ServerTurn): Promise<Reading>;
 }
 
 /** A character takes up to two bytes as it came, two more prepared for comparing, and one on the way out. */
 const bytesPerChar = 5;
 
-/**
- * Asks all servers at once. A server that fails, hangs or answers nonsense becomes data in its outcome; only the end of
- * `signal` (the client has gone) rejects, and then every call that still runs is aborted.
- */
+/** Rejects only when `signal` ends (the client has gone); every call that still runs is aborted then. */
 export async function fanOut(
-  query: string,
-  plans: readonly ServerPlan[],
-  callTool: CallTool,
+  asks: readonly ServerAsk[],
   limits: FanOutLimits,
   signal: AbortSignal,
   onOutcome: (outcome: ServerOutcome) => void = () => undefined,
 ): Promise<ServerOutcome[]> {
   signal.throwIfAborted();
-  const share = {
-    maxChars: Math.floor(limits.maxBytes / bytesPerChar / Math.max(1, plans.length)),
-    maxItems: Math.max(1, Math.floor(limits.maxItems / Math.max(1, plans.length))),
-  };
-  // All start together, so the shorter of the two times bounds both.
-  const timeoutMs = Math.min(limits.serverTimeoutMs, limits.totalTimeoutMs);
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), timeoutMs);
-  const serverSignal = AbortSignal.any([signal, timeout.signal]);
+  const share = shareOf(limits, asks.length);
+  const end = new AbortController();
+  const timer = setTimeout(() => end.abort(timedOut()), limits.totalTimeoutMs);
+  const [local, remote] = [createCallSlots(limits.localCalls), createCallSlots(limits.remoteCalls)];
   try {
     const outcomes = await Promise.all(
-      plans.map(async (plan) => {
-        const outcome = await askServer(query, plan, callTool, share, serverSignal, timeoutMs);
+      asks.map(async (ask) => {
+        const turn = createTurn(ask.isLocal ? local : remote, limits, AbortSignal.any([signal, end.signal]));
+        const outcome = await askServer(ask, share, turn);
         if (!signal.aborted) onOutcome(outcome);
         return outcome;
       }),
@@ -85,174 +90,72 @@ export async function fanOut(
   }
 }
 
-interface Share {
-  maxChars: number;
-  maxItems: number;
+const timedOut = (): DOMException => new DOMException('timed out', 'TimeoutError');
+
+interface Turn extends ServerTurn {
+  readonly ms: number;
+  close(): void;
 }
 
-async function askServer(
-  query: string,
-  plan: ServerPlan,
-  callTool: CallTool,
-  share: Share,
-  signal: AbortSignal,
-  timeoutMs: number,
-): Promise<ServerOutcome> {
-  const started = performance.now();
-  const perCall = {
-    maxChars: Math.floor(share.maxChars / plan.calls.length),
-    maxItems: Math.max(1, Math.floor(share.maxItems / plan.calls.length)),
-  };
-  const results = await Promise.all(
-    plan.calls.map((call) => askTool(query, plan.server, call, callTool, perCall, signal, timeoutMs)),
-  );
-  const reports = results.flatMap((result) => result.reports);
-  const failed = reports.filter((report) => report.error !== undefined);
-  const ok = failed.length < reports.length;
+function createTurn(slots: CallSlots, { serverTimeoutMs, totalTimeoutMs }: FanOutLimits, outer: AbortSignal): Turn {
+  const timeout = new AbortController();
+  const signal = AbortSignal.any([outer, timeout.signal]);
+  const timeoutMs = Math.min(serverTimeoutMs, totalTimeoutMs);
+  let timer: NodeJS.Timeout | undefined;
+  let started: number | undefined;
   return {
-    server: plan.server,
-    ok,
-    ms: Math.round(performance.now() - started),
-    calls: reports,
-    items: results.flatMap((result) => result.items),
-    receivedChars: results.reduce((sum, result) => sum + result.receivedChars, 0),
-    ...(ok ? {} : { error: [...new Set(failed.map((report) => report.error))].join('; ') }),
+    signal,
+    timeoutMessage: `timeout after ${Number((timeoutMs / 1_000).toFixed(2))}s`,
+    async takeSlot(priority) {
+      const giveBack = await slots.take(priority, signal);
+      started ??= performance.now();
+      timer ??= setTimeout(() => timeout.abort(timedOut()), timeoutMs);
+      return giveBack;
+    },
+    get ms() {
+      return started === undefined ? 0 : Math.round(performance.now() - started);
+    },
+    close: () => clearTimeout(timer),
   };
 }
 
-interface Asked {
-  reports: CallReport[];
-  items: Item[];
-  receivedChars: number;
-}
-
-async function askTool(
-  query: string,
-  server: string,
-  call: PlannedCall,
-  callTool: CallTool,
-  share: Share,
-  signal: AbortSignal,
-  timeoutMs: number,
-): Promise<Asked> {
-  const ask = (tool: string, args: Record<string, unknown>, part: Share): Promise<OneCall> =>
-    callOnce({ server, tool, args, callTool, share: part, signal, timeoutMs });
-  const first = await ask(call.tool, call.arguments, share);
-  const { followUp } = call;
-  if (followUp === undefined || first.answer === undefined) return asAsked([first]);
-
-  const ids = findIds(first.answer, followUp);
-  if (ids.length === 0) return asAsked([first]);
-  const part = {
-    maxChars: Math.floor(share.maxChars / (ids.length + 1)),
-    maxItems: Math.max(1, Math.floor(share.maxItems / (ids.length + 1))),
-  };
-  const fetched = await Promise.all(
-    ids.map((id) => ask(followUp.tool, fillTemplate(followUp.arguments, { query, id }), part)),
-  );
-  const isFirstShown = followUp.keepFirst || fetched.every((result) => result.report.error !== undefined);
-  return asAsked([isFirstShown ? first : { ...first, extracted: undefined }, ...fetched]);
-}
-
-interface OneCall {
-  report: CallReport;
-  answer?: ToolAnswer;
-  extracted?: ExtractedItems;
-}
-
-function asAsked(calls: readonly OneCall[]): Asked {
+function shareOf({ maxBytes, maxItems, maxCallsPerServer }: FanOutLimits, servers: number): ReadingLimits {
+  const count = Math.max(1, servers);
   return {
-    reports: calls.map((call) => call.report),
-    items: calls.flatMap((call) => call.extracted?.items ?? []),
-    receivedChars: calls.reduce((sum, call) => sum + (call.extracted?.receivedChars ?? 0), 0),
+    maxCalls: maxCallsPerServer,
+    maxExploring: Math.max(minExploring, Math.floor(maxExploring / count)),
+    maxChars: Math.floor(maxBytes / bytesPerChar / count),
+    maxItems: Math.max(minItems, Math.floor(maxItems / count)),
   };
 }
 
-interface OneCallInput {
-  server: string;
-  tool: string;
-  args: Record<string, unknown>;
-  callTool: CallTool;
-  share: Share;
-  signal: AbortSignal;
-  timeoutMs: number;
-}
+/** Over all servers. */
+const maxExploring = 160;
+const minExploring = 6;
+/** However many servers there are, the best of each has room. */
+const minItems = 10;
 
-async function callOnce({ server, tool, args, callTool, share, signal, timeoutMs }: OneCallInput): Promise<OneCall> {
-  const started = performance.now();
-  const elapsed = (): number => Math.round(performance.now() - started);
-  const failure = (error: string): OneCall => ({ report: { tool, ms: elapsed(), items: 0, error } });
+async function askServer({ server, read }: ServerAsk, limits: ReadingLimits, turn: Turn): Promise<ServerOutcome> {
   try {
-    const answer = await untilAborted(callTool(server, tool, args, signal), signal);
-    if (answer.isError === true) return failure(errorText(answer));
-    const timestamp = new Date().toISOString();
-    const extracted = toItems(answer, { server, tool, timestamp }, share);
-    const report: CallReport = { tool, ms: elapsed(), items: extracted.items.length };
-    if (extracted.truncated) report.truncated = true;
-    return { report, answer, extracted };
+    const reading = await read(limits, turn);
+    // Other servers held every place until the time was up: it was not asked, and did not succeed.
+    if (turn.signal.aborted && reading.calls.length === 0 && reading.resting.length === 0 && !reading.isPaused)
+      return { ...failedOutcome(server, turn.timeoutMessage), ms: turn.ms };
+    return toOutcome(server, reading, turn.ms);
   } catch (error) {
-    return failure(signal.aborted ? `timeout after ${timeoutMs / 1000}s` : describe(error));
+    return { ...failedOutcome(server, describe(error)), ms: turn.ms };
+  } finally {
+    turn.close();
   }
 }
 
-/** A call that ignores its signal must not hold up whoever waits for it. */
-export async function untilAborted<T>(call: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  else signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([call, aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
+export function failedOutcome(server: string, error: string): ServerOutcome {
+  return { server, ok: false, ms: 0, ...nothingRead, error };
 }
 
-const longestError = 300;
-
-function errorText(answer: ToolAnswer): string {
-  const blocks = Array.isArray(answer.content) ? answer.content.filter(isRecord) : [];
-  const text = blocks.map((block) => block.text).find((found) => typeof found === 'string');
-  return typeof text === 'string' && text.trim() !== ''
-    ? text.trim().slice(0, longestError)
-    : 'the tool reported an error';
-}
-
-/** Ids in the order the server gave them: from its JSON by key, else from its prose by label. */
-export function findIds(answer: ToolAnswer, { ids, take }: Pick<FollowUp, 'ids' | 'take'>): string[] {
-  const blocks = Array.isArray(answer.content) ? answer.content.filter(isRecord) : [];
-  const texts = blocks.flatMap((block) => (typeof block.text === 'string' ? [block.text.slice(0, searchedChars)] : []));
-  const values = [answer.structuredContent, ...texts.map(asJson)].filter(isObject);
-  for (const key of ids) {
-    const inJson = values.flatMap((value) => valuesOf(value, key, 0));
-    const label = new RegExp(`${key.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\s*[:=]\\s*[\`"']?([^\\s\`"',]+)`, 'gi');
-    const inProse = texts.flatMap((text) => [...text.matchAll(label)].map((found) => found[1] ?? ''));
-    const found = [...new Set([...inJson, ...inProse])].filter((id) => id !== '').slice(0, take);
-    if (found.length > 0) return found;
-  }
-  return [];
-}
-
-const searchedChars = 200_000;
-
-function asJson(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Prose that begins with a bracket.
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
-function valuesOf(value: unknown, key: string, depth: number): string[] {
-  if (depth > 5) return [];
-  if (Array.isArray(value)) return value.slice(0, 50).flatMap((inner) => valuesOf(inner, key, depth + 1));
-  if (!isRecord(value)) return [];
-  const own = value[key];
-  const mine = typeof own === 'string' || typeof own === 'number' ? [String(own)] : [];
-  return [
-    ...mine,
-    ...Object.values(value).flatMap((inner) => (isObject(inner) ? valuesOf(inner, key, depth + 1) : [])),
-  ];
+function toOutcome(server: string, reading: Reading, ms: number): ServerOutcome {
+  const failed = reading.calls.filter(({ error }) => error !== undefined);
+  const ok = failed.length < reading.calls.length || reading.calls.length === 0;
+  const errors = [...new Set(failed.map(({ error }) => error))].slice(0, 3).join('; ');
+  return { server, ok, ms, ...reading, ...(ok ? {} : { error: errors }) };
 }

@@ -4,7 +4,7 @@ import { querySchema, queryToolName } from './request.ts';
 const sourceSchema = z.object({
   server: z.string(),
   tool: z.string(),
-  position: z.int().describe('Place in the answer of that tool, from 0'),
+  position: z.int().optional().describe('Place in the answer of that tool, from 0'),
   title: z.string().optional().describe('Only where it differs from that of the result'),
   link: z.string().optional().describe('Only where it differs from that of the result'),
 });
@@ -21,7 +21,8 @@ const resultSchema = z.object({
   sources: z
     .array(sourceSchema)
     .optional()
-    .describe('Every server and tool that gave this result, the shown one first'),
+    .describe('The servers and tools that gave this result, the shown one first, five at most'),
+  moreSources: z.int().optional().describe('How many more there are'),
   condensed: z
     .boolean()
     .optional()
@@ -32,12 +33,15 @@ const serverReportSchema = z.object({
   server: z.string(),
   ok: z.boolean(),
   ms: z.int(),
-  items: z.int(),
+  items: z.int().describe('What its answers held'),
+  relevant: z.int().describe('How many of them answer the query'),
   error: z.string().optional(),
+  resting: z.array(z.string()).optional().describe('Tools that were not called because they kept failing'),
   calls: z.array(
     z.object({
-      tool: z.string(),
-      ms: z.int(),
+      tool: z.string().describe('The tool, or the method for resources and completions'),
+      count: z.int().describe('How often it was called'),
+      ms: z.int().describe('Of the slowest call'),
       items: z.int(),
       truncated: z.boolean().optional(),
       error: z.string().optional(),
@@ -59,7 +63,7 @@ const metadataSchema = z.object({
     .max(1)
     .optional()
     .describe('Proportion of queried servers that contributed results'),
-  chosenBy: z.enum(['call', 'rule', 'search', 'all']).optional().describe('What decided which servers were asked'),
+  chosenBy: z.enum(['call', 'rule', 'all']).optional().describe('What decided which servers were asked'),
   pattern: z.string().optional().describe('The server rule that decided'),
   tokensRaw: z.int().optional().describe('Estimated tokens of everything the servers sent'),
   tokensReturned: z.int().optional().describe('Estimated tokens of the content returned'),
@@ -74,28 +78,18 @@ const metadataSchema = z.object({
   skipped: z
     .array(z.object({ server: z.string(), reason: z.string() }))
     .optional()
-    .describe('Chosen servers that have no tool to ask'),
+    .describe('Servers that were not asked, and why'),
 });
 
 const planSchema = z.object({
   server: z.string(),
-  calls: z.array(
-    z.object({
-      tool: z.string(),
-      arguments: z.record(z.string(), z.unknown()),
-      reason: z.string(),
-      followUp: z
-        .object({
-          tool: z.string(),
-          arguments: z.record(z.string(), z.unknown()),
-          ids: z.array(z.string()),
-          take: z.int(),
-          keepFirst: z.boolean(),
-        })
-        .optional(),
-    }),
-  ),
-  leftOut: z.array(z.object({ tool: z.string(), reason: z.string() })),
+  strategy: z.array(z.string()).describe('How the server is asked, in words'),
+  calls: z
+    .array(z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), reason: z.string() }))
+    .describe('The first calls; what they answer decides the next ones'),
+  leftOut: z
+    .array(z.object({ tool: z.string(), reason: z.string() }))
+    .describe('Tools that are never called for a question'),
 });
 
 export const queryOutputSchema = z.object({
@@ -107,6 +101,7 @@ export const queryOutputSchema = z.object({
 export type QueryOutput = z.infer<typeof queryOutputSchema>;
 export type QueryResult = z.infer<typeof resultSchema>;
 export type ServerReport = z.infer<typeof serverReportSchema>;
+export type ServerPlan = z.infer<typeof planSchema>;
 
 /** What `tools/list` shows for the query. */
 export const queryTool = {

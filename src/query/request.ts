@@ -34,13 +34,23 @@ export const querySchema = z.object({
     .enum(['local', 'model'])
     .optional()
     .describe('"model" lets the configured model reorder and condense the results (default: "local")'),
+  plan: z
+    .enum(['local', 'model'])
+    .optional()
+    .describe(
+      '"model" lets the configured model, or that of a client that offers sampling, fill in arguments that need thought (default: "local")',
+    ),
   full: z
     .boolean()
     .optional()
     .describe(
       'Return every result whole; by default long ones are shortened to the passages that matter for the query, the more the lower they rank',
     ),
-  explain: z.boolean().optional().describe('Return the plan (servers, tools, arguments) without calling anything'),
+  compact: z
+    .boolean()
+    .optional()
+    .describe('Return the results with as little around them as possible (the default for MCP clients)'),
+  explain: z.boolean().optional().describe('Return how each server would be asked, and call nothing'),
 });
 
 export type QueryRequest = z.infer<typeof querySchema>;

@@ -71,7 +71,7 @@ function firstMatch(text: string, patterns: readonly string[]): number | 'stoppe
 
 export interface ServerChoice {
   servers: string[];
-  by: 'call' | 'rule' | 'search' | 'all';
+  by: 'call' | 'rule' | 'all';
   /** The pattern that decided, where one did. */
   pattern?: string;
   /** Set when the rules were stopped because a pattern ran too long. */
@@ -80,24 +80,19 @@ export interface ServerChoice {
 
 export interface ChoiceInput {
   query: string;
-  /** Named in the call; checked against `known` by whoever read the call. */
-  asked?: readonly string[];
+  /** Named in the call, and checked there. */
+  named?: readonly string[];
   rules: readonly ServerRule[];
-  /** Every server there is, in order; asked for only when nothing else decided. */
-  known: () => readonly string[];
-  /** Servers whose tools fit the query, best first. */
-  fitting: readonly string[];
-  maxServers: number;
+  /** Every server there is. */
+  known: readonly string[];
 }
 
-/** The call decides, else the first matching rule, else search, else every server. */
-export function chooseServers({ query, asked, rules, known, fitting, maxServers }: ChoiceInput): ServerChoice {
-  if (asked !== undefined && asked.length > 0) return { servers: [...new Set(asked)], by: 'call' };
+/** The call decides, else the first matching rule, else every server is asked. */
+export function chooseServers({ query, named, rules, known }: ChoiceInput): ServerChoice {
+  if (named !== undefined && named.length > 0) return { servers: [...new Set(named)], by: 'call' };
   const match = matchServerRule(query, rules);
   if (match.kind === 'matched') {
     return { servers: [...new Set(match.rule.servers)], by: 'rule', pattern: match.rule.pattern };
   }
-  const stopped = match.kind === 'stopped' ? { rulesStopped: true as const } : {};
-  if (fitting.length > 0) return { servers: [...new Set(fitting)].slice(0, maxServers), by: 'search', ...stopped };
-  return { servers: known().slice(0, maxServers), by: 'all', ...stopped };
+  return { servers: [...known], by: 'all', ...(match.kind === 'stopped' ? { rulesStopped: true as const } : {}) };
 }

@@ -469,6 +469,6 @@ export function toProblems(error: z.ZodError, prefix: (string | number)[]): Prob
 }
 
 /** Options that a running session depends on; what the aggregator query asks is no concern of it. */
-function ofSession({ query_tools: _, ...options }: ServerOptions): Omit<ServerOptions, 'query_tools'> {
+function ofSession({ query_tools: _, query_readers: __, ...options }: ServerOptions): ServerOptions {
   return options;
 }

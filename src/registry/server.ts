@@ -126,6 +126,11 @@ export const serverOptions = z.strictObject({
   query_tools: queryTools
     .optional()
     .describe('what the aggregator query calls on this server, instead of what it would work out by itself'),
+  query_readers: z
+    .array(z.string().min(1).max(255))
+    .max(100)
+    .optional()
+    .describe('tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT'),
 });
 export type ServerOptions = z.infer<typeof serverOptions>;
 

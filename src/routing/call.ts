@@ -343,7 +343,7 @@ function lostInMidCall(
 
 function translate(error: unknown, link: Link, deadline: Deadline): unknown {
   const { server } = link;
-  if (deadline.timedOut) {
+  if (deadline.timedOut || isTimeout(deadline.cancel.reason)) {
     return new AppError('EXECUTION_TIMEOUT', `No answer in time from ${server.name}`, {
       cause: error,
       body: { server: brief(server) },
@@ -364,6 +364,9 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
   }
   return error;
 }
+
+/** A caller that waits for so long and no longer (a query) says so by its reason. */
+const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
 
 /** Servers repeat in their errors what they were given, credentials too. */
 function maskStrings(value: unknown, mask: (text: string) => string): unknown {

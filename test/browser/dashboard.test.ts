@@ -218,7 +218,7 @@ suite('the dashboard', { skip: skipReason }, () => {
       await page.getByLabel('Question').fill('how are failed requests retried');
       await page.getByRole('button', { name: 'Ask' }).click();
       await server('handbook')
-        .getByText(/items? in/)
+        .getByText(/items? relevant/)
         .waitFor();
       await server('failing').getByText('the index is being rebuilt').waitFor();
       await server('slow').getByText('asking').waitFor();
@@ -231,7 +231,9 @@ suite('the dashboard', { skip: skipReason }, () => {
     await server('slow').getByText('not waited for').waitFor();
     await ask();
     answerLate();
-    await server('slow').getByText('1 item in').waitFor();
+    await server('slow')
+      .getByText(/items? relevant/)
+      .waitFor();
     await page.getByRole('heading', { name: /\d+ results/ }).waitFor();
     await page.getByText(/From 2 of 3 servers in .*tokens became/).waitFor();
     await send('PUT', '/api/v1/query/rules', { serverRules: [] });

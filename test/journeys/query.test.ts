@@ -65,8 +65,9 @@ suite('one question to five servers', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
+  /** With the whole account of how the answer came about, however small the answer is. */
   const ask = async (body: object, token?: string, headers?: Record<string, string>) =>
-    await app.api('POST', '/api/v1/query', body, { token, headers });
+    await app.api('POST', '/api/v1/query', { compact: false, ...body }, { token, headers });
 
   async function askLive(body: object): Promise<{ name: string; data: Body }[]> {
     const response = await fetch(`${app.url}/api/v1/query`, {
@@ -76,7 +77,7 @@ suite('one question to five servers', () => {
         'content-type': 'application/json',
         accept: 'text/event-stream',
       },
-      body: JSON.stringify(body),
+      body: JSON.stringify({ compact: false, ...body }),
     });
     assert.equal(response.headers.get('content-type'), 'text/event-stream');
     const told: { name: string; data: Body }[] = [];
@@ -174,11 +175,20 @@ suite('one question to five servers', () => {
 
     const answer: Body = await client.callTool({
       name: queryName,
-      arguments: { query: question, servers: ['handbook', 'manual'] },
+      arguments: { query: question, servers: ['handbook', 'manual'], compact: false },
     });
     assert.deepEqual(JSON.parse(answer.content[0].text), answer.structuredContent);
     checkSums(answer.structuredContent);
     assert.equal(answer.structuredContent.results[0].title, 'Retries');
+
+    const compact: Body = await client.callTool({
+      name: queryName,
+      arguments: { query: question, servers: ['handbook', 'manual'] },
+    });
+    const { results, metadata } = compact.structuredContent;
+    assert.deepEqual([results[0].server, serversOf(results[0])], ['handbook', ['manual']]);
+    assert.deepEqual([metadata.servers, metadata.serversQueried, results[0].timestamp], [undefined, 2, undefined]);
+    assert.ok(compact.content[0].text.length < 0.75 * answer.content[0].text.length, 'a model pays for every token');
   });
 
   test('over MCP: a bad parameter is -32602 with field and reason', async () => {
@@ -246,24 +256,54 @@ suite('one question to five servers', () => {
     await app.api('DELETE', `/api/v1/aggregator/servers/${id}`);
   });
 
-  test('explain returns the plan and calls nothing; what takes no query or writes is left out', async () => {
+  test('explain returns the strategy of each server and its first calls, and calls nothing', async () => {
     calls.length = 0;
     const { body } = await ask({ query: question, servers: ['handbook', 'memory'], explain: true });
     assert.deepEqual([calls, body.results, body.metadata.serversQueried], [[], [], 0]);
     const [handbook, graph] = body.plan;
-    assert.deepEqual(handbook.calls, [
-      { tool: 'search_docs', arguments: { query: question }, reason: 'reads, and takes the query' },
+    assert.deepEqual(handbook.strategy, [
+      'Searches with search_docs, with the question and its keywords.',
+      'Lists what there is with list_pages, then reads what fits with get_page.',
     ]);
-    assert.deepEqual(Object.fromEntries(handbook.leftOut.map(({ tool, reason }: Body) => [tool, reason])), {
-      delete_page: 'not known to be read-only',
-      get_page: 'required parameter "id" cannot be filled safely',
-      list_pages: 'takes no query',
-    });
-    assert.deepEqual(
-      graph.calls.map((call: Body) => call.arguments.query),
-      ['requests', 'retried', 'failed'],
-    );
+    assert.deepEqual(handbook.calls, [
+      { tool: 'search_docs', arguments: { query: question }, reason: 'takes the words of the question' },
+      { tool: 'list_pages', arguments: {}, reason: 'lists what there is' },
+    ]);
+    assert.deepEqual(handbook.leftOut, [
+      { tool: 'delete_page', reason: 'its name says that it changes something ("delete")' },
+    ]);
+    assert.ok(graph.calls.some(({ tool, arguments: args }: Body) => tool === 'search_nodes' && args.query === 'retr'));
     assert.ok(graph.leftOut.some(({ tool }: Body) => tool === 'create_entities'));
+  });
+
+  test('each server says in words how it is asked and what is never called', async () => {
+    const path = (server: string) => `/api/v1/aggregator/servers/${server}/query-strategy`;
+    const { body } = await app.api('GET', path('memory'));
+    assert.match(body.strategy[0], /^Searches with search_nodes, /);
+    const never = body.never_called.map(({ tool }: Body) => tool).toSorted();
+    assert.deepEqual(
+      never.filter((tool: string) => /^(create|add|delete)_/.test(tool)),
+      [
+        'add_observations',
+        'create_entities',
+        'create_relations',
+        'delete_entities',
+        'delete_observations',
+        'delete_relations',
+      ],
+    );
+    assert.equal((await app.api('GET', path('nobody'))).status, 404);
+  });
+
+  test('our own tools are called over REST as internal tools', async () => {
+    const call = async (args: object) =>
+      await app.api('POST', '/api/v1/tools/call', { name: queryName, arguments: args });
+    const { status, body } = await call({ query: question, servers: ['handbook'] });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.match(JSON.stringify(body), /retry\.limit/);
+    const refused = await call({ query: '' });
+    assert.equal(refused.status, 422);
+    assert.match(JSON.stringify(refused.body), /"query"/);
   });
 
   test('query_tools of a server replace the plan, with a second step and tools that write', async () => {
@@ -345,8 +385,9 @@ suite('one question to five servers', () => {
     const answer = JSON.parse((await runCommand([...words, '--json', '--max-results', '10'], { env })).stdout);
     assert.equal(answer.results[0].title, 'Retries');
     const plan = await runCommand([...words, '--explain'], { env });
-    assert.match(plan.stdout, /^handbook\n {2}search_docs \{"query":"how are failed requests retried"\}/);
-    assert.match(plan.stdout, /not asked: delete_page \(not known to be read-only\)/);
+    assert.match(plan.stdout, /^handbook\n {2}Searches with search_docs, with the question and its keywords\.\n/);
+    assert.match(plan.stdout, /First calls:\n {4}search_docs \{"query":"how are failed requests retried"\}/);
+    assert.match(plan.stdout, /Never called:\n {4}delete_page: its name says that it changes something \("delete"\)/);
     const wrong = await runCommand(['query', 'x', '--servers', 'nobody'], { env });
     assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
     assert.match(wrong.stderr, /servers: Unknown server "nobody"/);
@@ -385,11 +426,17 @@ suite('answers larger than a query may hold', () => {
     await app.add(name, { base_url: server.url });
   }
   async function ask(app: TestApp, name: string, query = question) {
-    const { status, body } = await app.api('POST', '/api/v1/query', { query, servers: [name, 'plain'], full: true });
+    const { status, body } = await app.api('POST', '/api/v1/query', {
+      query,
+      servers: [name, 'plain'],
+      full: true,
+      compact: false,
+    });
     assert.equal(status, 200, JSON.stringify(body).slice(0, 500));
     checkSums(body);
     const plain = body.metadata.servers.find(({ server }: Body) => server === 'plain');
-    assert.deepEqual([plain.ok, plain.items], [true, 1], 'the other server is not affected');
+    const [{ count, error }] = plain.calls;
+    assert.deepEqual([plain.ok, error, plain.items], [true, undefined, count], 'the other server is not affected');
     return { body, report: body.metadata.servers.find(({ server }: Body) => server === name) };
   }
   function assertCut({ body, report }: Awaited<ReturnType<typeof ask>>): void {
@@ -422,14 +469,16 @@ suite('answers larger than a query may hold', () => {
       for (const refused of [`${name}-beyond`, `${name}-fifty`]) {
         const { body, report } = await ask(narrow, refused);
         assert.equal(report.ok, false);
-        assert.equal(
-          report.error,
-          `${refused}: the server sent a message of more than ${limit} bytes (MCP_AGGREGATOR_MAX_MESSAGE_BYTES)`,
-        );
+        const tooLarge = `${refused}: the server sent a message of more than ${limit} bytes (MCP_AGGREGATOR_MAX_MESSAGE_BYTES)`;
+        assert.ok(report.error.startsWith(tooLarge), report.error);
         assert.equal(body.metadata.truncated, false);
         await narrow.untilStatus(refused, 'CONNECTED');
-        const next = await ask(narrow, refused, 'briefly: how are requests retried');
-        assert.deepEqual([next.report.ok, next.report.items], [true, 1], 'it answers again');
+        const { report: next } = await ask(narrow, refused, 'brief briefing');
+        assert.deepEqual(
+          [next.ok, next.calls.map(({ error }: Body) => error)],
+          [true, [undefined]],
+          'it answers again',
+        );
       }
     });
   }

@@ -279,7 +279,14 @@ suite('what can be asked for', () => {
     const filtered = await find(app, query, { server_filter: ['weather'] });
     assert.deepEqual([names(filtered), filtered.metadata.servers_searched], [['weather.get_forecast'], 1]);
     assert.deepEqual(names(await find(app, query, { server_filter: ['nobody'] })), []);
-    assert.deepEqual(names(await find(app, query, { include_external: false })), []);
+    const internal = await find(app, query, { include_external: false });
+    assert.deepEqual(names(internal).toSorted(), [
+      ...['call_tool', 'describe_tools', 'mcp__proxy__aggregator__query', 'search_tools'],
+    ]);
+    assert.deepEqual(
+      internal.tools.map(({ source_server: server }: Body) => server),
+      [null, null, null, null],
+    );
     assert.deepEqual(names(await find(app, query, { limit: 1 })).length, 1);
     assert.deepEqual(names(await find(app, 'zzz qqq xxx', { tool_threshold: 0.9 })), []);
     assert.deepEqual((await find(app, query, { skill_threshold: 1 })).matched_skills, []);

@@ -1,33 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/errors.ts';
-import type { ToolAnswer } from '../../src/query/items.ts';
-import { type QueryDeps, type QueryServer, runQuery } from '../../src/query/query.ts';
+import { type QueryDeps, runQuery } from '../../src/query/query.ts';
+import { presentOutput } from '../../src/query/query-output.ts';
 import { queryOutputSchema, queryTool } from '../../src/query/query-tool.ts';
 import { AllServersFailedError, QueryInputError } from '../../src/query/request.ts';
+import { type Answering, depsFor, inputSchema, saying, searching, text } from './servers.ts';
 
 const live = new AbortController().signal;
-const search = {
-  name: 'search_docs',
-  description: 'Search the documentation',
-  inputSchema: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
-};
-
-type Answering = (args: Record<string, unknown>, signal: AbortSignal) => Promise<ToolAnswer>;
 
 function deps(answers: Record<string, Answering>, extra: Partial<QueryDeps> = {}): QueryDeps {
-  const servers: QueryServer[] = Object.keys(answers).map((name) => ({ name, tools: [search] }));
-  return {
-    servers: () => servers,
-    findTools: (_query, names) => names.map((server) => ({ server, tool: search.name, score: 1 })),
-    callTool: async (server, _tool, args, signal) => (await answers[server]?.(args, signal)) ?? {},
-    rules: [],
-    ...extra,
-  };
-}
-
-function saying(...texts: string[]): Answering {
-  return async () => ({ structuredContent: { results: texts.map((content, i) => ({ title: `Hit ${i}`, content })) } });
+  const servers = Object.entries(answers).map(([name, answer]) => [name, searching(answer)]);
+  return depsFor(Object.fromEntries(servers), extra);
 }
 
 const never: Answering = () => new Promise(() => {});
@@ -72,7 +56,7 @@ test('000: the input schema is the contract, plus our optional extras', () => {
       required: ['query'],
     },
   );
-  assert.deepEqual(Object.keys(extras), ['max_tokens', 'rerank', 'full', 'explain']);
+  assert.deepEqual(Object.keys(extras), ['max_tokens', 'rerank', 'plan', 'full', 'compact', 'explain']);
   assert.equal(queryTool.name, 'mcp__proxy__aggregator__query');
 });
 
@@ -139,6 +123,8 @@ test('000: every bad value of every parameter is -32602 with field and reason', 
     [{ query: 'x', max_tokens: 'many' }, 'max_tokens', 'Must be an integer, got "many"'],
     [{ query: 'x', rerank: 'llm' }, 'rerank', 'Must be one of "local", "model", got "llm"'],
     [{ query: 'x', rerank: true }, 'rerank', 'Must be one of "local", "model", got true'],
+    [{ query: 'x', plan: 'llm' }, 'plan', 'Must be one of "local", "model", got "llm"'],
+    [{ query: 'x', compact: 1 }, 'compact', 'Must be true or false, got 1'],
     [{ query: 'x', explain: 'yes' }, 'explain', 'Must be true or false, got "yes"'],
   ];
   for (const [input, field, reason] of bad) {
@@ -168,10 +154,17 @@ test('000: all servers failed is -32603 with attemptedServers and errors', async
   assert.deepEqual(none.data, { attemptedServers: [], errors: ['no server is connected'] });
 });
 
+const byServer = (a: { server: string }, b: { server: string }) => (a.server < b.server ? -1 : 1);
+
 test('000: partial results, merged with all sources, attributed, with metadata that adds up', async () => {
   const broken: Answering = async () => ({ isError: true, content: [{ type: 'text', text: 'quota exceeded' }] });
   const asked = deps(
-    { docs: saying(hooks, 'Bananas are yellow.'), guide: saying(nearHooks), hanging: never, broken },
+    {
+      docs: saying(hooks, 'Class components hold state without hooks.'),
+      guide: saying(nearHooks),
+      hanging: never,
+      broken,
+    },
     { limits: { serverTimeoutMs: 80 } },
   );
   const output = queryOutputSchema.parse(await runQuery(asked, { query: 'React hooks state' }, live));
@@ -181,7 +174,7 @@ test('000: partial results, merged with all sources, attributed, with metadata t
     first?.sources?.map((source) => source.server),
     ['docs', 'guide'],
   );
-  assert.equal(second?.content, 'Hit 1\nBananas are yellow.');
+  assert.equal(second?.content, 'Hit 1\nClass components hold state without hooks.');
   assert.ok((first?.relevanceScore ?? 0) > (second?.relevanceScore ?? 0));
   const { metadata } = output;
   assert.equal(metadata.serversQueried, 4);
@@ -191,12 +184,12 @@ test('000: partial results, merged with all sources, attributed, with metadata t
   assert.equal(metadata.resultsReturned, output.results.length);
   assert.equal(metadata.serverDiversity, 0.5);
   assert.deepEqual(
-    metadata.servers?.map(({ server, ok, items, error }) => ({ server, ok, items, error })),
+    metadata.servers?.map(({ server, ok, items, error }) => ({ server, ok, items, error })).toSorted(byServer),
     [
+      { server: 'broken', ok: false, items: 0, error: 'quota exceeded' },
       { server: 'docs', ok: true, items: 2, error: undefined },
       { server: 'guide', ok: true, items: 1, error: undefined },
       { server: 'hanging', ok: false, items: 0, error: 'timeout after 0.08s' },
-      { server: 'broken', ok: false, items: 0, error: 'quota exceeded' },
     ],
   );
 });
@@ -228,17 +221,89 @@ test('explain returns the plan and calls nothing', async () => {
   assert.deepEqual(output.plan?.[0]?.calls[0]?.arguments, { query: 'hooks' });
 });
 
-test('an unavailable server is a failure from the start; one without a readable tool is skipped and says why', async () => {
-  const servers: QueryServer[] = [
-    { name: 'up', tools: [search] },
-    { name: 'down', unavailable: 'not connected', tools: [search] },
-    { name: 'writer', tools: [{ name: 'create_note', inputSchema: search.inputSchema }] },
-  ];
-  const asked = deps({ up: saying(hooks) }, { servers: () => servers });
-  const { metadata } = await runQuery(asked, { query: 'hooks', servers: ['up', 'down', 'writer'] }, live);
+test('a named server that is not connected is a failure; one without a reader is skipped and says why', async () => {
+  const asked = depsFor({
+    up: searching(saying(hooks)),
+    down: { ...searching(never), unavailable: 'not connected: ERROR' },
+    writer: { tools: [{ name: 'create_note', inputSchema, answer: () => assert.fail('called') }] },
+  });
+  const named = { query: 'hooks', servers: ['up', 'down', 'writer'] };
+  const { metadata } = await runQuery(asked, named, live);
   assert.equal(metadata.serversQueried, 2);
-  assert.equal(metadata.servers?.[1]?.error, 'not connected');
-  assert.deepEqual(metadata.skipped, [{ server: 'writer', reason: 'no read-only tool takes a query' }]);
+  assert.equal(metadata.servers?.find(({ server }) => server === 'down')?.error, 'not connected: ERROR');
+  const reason =
+    'none of its tools or resources can be read for a question; name tools in query_readers or query_tools';
+  assert.deepEqual(metadata.skipped, [{ server: 'writer', reason }]);
+  // Of all servers, the one that is not connected is left out and says so, and both count for the diversity.
+  const all = await runQuery(asked, { query: 'hooks' }, live);
+  assert.deepEqual(all.metadata.skipped?.map(({ server }) => server).toSorted(), ['down', 'writer']);
+  assert.equal(all.metadata.serverDiversity, 0.3333);
+});
+
+test('that no server can be asked is an answer that says what to do; that all failed is an error', async () => {
+  const writer = { tools: [{ name: 'create_note', inputSchema, answer: () => assert.fail('called') }] };
+  const { results, metadata } = await runQuery(depsFor({ writer }), { query: 'hooks' }, live);
+  assert.deepEqual([results, metadata.serversQueried], [[], 0]);
+  assert.match(metadata.warnings?.[0] ?? '', /^No connected server can be asked this\. .*query_tools/);
+  const away = depsFor({ docs: { ...searching(never), unavailable: 'not connected: ERROR' } });
+  const error = await failureOf(runQuery(away, { query: 'hooks' }, live));
+  assert.ok(error instanceof AllServersFailedError);
+  assert.deepEqual(error.data.errors, ['docs: not connected: ERROR']);
+});
+
+test('every server that can be asked is asked, also beyond ten', async () => {
+  const names = Array.from({ length: 26 }, (_, i) => `server-${i}`);
+  const fact = 'The spare key to the boat house hangs behind the blue door.';
+  const servers = names.map((name) => [name, searching(saying(name === 'server-23' ? fact : 'Nothing of note here.'))]);
+  const { results, metadata } = await runQuery(
+    depsFor(Object.fromEntries(servers)),
+    { query: 'where is the spare key to the boat house' },
+    live,
+  );
+  assert.equal(metadata.serversQueried, 26);
+  assert.equal(results[0]?.server, 'server-23');
+});
+
+test('a tool that keeps failing is asked less, and the metadata says so', async () => {
+  let calls = 0;
+  const broken: Answering = async () => {
+    calls += 1;
+    throw new Error('the index is gone');
+  };
+  const asked = deps({ docs: saying(hooks), broken });
+  for (const word of ['one', 'two', 'three']) await runQuery(asked, { query: `hooks ${word}` }, live);
+  const before = calls;
+  const { metadata } = await runQuery(asked, { query: 'hooks' }, live);
+  assert.equal(calls, before);
+  const reason = 'paused because these tools kept failing: search_docs';
+  assert.deepEqual(metadata.skipped, [{ server: 'broken', reason }]);
+});
+
+test('the answer is compact where its account would be larger than what it replaces, or where the caller wants it', async () => {
+  const short = deps({ docs: saying(hooks), empty: async () => text('') });
+  const wordy = await runQuery(short, { query: 'react hooks state' }, live);
+  const small = presentOutput(wordy, undefined);
+  assert.deepEqual([small.metadata.servers, small.results[0]?.timestamp], [undefined, undefined]);
+  assert.equal(small.metadata.serversQueried, 2);
+  assert.equal(presentOutput(wordy, false).metadata.servers?.length, 2);
+  assert.ok(JSON.stringify(small).length < JSON.stringify(wordy).length / 2);
+  const long = deps({
+    docs: saying(hooks, ...Array.from({ length: 40 }, (_, i) => `Page ${i}. ${'word '.repeat(60)}`)),
+  });
+  const full = await runQuery(long, { query: 'react hooks state' }, live);
+  assert.equal(presentOutput(full, undefined).metadata.servers?.length, 1);
+  const compact = presentOutput(full, true);
+  assert.deepEqual(
+    compact.results.map(({ content }) => content),
+    full.results.map(({ content }) => content),
+  );
+  queryOutputSchema.parse(compact);
+});
+
+test('many sources of one result are capped, and the rest is counted', async () => {
+  const servers = Array.from({ length: 9 }, (_, i) => [`server-${i}`, searching(saying(hooks))]);
+  const { results } = await runQuery(depsFor(Object.fromEntries(servers)), { query: 'react hooks' }, live);
+  assert.deepEqual([results[0]?.sources?.length, results[0]?.moreSources], [5, 4]);
 });
 
 test('when the client goes away the calls are aborted and the query ends', async () => {
@@ -285,7 +350,7 @@ test('a server that answers 50 MB is cut, marked, and leaves room for the others
   assert.equal(metadata.truncated, true);
   assert.equal(metadata.servers?.[0]?.calls[0]?.truncated, true);
   assert.equal(results[0]?.server, 'docs');
-  assert.ok((metadata.totalResultsRaw ?? 0) <= 400);
+  assert.ok((metadata.totalResultsDedup ?? 0) <= 400);
 });
 
 test('max_tokens bounds the content, and the best result is cut rather than left out', async () => {
@@ -304,11 +369,18 @@ test('max_tokens bounds the content, and the best result is cut rather than left
 
 test('maxResults bounds the list, 30 where nothing is said', async () => {
   const asked = deps(
-    { docs: saying(...Array.from({ length: 60 }, (_, i) => `${i} ${i * 31} ${'abcdefghij'[i % 10]} item`)) },
+    { docs: saying(...Array.from({ length: 60 }, (_, i) => `Locker ${i} of the boat house holds ${i * 31} ropes`)) },
     { threshold: 1 },
   );
-  assert.equal((await runQuery(asked, { query: 'item' }, live)).results.length, 30);
-  assert.equal((await runQuery(asked, { query: 'item', maxResults: 10 }, live)).results.length, 10);
+  assert.equal(
+    (await runQuery(asked, { query: 'which locker of the boat house holds ropes' }, live)).results.length,
+    30,
+  );
+  assert.equal(
+    (await runQuery(asked, { query: 'which locker of the boat house holds ropes', maxResults: 10 }, live)).results
+      .length,
+    10,
+  );
 });
 
 test('ten equally good items of one server do not come before every other server', async () => {
@@ -318,59 +390,6 @@ test('ten equally good items of one server do not come before every other server
   assert.ok(results.slice(0, 5).some((result) => result.server === 'b'));
 });
 
-test('a two-step server is asked for an id and then for what has it', async () => {
-  const resolve = {
-    name: 'resolve-library-id',
-    inputSchema: { type: 'object', properties: { libraryName: { type: 'string' } }, required: ['libraryName'] },
-  };
-  const docs = {
-    name: 'get-library-docs',
-    inputSchema: {
-      type: 'object',
-      properties: { context7CompatibleLibraryID: { type: 'string' }, topic: { type: 'string' } },
-      required: ['context7CompatibleLibraryID'],
-    },
-  };
-  const calls: unknown[] = [];
-  const asked = deps(
-    {},
-    {
-      servers: () => [{ name: 'context7', tools: [resolve, docs] }],
-      callTool: async (_server, tool, args) => {
-        calls.push([tool, args]);
-        const text =
-          tool === resolve.name
-            ? '- Title: React\n- Context7-compatible library ID: /facebook/react\n- Trust: 10\n----------\n- Title: Preact\n- Context7-compatible library ID: /preactjs/preact'
-            : hooks;
-        return { content: [{ type: 'text', text }] };
-      },
-    },
-  );
-  const { results } = await runQuery(asked, { query: 'react hooks' }, live);
-  assert.deepEqual(calls, [
-    ['resolve-library-id', { libraryName: 'react hooks' }],
-    ['get-library-docs', { context7CompatibleLibraryID: '/facebook/react', topic: 'react hooks' }],
-  ]);
-  assert.deepEqual(
-    results.map((result) => result.content),
-    [hooks],
-  );
-});
-
-test('embeddings and skills move what words alone cannot tell apart', async () => {
-  const asked = deps({ a: saying('alpha text one'), b: saying('beta words two') });
-  const embed = (texts: readonly string[]) =>
-    texts.map((text) => Float32Array.of(text.includes('beta') || text === 'q' ? 1 : 0, 0.5));
-  const byMeaning = await runQuery({ ...asked, embed }, { query: 'q' }, live);
-  assert.equal(byMeaning.results[0]?.server, 'b');
-  const servers: QueryServer[] = [
-    { name: 'a', tools: [search] },
-    { name: 'b', tools: [{ ...search, skills: ['web'] }] },
-  ];
-  const bySkill = await runQuery({ ...asked, servers: () => servers, skillsOf: () => ['web'] }, { query: 'q' }, live);
-  assert.equal(bySkill.results[0]?.server, 'b');
-});
-
 test('long results are shortened to what matters, every distinct one stays; full returns them whole', async () => {
   const gossip = (n: number, count: number) =>
     Array.from(
@@ -378,7 +397,7 @@ test('long results are shortened to what matters, every distinct one stays; full
       (_, i) => `The ${(n * 7919 + i * 104_729).toString(36)} garden is ${n ** 5 % (i + 7)}. `,
     );
   const page = (n: number) =>
-    `${gossip(n, 30).join('')}React hooks of kind ${n} hold state. ${gossip(n + 50, 40).join('')}`.trim();
+    `${gossip(n, 60).join('')}React hooks of kind ${n} hold state. ${gossip(n + 50, 80).join('')}`.trim();
   const two = deps({ a: saying(...[1, 2, 3, 4].map(page)), b: saying(...[3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(page)) });
   const short = await runQuery(two, { query: 'react hooks state' }, live);
   const whole = await runQuery(two, { query: 'react hooks state', full: true }, live);

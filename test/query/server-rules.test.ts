@@ -7,7 +7,7 @@ const rules = serverRulesSchema.parse([
   { pattern: 'code|function|class|method', servers: ['serena'] },
   { pattern: '.*', servers: ['context7', 'serena', 'memory'] },
 ]);
-const choice = { known: () => ['context7', 'memory', 'serena'], fitting: ['memory'], maxServers: 10 };
+const choice = { known: ['context7', 'memory', 'serena'] };
 
 test('002 §5: the first rule that matches chooses, whatever the case', () => {
   assert.deepEqual(chooseServers({ ...choice, rules, query: 'React DOCS and code' }).servers, ['context7']);
@@ -15,11 +15,10 @@ test('002 §5: the first rule that matches chooses, whatever the case', () => {
   assert.equal(chooseServers({ ...choice, rules, query: 'weather' }).pattern, '.*');
 });
 
-test('no rule: the servers that search found; nothing found: all; the call overrides everything', () => {
-  assert.deepEqual(chooseServers({ ...choice, rules: [], query: 'x' }), { servers: ['memory'], by: 'search' });
-  assert.equal(chooseServers({ ...choice, fitting: [], rules: [], query: 'x' }).by, 'all');
-  const asked = chooseServers({ ...choice, rules, asked: ['serena', 'serena'], query: 'docs' });
-  assert.deepEqual(asked, { servers: ['serena'], by: 'call' });
+test('no rule: all servers; the call overrides everything', () => {
+  assert.deepEqual(chooseServers({ ...choice, rules: [], query: 'x' }), { servers: choice.known, by: 'all' });
+  const named = chooseServers({ ...choice, rules, named: ['serena', 'serena'], query: 'docs' });
+  assert.deepEqual(named, { servers: ['serena'], by: 'call' });
 });
 
 test('an invalid pattern is a problem that names its rule', () => {
@@ -46,13 +45,13 @@ test('every other bad rule is refused', () => {
     assert.equal(serverRulesSchema.safeParse(value).success, false, JSON.stringify(value).slice(0, 80));
 });
 
-test('a pattern that backtracks without end is stopped and reported, and the query goes on by search', () => {
+test('a pattern that backtracks without end is stopped and reported, and every server is asked', () => {
   const hostile = [{ pattern: '(a+)+$', servers: ['x'] }];
   const query = `${'a'.repeat(1000)}!`;
   assert.deepEqual(matchServerRule(query, hostile), { kind: 'stopped' });
   assert.deepEqual(chooseServers({ ...choice, rules: hostile, query }), {
-    servers: ['memory'],
-    by: 'search',
+    servers: choice.known,
+    by: 'all',
     rulesStopped: true,
   });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createModel } from '../../src/model.ts';
 import { createClassificationQueue } from '../../src/skills/classification-queue.ts';
 import { createModelClassifier } from '../../src/skills/classifier-model.ts';
 import { type Classification, classifyTool, toClassification } from '../../src/skills/classify.ts';
@@ -76,13 +77,13 @@ test('model: one forced tool call for several tools; unknown skills and tools ar
       ],
     }),
   );
-  const { classify: ask } = createModelClassifier({ apiKey: 'k', baseUrl: url, model: 'claude' });
+  const { classify: ask } = createModelClassifier(createModel({ apiKey: 'k', baseUrl: url, name: 'claude' }));
   const result = await ask(tools(5, 6), defaultSkills, new AbortController().signal);
   assert.deepEqual([...result.keys()], [5]);
   assert.deepEqual(result.get(5)?.skillIds, ['email']);
   const sent = received[0];
   assert.equal(sent?.path, '/v1/messages');
-  assert.equal(sent?.headers['x-api-key'], 'k');
+  assert.equal(sent?.headers.authorization, 'Bearer k');
   assert.ok(sent?.headers['anthropic-version']);
   const body = sent?.body as { tool_choice: object; messages: { content: string }[]; max_tokens: number };
   assert.deepEqual(body.tool_choice, { type: 'tool', name: 'assign_skills' });
@@ -99,11 +100,13 @@ test('model: bad answers, refusals, silence and absence are one named error', as
     { hang: true },
   ];
   const { url } = await startLoopback(context, (_, count) => answers[count - 1] ?? { status: 500 });
-  const { classify: ask } = createModelClassifier({ apiKey: 'k', baseUrl: url, model: 'claude', timeoutMs: 300 });
+  const { classify: ask } = createModelClassifier(createModel({ apiKey: 'k', baseUrl: url, name: 'claude' }), 300);
   const signal = new AbortController().signal;
   for (const _ of answers)
     await assert.rejects(ask(tools(1), defaultSkills, signal), { code: 'CLASSIFICATION_FAILED' });
-  const { classify: nobody } = createModelClassifier({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1', model: 'claude' });
+  const { classify: nobody } = createModelClassifier(
+    createModel({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1', name: 'claude' }),
+  );
   await assert.rejects(nobody(tools(1), defaultSkills, signal), { code: 'CLASSIFICATION_FAILED' });
 });
 

@@ -16,7 +16,8 @@ interface Result {
 
 interface Plan {
   server: string;
-  calls: { tool: string; arguments: unknown; reason: string; followUp?: { tool: string; arguments: unknown } }[];
+  strategy: string[];
+  calls: { tool: string; arguments: unknown; reason: string }[];
   leftOut: { tool: string; reason: string }[];
 }
 
@@ -26,7 +27,6 @@ interface QueryAnswer {
     serversQueried: number;
     serversSucceeded: number;
     totalResultsRaw: number;
-    totalResultsDedup: number;
     processingTimeMs: number;
     warnings?: string[];
     servers?: { server: string; error?: string }[];
@@ -40,6 +40,7 @@ interface QueryOptions {
   maxResults?: string;
   maxTokens?: string;
   rerank?: string;
+  plan?: string;
   explain?: boolean;
   full?: boolean;
 }
@@ -53,7 +54,8 @@ export const addQuery: AddCommand = (program, environment) => {
     .option('--max-results <number>', '10 to 100')
     .option('--max-tokens <number>', 'budget for the content of all results')
     .option('--rerank <by>', 'local, or model where a model key is configured')
-    .option('--explain', 'show what would be called, and call nothing')
+    .option('--plan <by>', 'local, or model: lets it fill in arguments such as SQL and dates')
+    .option('--explain', 'show how each server would be asked, and call nothing')
     .option('--full', 'every result whole, not only the passages that matter')
     .action(async (words: string[], options: QueryOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
@@ -63,8 +65,10 @@ export const addQuery: AddCommand = (program, environment) => {
         maxResults: toNumber(options.maxResults, '--max-results'),
         max_tokens: toNumber(options.maxTokens, '--max-tokens'),
         rerank: options.rerank,
+        plan: options.plan,
         explain: options.explain,
         full: options.full,
+        compact: false,
       };
       const answer = await terminal.progress('asking', () =>
         client.post<QueryAnswer>('/api/v1/query', body).catch((error: unknown) => {
@@ -99,9 +103,9 @@ function printResults({ results, metadata }: QueryAnswer, terminal: Terminal, fu
     const body = content.startsWith(`${heading}\n`) ? content.slice(heading.length + 1) : content;
     terminal.print(`${(full ? body : beginning(body)).replace(/^/gm, '   ')}\n`);
   }
-  const { serversQueried, serversSucceeded, totalResultsRaw, totalResultsDedup, processingTimeMs } = metadata;
+  const { serversQueried, serversSucceeded, totalResultsRaw, processingTimeMs } = metadata;
   terminal.note(
-    `${serversSucceeded} of ${serversQueried} servers answered with ${totalResultsRaw} results, ${totalResultsDedup} of them distinct, in ${processingTimeMs} ms`,
+    `${serversSucceeded} of ${serversQueried} servers answered: ${results.length} results out of ${totalResultsRaw} items read, in ${processingTimeMs} ms`,
   );
   for (const { server, error } of metadata.servers ?? []) if (error !== undefined) terminal.note(`${server}: ${error}`);
 }
@@ -114,13 +118,18 @@ function beginning(content: string): string {
   return short.length < content.length ? `${short.trimEnd()}…` : short;
 }
 
+const shownCalls = 3;
+
+/** How each server is asked, in words; its first calls; what it has and is never called. */
 function printPlan(plans: readonly Plan[], terminal: Terminal): void {
-  for (const { server, calls, leftOut } of plans) {
+  for (const { server, strategy, calls, leftOut } of plans) {
     terminal.print(terminal.style('bold', server));
-    for (const { tool, arguments: args, reason, followUp } of calls) {
-      const then = followUp === undefined ? '' : `, then ${followUp.tool} ${JSON.stringify(followUp.arguments)}`;
-      terminal.print(`  ${tool} ${JSON.stringify(args)}${then}  (${reason})`);
-    }
-    for (const { tool, reason } of leftOut) terminal.print(`  not asked: ${tool} (${reason})`);
+    if (strategy.length === 0) terminal.print('  Cannot be asked: none of its tools or resources only reads.');
+    for (const sentence of strategy) terminal.print(`  ${sentence}`);
+    if (calls.length > 0) terminal.print('  First calls:');
+    for (const { tool, arguments: args, reason } of calls.slice(0, shownCalls))
+      terminal.print(`    ${tool} ${JSON.stringify(args)}  (${reason})`);
+    if (leftOut.length > 0) terminal.print('  Never called:');
+    for (const { tool, reason } of leftOut) terminal.print(`    ${tool}: ${reason}`);
   }
 }

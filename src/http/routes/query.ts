@@ -2,15 +2,17 @@
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import { streamHeaders, writeTo } from '../../event-stream.ts';
-import type { Asker, Asking } from '../../query/asker.ts';
 import { contextOutputSchema } from '../../query/context-agent.ts';
+import type { Asking, QueryRunner } from '../../query/query-runner.ts';
 import { queryOutputSchema } from '../../query/query-tool.ts';
 import type { RuleBook } from '../../query/rule-book.ts';
 import { serverRulesSchema } from '../../query/server-rules.ts';
+import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Secrets } from '../../security/secrets.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
 import { toErrorAnswer } from '../server.ts';
+import { lookUpServer } from '../view.ts';
 
 const progressSchema = z
   .string()
@@ -20,15 +22,21 @@ const progressSchema = z
 
 const rulesView = z.object({ serverRules: serverRulesSchema });
 
+const strategyView = z.object({
+  strategy: z.array(z.string()).describe('how the server is asked, one sentence each; empty where it cannot be'),
+  never_called: z.array(z.object({ tool: z.string(), reason: z.string() })),
+});
+
 export interface QueryRouteDependencies {
-  asker: Asker;
+  registry: Registry;
+  queryRunner: QueryRunner;
   ruleBook: RuleBook;
   audit: Audit;
   secrets: Secrets;
 }
 
-export function queryRoutes({ asker, ruleBook, audit, secrets }: QueryRouteDependencies): AnyRoute[] {
-  const { collect } = asker;
+export function queryRoutes({ queryRunner, registry, ruleBook, audit, secrets }: QueryRouteDependencies): AnyRoute[] {
+  const { collect } = queryRunner;
   const context: AnyRoute[] =
     collect === undefined
       ? []
@@ -40,7 +48,10 @@ export function queryRoutes({ asker, ruleBook, audit, secrets }: QueryRouteDepen
             summary: 'Let an agent collect a context with citations (needs a model key)',
             role: 'caller',
             body: z.unknown(),
-            answers: { 200: { description: 'The context', schema: contextOutputSchema } },
+            answers: {
+              200: { description: 'The context', schema: contextOutputSchema },
+              502: { description: 'The model could not be asked, or gave no context' },
+            },
             handle: ({ body, principal, view, address, requestId, trace, signal }) =>
               collect(body, {
                 caller: { principal, address, requestId, trace },
@@ -68,7 +79,7 @@ export function queryRoutes({ asker, ruleBook, audit, secrets }: QueryRouteDepen
       onServer: (report: unknown) => tell('server', report),
     };
     try {
-      tell('result', await asker.ask(body, { ...asking, watch }));
+      tell('result', await queryRunner.ask(body, { ...asking, watch }));
     } catch (error) {
       if (!raw.headersSent) throw error;
       note(error instanceof AppError ? { error_code: error.code } : { err: error });
@@ -99,11 +110,24 @@ export function queryRoutes({ asker, ruleBook, audit, secrets }: QueryRouteDepen
           signal,
         };
         const accepted = request.headers.accept ?? '';
-        if (!accepted.includes('text/event-stream')) return await asker.ask(body, asking);
+        if (!accepted.includes('text/event-stream')) return await queryRunner.ask(body, asking);
         return await askLive(context, asking);
       },
     }),
     ...context,
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/servers/{id}/query-strategy',
+      tag: 'query',
+      summary: 'How a query asks this server',
+      role: 'viewer',
+      params: z.object({ id: z.string().min(1) }),
+      answers: {
+        200: { description: 'In words', schema: strategyView },
+        404: { description: 'There is no such server' },
+      },
+      handle: ({ params, view }) => queryRunner.describe(lookUpServer(registry, view, params.id), view),
+    }),
     route({
       method: 'GET',
       path: '/api/v1/query/rules',

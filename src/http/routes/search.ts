@@ -3,9 +3,11 @@ import { z } from 'zod';
 import type { Catalog, CatalogTool } from '../../catalog/catalog.ts';
 import { seesNamed } from '../../catalog/view.ts';
 import { AppError } from '../../errors.ts';
+import { isObject } from '../../json-rpc.ts';
 import { statuses } from '../../registry/lifecycle.ts';
 import type { Choices } from '../../routing/choices.ts';
 import type { Finder } from '../../search/finder.ts';
+import type { SearchableTool } from '../../search/tool.ts';
 import type { Audit } from '../../security/audit.ts';
 import { type SkillBook, skillDefinition, skillId } from '../../skills/skill-book.ts';
 import { type AnyRoute, route } from '../route.ts';
@@ -22,7 +24,7 @@ const threshold = z.number().min(0).max(1);
 const searchBody = z.strictObject({
   query: z.string().trim().min(1, 'query must not be empty').max(10_000),
   item_type: z.enum(['tool']).optional(),
-  include_external: z.boolean().default(true),
+  include_external: z.boolean().default(true).describe('false: only the tools of the aggregator itself'),
   server_filter: z.array(z.string().min(1)).max(1_000).nullish(),
   limit: z.int().min(1).max(100).default(10),
   skill_threshold: threshold.default(0.4),
@@ -111,8 +113,10 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
         );
         return {
           query: body.query,
-          tools: found.tools.flatMap(({ tool: { name }, score, reasons, alternatives }) => {
+          tools: found.tools.flatMap(({ tool: hit, score, reasons, alternatives }) => {
+            const { name } = hit;
             const tool = byName.get(name);
+            if (!hit.isExternal) return toInternalView(hit, score, body.include_schemas);
             if (tool === undefined) return [];
             const { row } = tool;
             const others = (alternatives ?? []).flatMap((other) => byName.get(other.name) ?? []);
@@ -258,4 +262,21 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       },
     }),
   ];
+}
+
+/** A tool of the aggregator itself: no server, no skills. */
+function toInternalView({ id, name, description, inputSchema }: SearchableTool, score: number, withSchema: boolean) {
+  return {
+    id: name,
+    db_id: id,
+    type: 'tool' as const,
+    name,
+    original_name: name,
+    description,
+    score: round(score),
+    skill_ids: [],
+    primary_skill_id: null,
+    source_server: null,
+    ...(withSchema && isObject(inputSchema) ? { input_schema: inputSchema } : {}),
+  };
 }

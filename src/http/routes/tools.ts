@@ -2,13 +2,21 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { JsonObject } from '../../json-rpc.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { Router } from '../../routing/call.ts';
+import type { Caller, Router } from '../../routing/call.ts';
 import { resolveTool } from '../../routing/resolve.ts';
 import { type AnyRoute, route } from '../route.ts';
 import { lookUpServer } from '../view.ts';
 
+/** Our own tools; the MCP room has them. */
+export interface InternalToolCalls {
+  has(name: string): boolean;
+  call(name: string, args: JsonObject, caller: Caller, signal: AbortSignal): Promise<JsonObject>;
+}
+
 export interface ToolRouteDependencies {
+  internalTools: InternalToolCalls;
   registry: Registry;
   catalog: Catalog;
   router: Router;
@@ -16,7 +24,7 @@ export interface ToolRouteDependencies {
 
 const milliseconds = (value: number) => Math.round(value * 1_000) / 1_000;
 
-export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies): AnyRoute[] {
+export function toolRoutes({ registry, catalog, router, internalTools }: ToolRouteDependencies): AnyRoute[] {
   return [
     route({
       method: 'POST',
@@ -25,7 +33,10 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
       summary: 'Call a tool',
       role: 'caller',
       body: z.strictObject({
-        name: z.string().min(1).describe('canonical (server.tool), as MCP clients see it, or unambiguous'),
+        name: z
+          .string()
+          .min(1)
+          .describe('canonical (server.tool), as MCP clients see it, unambiguous, or one of the aggregator itself'),
         arguments: z.record(z.string(), z.unknown()).default({}),
         server_id: z.string().optional().describe('the id or name of the server that has the tool'),
       }),
@@ -37,7 +48,7 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
             isError: z.boolean(),
             metadata: z.looseObject({
               routed_to: z.string(),
-              server_id: z.string(),
+              server_id: z.string().nullable().describe('null for a tool of the aggregator itself'),
               routing_time_ms: z.number(),
               execution_time_ms: z.number(),
               total_time_ms: z.number(),
@@ -54,17 +65,18 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
       async handle({ body, principal, view, address, requestId, trace, note, signal }) {
         const started = performance.now();
         const { name, server_id: id } = body;
+        const caller = { principal, address, requestId, trace, chooser: principal.id };
+        if (id === undefined && internalTools.has(name)) {
+          note({ tool: name });
+          const result = await internalTools.call(name, body.arguments, caller, signal);
+          return toInternalAnswer(name, result, milliseconds(performance.now() - started));
+        }
         const server = id === undefined ? undefined : lookUpServer(registry, view, id);
         const { tool, strategy } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
         note({ server: tool.server.name, tool: tool.row.name });
         // With a token the server may report progress, and progress extends the deadline.
         const params = { name: body.name, arguments: body.arguments, _meta: { progressToken: randomUUID() } };
-        const { result, warning, routingMs, executionMs } = await router.callTool(
-          tool,
-          params,
-          { principal, address, requestId, trace, chooser: principal.id },
-          { signal },
-        );
+        const { result, warning, routingMs, executionMs } = await router.callTool(tool, params, caller, { signal });
         return {
           ...result,
           content: result.content ?? [],
@@ -83,4 +95,21 @@ export function toolRoutes({ registry, catalog, router }: ToolRouteDependencies)
       },
     }),
   ];
+}
+
+function toInternalAnswer(tool: string, result: JsonObject, ms: number) {
+  return {
+    ...result,
+    content: Array.isArray(result.content) ? result.content : [],
+    isError: result.isError === true,
+    metadata: {
+      routed_to: 'mcp-aggregator',
+      server_id: null,
+      tool,
+      strategy: 'INTERNAL',
+      routing_time_ms: 0,
+      execution_time_ms: ms,
+      total_time_ms: ms,
+    },
+  };
 }

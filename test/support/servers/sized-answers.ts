@@ -24,7 +24,7 @@ const tool = {
   annotations: { readOnlyHint: true },
 };
 
-/** Answers `bytes` bytes, unless it is asked for a short answer. */
+/** Answers `bytes` bytes, but briefly to what holds the word "brief". */
 function createAnswering(bytes: number): (asked: Asked) => string | undefined {
   const entries: object[] = [];
   for (let size = 0; size < bytes - 10_000; size += entryText.length + 100) {
@@ -36,7 +36,8 @@ function createAnswering(bytes: number): (asked: Asked) => string | undefined {
   return ({ id, method, params }) => {
     if (id === undefined) return undefined;
     if (method === 'tools/call') {
-      if (params?.arguments?.query?.startsWith('briefly')) return `{"jsonrpc":"2.0","id":${id},"result":${short}}`;
+      const isBrief = params?.arguments?.query?.includes('brief') ?? false;
+      if (isBrief) return `{"jsonrpc":"2.0","id":${id},"result":${short}}`;
       return `${`{"jsonrpc":"2.0","id":${id},"result":${long}`.padEnd(bytes - 1)}}`;
     }
     const results: Record<string, object> = {

@@ -1,0 +1,263 @@
+/** The aggregator query with everything it needs: who may be asked, how a tool is found, how it is called. */
+import { stat } from 'node:fs/promises';
+import type { Catalog } from '../catalog/catalog.ts';
+import { seesNamed, type View } from '../catalog/view.ts';
+import type { Config } from '../config.ts';
+import type { Events } from '../events.ts';
+import { isObject, type JsonObject } from '../json-rpc.ts';
+import type { Logger } from '../log.ts';
+import type { FormFiller, Model } from '../model.ts';
+import type { Caller, Router } from '../routing/call.ts';
+import { resolveTool } from '../routing/resolve.ts';
+import type { Finder } from '../search/finder.ts';
+import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
+import { type ContextOutput, collectContext } from './context-agent.ts';
+import { type QueryDeps, type QueryServer, type QueryWatch, runQuery } from './query.ts';
+import { presentOutput } from './query-output.ts';
+import type { QueryOutput } from './query-tool.ts';
+import { createKnowledge } from './reading/knowledge.ts';
+import type { ServerGateway } from './reading/reading.ts';
+import { parseQuery } from './request.ts';
+import type { ServerRule } from './server-rules.ts';
+import { describeStrategy } from './strategy/describe-strategy.ts';
+import { createStrategies, toStrategyTool, visibleStrategy } from './strategy/strategies.ts';
+
+type Server = Catalog['snapshot']['tools'][number]['server'];
+
+export interface QueryRunner {
+  ask(input: unknown, asking: Asking): Promise<QueryOutput>;
+  /** Only where a model is configured. */
+  collect?(input: unknown, asking: Asking): Promise<ContextOutput>;
+  /** How this server is asked, in words, and which of its tools never are. */
+  describe(server: Server, view: View): ServerStrategy;
+  close(): void;
+}
+
+export interface ServerStrategy {
+  strategy: string[];
+  never_called: { tool: string; reason: string }[];
+}
+
+export interface Asking {
+  caller: Caller;
+  /** Which servers may be asked, and with which tools. */
+  view: View;
+  signal: AbortSignal;
+  watch?: QueryWatch;
+  /** The caller's own model. */
+  sampling?: FormFiller;
+}
+
+export interface QueryRunnerDependencies {
+  config: Config;
+  catalog: Catalog;
+  router: Router;
+  finder: Finder;
+  events: Events;
+  log: Logger;
+  model?: Model;
+  listServers: () => Server[];
+  findServer: (id: string) => Server | undefined;
+  /** How a server is started; credentials in it are not looked at. */
+  connectionOf: (serverId: string) => { connection_config: { args?: string[]; cwd?: string } | object };
+  listRules: () => readonly ServerRule[];
+  tracer?: Tracer;
+  onQuery?: (ms: number) => void;
+}
+
+export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
+  const { config, catalog, router, finder, events, log, model, tracer = noTracer } = deps;
+  const strategies = createStrategies({
+    catalog,
+    events,
+    readersOf: (id) => deps.findServer(id)?.options.query_readers ?? [],
+  });
+  const knowledge = createKnowledge();
+  const folders = createFolders(deps.connectionOf);
+  const off = [
+    events.on('server.discovered', ({ server_id: id, added, changed, removed }) => {
+      if (added.length + changed.length + removed.length > 0) knowledge.forget(id);
+    }),
+    events.on('server.lists_changed', ({ server_id: id }) => knowledge.forget(id)),
+    events.on('server.removed', ({ server_id: id }) => knowledge.forget(id)),
+  ];
+
+  function common({ caller, view }: Asking): Omit<QueryDeps, 'rules' | 'limits'> {
+    const servers = deps.listServers().filter(({ name }) => view.server(name));
+    const byName = new Map(servers.map((server) => [server.name, server]));
+    return {
+      servers: () => Promise.all(servers.map((server) => toQueryServer(server, view))),
+      async findTools(query, names, limit) {
+        const request = { query, limit, serverFilter: [...names], isVisible: seesNamed(view, catalog) };
+        const { tools } = await finder.search(request, undefined, caller.trace);
+        return tools.map(({ tool, score }) => ({ server: tool.server, tool: tool.originalName, score }));
+      },
+      gateway: (name) => gatewayTo(byName.get(name), caller, view),
+      knowledge: (name) => knowledge.of(caller.principal.id, byName.get(name)?.id ?? name),
+      lexicon: finder.lexicon,
+      embed: (texts) => finder.embed(texts),
+      threshold: config.queryDuplicateThreshold,
+      model,
+    };
+  }
+
+  function visibleTo(server: Server, view: View): Pick<QueryServer, 'tools' | 'strategy' | 'queryTools'> {
+    const visible = (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
+    const names = new Set(visible.map(({ row }) => row.original_name));
+    return {
+      tools: visible.map(({ row }) => toStrategyTool(row)),
+      strategy: visibleStrategy(strategies.of(server.id), (tool) => names.has(tool)),
+      queryTools: server.options.query_tools,
+    };
+  }
+
+  async function toQueryServer(server: Server, view: View): Promise<QueryServer> {
+    const { status } = server.lifecycle;
+    return {
+      name: server.name,
+      ...(status === 'CONNECTED' || status === 'DEGRADED' ? {} : { unavailable: `not connected: ${status}` }),
+      ...visibleTo(server, view),
+      title: titleOf(server),
+      folders: server.transport_type === 'STDIO' ? await folders.of(server) : [],
+      isLocal: server.transport_type === 'STDIO',
+    };
+  }
+
+  function gatewayTo(server: Server | undefined, caller: Caller, view: View): ServerGateway {
+    const relay = async (method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
+      if (server === undefined) throw new Error('no such server');
+      return await router.relay(server, method, params, caller, { signal });
+    };
+    return {
+      async callTool(name, args, signal) {
+        const { tool } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
+        const { result } = await router.callTool(tool, { name, arguments: args }, caller, { signal });
+        return result;
+      },
+      readResource: (uri, signal) => relay('resources/read', { uri }, signal),
+      async complete({ uriTemplate, variable, value, filled }, signal) {
+        const ref = { type: 'ref/resource', uri: uriTemplate };
+        const params = { ref, argument: { name: variable, value }, context: { arguments: { ...filled } } };
+        const { completion } = await relay('completion/complete', params, signal);
+        const values = isObject(completion) && Array.isArray(completion.values) ? completion.values : [];
+        return values.filter((found) => typeof found === 'string');
+      },
+    };
+  }
+
+  /** Seed 002 §6: a server that fails is logged, the others answer. */
+  function logFailures(watch: QueryWatch | undefined): QueryWatch {
+    return {
+      onPlan: (plan) => watch?.onPlan(plan),
+      onServer(report) {
+        const { server, error, ms } = report;
+        if (error !== undefined) log.warn({ server, error, duration_ms: ms }, 'server did not answer a query');
+        watch?.onServer(report);
+      },
+    };
+  }
+
+  return {
+    async ask(input, asking) {
+      const { signal, watch, sampling, caller } = asking;
+      const span = { name: 'query', parent: caller.trace, attributes: queryAttributes };
+      const output = await traced(tracer, span, async (trace) => {
+        const started = performance.now();
+        const query = { ...common(within(asking, trace)), rules: deps.listRules(), sampling };
+        const full = await runQuery({ ...query, watch: logFailures(watch) }, input, signal);
+        deps.onQuery?.(performance.now() - started);
+        return full;
+      });
+      return presentOutput(output, parseQuery(input).compact);
+    },
+    collect:
+      model === undefined
+        ? undefined
+        : (input, asking) =>
+            traced(
+              tracer,
+              { name: 'query.context', parent: asking.caller.trace, attributes: contextAttributes },
+              async (trace) =>
+                await collectContext(
+                  { ...common(within(asking, trace)), rules: deps.listRules(), model },
+                  input,
+                  asking.signal,
+                ),
+            ),
+    describe(server, view) {
+      const { queryTools = [], strategy } = visibleTo(server, view);
+      const named = queryTools.map(({ tool }) => tool).join(', ');
+      return {
+        strategy: named === '' ? describeStrategy(strategy) : [`Calls the tools named in query_tools: ${named}.`],
+        never_called: named === '' ? [...strategy.leftOut] : [],
+      };
+    },
+    close() {
+      for (const end of off) end();
+      strategies.close();
+    },
+  };
+}
+
+function titleOf({ server_info: info, description }: Server): string {
+  const named = [info?.title, info?.name].filter((name) => typeof name === 'string');
+  return [...named, description ?? ''].join(' ').slice(0, 200);
+}
+
+/** Folders in a server's command line: where it works, unless it is told otherwise. */
+function createFolders(connectionOf: QueryRunnerDependencies['connectionOf']) {
+  const known = new Map<string, { at: string; folders: Promise<string[]> }>();
+  return {
+    of({ id, updated_at: at }: Server): Promise<string[]> {
+      const before = known.get(id);
+      if (before?.at === at) return before.folders;
+      const folders = findFolders(connectionOf(id).connection_config);
+      known.set(id, { at, folders });
+      return folders;
+    },
+  };
+}
+
+async function findFolders(config: object): Promise<string[]> {
+  const args =
+    'args' in config && Array.isArray(config.args) ? config.args.filter((arg) => typeof arg === 'string') : [];
+  const cwd = 'cwd' in config && typeof config.cwd === 'string' ? [config.cwd] : [];
+  const paths = [...args.map((arg) => arg.slice(arg.startsWith('-') ? arg.indexOf('=') + 1 : 0)), ...cwd].filter(
+    (path) => path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path),
+  );
+  const checked = await Promise.all(paths.map(async (path) => ((await isFolder(path)) ? [path] : [])));
+  return [...new Set(checked.flat())];
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    // Not on this machine, or not ours to see: then it is no help.
+    return false;
+  }
+}
+
+function within(asking: Asking, trace: TraceContext | undefined): Asking {
+  return { ...asking, caller: { ...asking.caller, trace } };
+}
+
+function queryAttributes({ results, metadata }: QueryOutput) {
+  return {
+    'mcp_aggregator.query.servers': metadata.servers?.map(({ server }) => server).join(','),
+    'mcp_aggregator.query.servers_queried': metadata.serversQueried,
+    'mcp_aggregator.query.servers_succeeded': metadata.serversSucceeded,
+    'mcp_aggregator.query.chosen_by': metadata.chosenBy,
+    'mcp_aggregator.query.items': metadata.totalResultsRaw,
+    'mcp_aggregator.query.results': results.length,
+    'mcp_aggregator.query.ranking': metadata.ranking,
+  };
+}
+
+function contextAttributes({ metadata }: ContextOutput) {
+  return {
+    'mcp_aggregator.query.rounds': metadata.rounds,
+    'mcp_aggregator.query.calls': metadata.calls,
+    'mcp_aggregator.query.ended_by': metadata.endedBy,
+  };
+}

@@ -1,0 +1,126 @@
+/** One result of one server, the unit that is ranked, merged and returned. */
+import { type AnswerPart, type ParsedAnswer, parseAnswer, type ToolAnswer } from '../reading/answer.ts';
+import { blockText, toPiece } from './records.ts';
+import { longestPieceChars, splitDocument, splitText, type TextPiece } from './text-blocks.ts';
+
+export interface Item {
+  content: string;
+  server: string;
+  tool: string;
+  title?: string;
+  link?: string;
+  /** When it was retrieved, ISO 8601. */
+  timestamp: string;
+  /** Place in the answer of its tool, from 0. */
+  position: number;
+  /** Which of its server's answers it comes from. */
+  answer?: number;
+}
+
+/** An item with the chance that it answers the question. */
+export interface RelevantItem extends Item {
+  relevance: number;
+}
+
+export interface ItemSource {
+  server: string;
+  tool: string;
+  timestamp: string;
+  answer?: number;
+}
+
+export interface ItemLimits {
+  maxChars: number;
+  maxItems: number;
+}
+
+export interface ExtractedItems {
+  items: Item[];
+  /** True when the answer was larger than the limits and was cut after the last item that fits. */
+  truncated: boolean;
+  /** Characters of text the server sent, before anything was cut. */
+  receivedChars: number;
+}
+
+export function toItems(answer: ToolAnswer, source: ItemSource, limits: ItemLimits): ExtractedItems {
+  return itemsOf(parseAnswer(answer, limits.maxChars), source, limits);
+}
+
+/** `asDocument`: the answer is one thing that was read, not a list of hits. */
+export function itemsOf(
+  answer: ParsedAnswer,
+  source: ItemSource,
+  limits: ItemLimits,
+  asDocument = false,
+): ExtractedItems {
+  const items: Item[] = [];
+  let { maxChars } = limits;
+  let truncated = answer.truncated;
+  for (const { text, title, link } of piecesOf(answer.parts, asDocument)) {
+    if (text === '') continue;
+    if (items.length >= limits.maxItems || text.length > maxChars) {
+      truncated = true;
+      break;
+    }
+    maxChars -= text.length;
+    items.push({
+      content: text,
+      ...source,
+      ...(title === undefined || title === '' ? {} : { title }),
+      ...(link === undefined ? {} : { link }),
+      position: items.length,
+    });
+  }
+  return { items, truncated, receivedChars: answer.receivedChars };
+}
+
+function* piecesOf(parts: readonly AnswerPart[], asDocument: boolean): Iterable<TextPiece> {
+  for (const part of parts) {
+    switch (part.kind) {
+      case 'records':
+        for (const { records } of part.groups) {
+          const text = asDocument ? documentText(records) : undefined;
+          if (text !== undefined) for (const piece of splitDocument(text)) yield* inParts(piece);
+          else for (const record of records) yield* inParts(toPiece(record));
+        }
+        break;
+      case 'text':
+        for (const piece of asDocument ? splitDocument(part.text) : splitText(part.text)) {
+          yield* inParts(part.uri === undefined ? piece : { ...piece, link: piece.link ?? part.uri });
+        }
+        break;
+      case 'link':
+        yield {
+          text: [part.name, part.description, part.uri].filter((line) => line !== '').join('\n'),
+          title: part.name,
+          link: part.uri,
+        };
+        break;
+      default:
+        yield { text: part.text, ...(part.uri === undefined ? {} : { link: part.uri }) };
+    }
+  }
+}
+
+/** The blocks of one document, read as one text. */
+function documentText(records: readonly unknown[]): string | undefined {
+  if (records.length < 2) return undefined;
+  const texts = records.map((record) => blockText(record));
+  return texts.filter((text) => text !== undefined).length < records.length / 2
+    ? undefined
+    : texts.filter((text) => text !== undefined && text !== '').join('\n');
+}
+
+/** Long pieces in parts at the best boundary there is: a paragraph, a line, a sentence, a word. */
+function* inParts(piece: TextPiece): Iterable<TextPiece> {
+  let from = 0;
+  const { text } = piece;
+  while (text.length - from > longestPieceChars) {
+    const window = text.slice(from, from + longestPieceChars);
+    const ends = ['\n\n', '\n', '. ', ' '].map((boundary) => window.lastIndexOf(boundary) + boundary.length);
+    const end = ends.find((candidate) => candidate > longestPieceChars / 3) ?? longestPieceChars;
+    yield { ...piece, text: window.slice(0, end).trim() };
+    from += end;
+  }
+  yield from === 0 ? piece : { ...piece, text: text.slice(from).trim() };
+}

@@ -1,0 +1,217 @@
+/** One piece of a text answer, before it becomes an item. */
+export interface TextPiece {
+  text: string;
+  title?: string;
+  link?: string;
+}
+
+/** Longer pieces are divided at paragraphs: one page-long item would drown the others in any budget. */
+export const longestPieceChars = 6000;
+
+const shortSectionChars = 1_500;
+
+const heading = /^#{1,6}\s+(.+?)\s*#*\s*$/;
+const rule = /^\s*(?:-{3,}|\*{3,}|_{3,}|={3,})\s*$/;
+const numbered = /^(?:\[(\d{1,4})\]|(\d{1,4})[.)])\s+\S/;
+const bullet = /^[-*+•]\s+\S/;
+const fence = /^\s*(?:```|~~~)/;
+
+/**
+ * Splits prose the way its author did: by rules, by headings, by numbered hits, by bullets, else by paragraphs. Lines
+ * inside code fences never split.
+ */
+/** A document that was read: in one piece where it is short, else in pieces of about a section. */
+export function splitDocument(text: string): TextPiece[] {
+  if (text.length <= shortDocumentChars) {
+    const piece = describePiece({ lines: text.split('\n').map((line) => ({ text: line, inCode: false })) });
+    return piece.text === '' ? [] : [{ ...piece, title: firstHeading(text) }];
+  }
+  const joined: TextPiece[] = [];
+  for (const piece of splitText(text)) {
+    const before = joined.at(-1);
+    const belongs =
+      before !== undefined &&
+      (piece.title === undefined || piece.title === before.title || before.text.length < minPieceChars / 2);
+    if (before !== undefined && belongs && before.text.length + piece.text.length < minPieceChars)
+      before.text += `\n\n${piece.text}`;
+    else joined.push({ ...piece });
+  }
+  return joined;
+}
+
+const shortDocumentChars = 1_800;
+const minPieceChars = 900;
+
+function firstHeading(text: string): string | undefined {
+  const line = text.split('\n', 20).find((candidate) => candidate.startsWith('#'));
+  return line
+    ?.slice(0, 300)
+    .replace(/^#+\s*/, '')
+    .trim();
+}
+
+export function splitText(text: string): TextPiece[] {
+  const lines = markFences(text.replace(/\r\n?/g, '\n').split('\n'));
+  return splitAtRules(lines)
+    .flatMap(splitSection)
+    .map(describePiece)
+    .filter((piece) => piece.text.length > 0);
+}
+
+interface Line {
+  text: string;
+  inCode: boolean;
+}
+
+interface Section {
+  lines: Line[];
+  title?: string;
+}
+
+function markFences(lines: string[]): Line[] {
+  let inCode = false;
+  return lines.map((text) => {
+    if (!fence.test(text)) return { text, inCode };
+    inCode = !inCode;
+    return { text, inCode: true };
+  });
+}
+
+function splitAtRules(lines: Line[]): Line[][] {
+  return groupBy(lines, (line) => !line.inCode && rule.test(line.text)).map((group) =>
+    group.filter((line) => line.inCode || !rule.test(line.text)),
+  );
+}
+
+function splitSection(lines: Line[]): Section[] {
+  const isHeading = (line: Line): boolean => !line.inCode && heading.test(line.text);
+  if (!lines.some(isHeading)) return splitHits({ lines });
+  return joinBareHeadings(groupBy(lines, isHeading)).flatMap((group) => {
+    const title = group.map((line) => heading.exec(line.text)?.[1]).find((found) => found !== undefined);
+    return splitHits({ lines: group, title });
+  });
+}
+
+/** A heading with nothing below it (a page title above its first section) belongs to the section that follows. */
+function joinBareHeadings(groups: Line[][]): Line[][] {
+  const joined: Line[][] = [];
+  let pending: Line[] = [];
+  for (const group of groups) {
+    const isBare = group.every((line) => heading.test(line.text) || line.text.trim() === '');
+    if (isBare) pending = [...pending, ...group];
+    else {
+      joined.push([...pending, ...group]);
+      pending = [];
+    }
+  }
+  if (pending.length > 0) joined.push(pending);
+  return joined;
+}
+
+function splitHits(section: Section): Section[] {
+  const rows = splitRows(section) ?? splitIndented(section);
+  if (rows !== undefined) return rows;
+  for (const start of [numbered, bullet]) {
+    const isStart = (line: Line): boolean => !line.inCode && start.test(line.text);
+    const starts = section.lines.filter(isStart).length;
+    if (starts < 2) continue;
+    const groups = groupBy(section.lines, isStart);
+    // Short bullets are one list that belongs together, hits carry text of their own.
+    const length = section.lines.reduce((sum, line) => sum + line.text.length, 0);
+    // Under a heading, bullets tell of what the heading names.
+    if (start === bullet && (length / starts < 60 || (section.title !== undefined && length < shortSectionChars)))
+      continue;
+    const [lead = [], ...hits] = isStart(groups[0]?.[0] ?? { text: '', inCode: true }) ? [[], ...groups] : groups;
+    const leadText = textOf(lead.filter((line) => !heading.test(line.text)));
+    const before: Section[] = leadText.length > 80 ? [{ lines: lead, title: section.title }] : [];
+    return [...before, ...hits.map((lines) => ({ lines }))];
+  }
+  return splitParagraphs(section);
+}
+
+const separators = [';', '\t', ' | ', ' - ', ' – ', ', '];
+const minRows = 4;
+const longestRow = 300;
+
+/** Lines with the same separator are rows of a table without a header: each stands for itself. */
+function splitRows({ lines, title }: Section): Section[] | undefined {
+  const filled = lines.filter((line) => line.text.trim() !== '' && !heading.test(line.text));
+  if (filled.length < minRows || filled.some((line) => line.inCode || line.text.length > longestRow)) return undefined;
+  const separator = separators.find(
+    (candidate) => filled.filter((line) => line.text.includes(candidate)).length >= 0.8 * filled.length,
+  );
+  if (separator === undefined || filled.filter((line) => keyLine.test(line.text)).length > 0.3 * filled.length)
+    return undefined;
+  const isProse =
+    separator === ', ' && filled.filter((line) => /[.!?]$/.test(line.text.trim())).length > 0.3 * filled.length;
+  if (isProse || filled.filter((line) => bullet.test(line.text) || numbered.test(line.text)).length > 0)
+    return undefined;
+  return filled.map((line) => ({ lines: [line], title }));
+}
+
+const keyLine = /^\s*[A-Za-z][\w .-]{0,40}:\s/;
+
+/** A line at the margin and the indented lines below it are one thing, as in YAML. */
+function splitIndented({ lines }: Section): Section[] | undefined {
+  const filled = lines.filter((line) => line.text.trim() !== '');
+  const tops = filled.filter((line) => !/^\s/.test(line.text));
+  const isOutline =
+    tops.length >= 2 && tops.length < filled.length && tops.every((line) => /:\s*$/.test(line.text) && !line.inCode);
+  if (!isOutline) return undefined;
+  return groupBy(filled, (line) => !/^\s/.test(line.text)).map((group) => ({
+    lines: group,
+    title: group[0]?.text.replace(/:\s*$/, '').trim(),
+  }));
+}
+
+/** With a heading the section is one piece unless it is long; without one every paragraph stands for itself. */
+function splitParagraphs(section: Section): Section[] {
+  if (section.title !== undefined && textOf(section.lines).length <= longestPieceChars) return [section];
+  const paragraphs = groupBy(section.lines, (line) => !line.inCode && line.text.trim() === '');
+  const pieces: Section[] = [];
+  let open: Line[] = [];
+  for (const paragraph of paragraphs) {
+    open = [...open, ...paragraph];
+    const length = textOf(open).length;
+    // A line like "Result:" announces the next paragraph and means nothing alone.
+    if (length < (section.title === undefined ? 60 : longestPieceChars / 2)) continue;
+    pieces.push({ lines: open, title: section.title });
+    open = [];
+  }
+  if (textOf(open).length > 0) pieces.push({ lines: open, title: section.title });
+  return pieces;
+}
+
+const markdownLink = /\[([^\]\n]{1,300})\]\((https?:\/\/[^\s)]+)\)/;
+const bareLink = /https?:\/\/[^\s<>")\]]+/;
+const titleLine = /^(?:\*\*)?(?:title|name)(?:\*\*)?\s*:\s*(?:\*\*)?\s*(.+)$/im;
+const bold = /^\s*(?:[-*+•]|\[?\d{1,4}[.)\]])?\s*\*\*(.{1,200}?)\*\*/;
+
+function describePiece(section: Section): TextPiece {
+  // The place that the server gave it is told by its position.
+  const text = textOf(section.lines).replace(/^\[?\d{1,4}[.)\]]\s+(?=\S)/, '');
+  const linked = markdownLink.exec(text);
+  const isHit = numbered.test(section.lines.find((line) => line.text.trim() !== '')?.text.trim() ?? '');
+  const hit = isHit ? text.split('\n', 1)[0] : undefined;
+  const title = section.title ?? titleLine.exec(text)?.[1] ?? bold.exec(text)?.[1] ?? linked?.[1] ?? hit;
+  const link = linked?.[2] ?? bareLink.exec(text)?.[0]?.replace(/[.,;:]+$/, '');
+  return { text, title: title?.trim().slice(0, 200), link };
+}
+
+function textOf(lines: Line[]): string {
+  return lines
+    .map((line) => line.text)
+    .join('\n')
+    .trim();
+}
+
+/** Groups of lines, a new one beginning at each line that `starts` one. */
+function groupBy(lines: Line[], starts: (line: Line) => boolean): Line[][] {
+  const groups: Line[][] = [];
+  for (const line of lines) {
+    const open = groups.at(-1);
+    if (open === undefined || starts(line)) groups.push([line]);
+    else open.push(line);
+  }
+  return groups;
+}

@@ -1,0 +1,85 @@
+/** The reading strategy of every server, kept beside the catalog and worked out anew when the server's tools change. */
+import type { Catalog, CatalogItem, CatalogTool } from '../../catalog/catalog.ts';
+import type { Events } from '../../events.ts';
+import { isObject, type JsonObject } from '../../json-rpc.ts';
+import { type Strategy, type StrategyTool, toResource, toTemplate, workOutStrategy } from './strategy.ts';
+
+export interface Strategies {
+  of(serverId: string): Strategy;
+  close(): void;
+}
+
+interface Known {
+  tools: readonly CatalogTool['row'][];
+  items: readonly JsonObject[];
+  readers: readonly string[];
+  strategy: Strategy;
+}
+
+export interface StrategiesDependencies {
+  catalog: Pick<Catalog, 'snapshot'>;
+  events: Events;
+  /** The option `query_readers` of a server. */
+  readersOf: (serverId: string) => readonly string[];
+}
+
+export function createStrategies({ catalog, events, readersOf }: StrategiesDependencies): Strategies {
+  const known = new Map<string, Known>();
+
+  function of(serverId: string): Strategy {
+    const { toolsByServer, items } = catalog.snapshot;
+    const tools = (toolsByServer.get(serverId) ?? []).map(({ row }) => row);
+    const own = ({ server }: CatalogItem) => server.id === serverId;
+    const resources = items.resource.filter(own).map(({ definition }) => definition);
+    const templates = items.resource_template.filter(own).map(({ definition }) => definition);
+    const readers = readersOf(serverId);
+    const listed = [...resources, ...templates];
+    const before = known.get(serverId);
+    const isKnown = before !== undefined && areSame(before.tools, tools) && areSame(before.items, listed);
+    if (isKnown && areSame(before.readers, readers)) return before.strategy;
+    const strategy = workOutStrategy({
+      tools: tools.map(toStrategyTool),
+      resources: resources.map(toResource),
+      templates: templates.map(toTemplate),
+      readers,
+    });
+    known.set(serverId, { tools, items: listed, readers, strategy });
+    return strategy;
+  }
+
+  const off = [
+    events.on('server.discovered', ({ server_id: id }) => void of(id)),
+    events.on('server.removed', ({ server_id: id }) => void known.delete(id)),
+  ];
+  return {
+    of,
+    close() {
+      for (const end of off) end();
+    },
+  };
+}
+
+/** Definitions are replaced, never changed. */
+function areSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((value, at) => value === b[at]);
+}
+
+export function toStrategyTool(row: CatalogTool['row']): StrategyTool {
+  const { annotations } = row.definition;
+  return {
+    name: row.original_name,
+    title: row.title ?? undefined,
+    description: row.description ?? undefined,
+    annotations: isObject(annotations) ? annotations : undefined,
+    inputSchema: row.input_schema,
+  };
+}
+
+/** Without the tools that a caller may not use. */
+export function visibleStrategy(strategy: Strategy, isVisible: (tool: string) => boolean): Strategy {
+  return {
+    ...strategy,
+    operations: strategy.operations.filter(({ tool }) => isVisible(tool)),
+    leftOut: strategy.leftOut.filter(({ tool }) => isVisible(tool)),
+  };
+}
