@@ -19,7 +19,9 @@ interface ServerReport {
   ok: boolean;
   ms: number;
   items: number;
+  relevant: number;
   error?: string;
+  resting?: string[];
 }
 
 interface QueryAnswer {
@@ -49,6 +51,7 @@ interface QueryAnswer {
   };
   plan?: {
     server: string;
+    strategy: string[];
     calls: { tool: string; arguments: Json; reason: string }[];
     leftOut: { tool: string; reason: string }[];
   }[];
@@ -81,7 +84,7 @@ export function QueryPage() {
     setReports(new Map());
     setAnswer(undefined);
     void run((signal) =>
-      apiEvents(path, { query }, signal, (name, data) => {
+      apiEvents(path, { query, compact: false }, signal, (name, data) => {
         if (name === 'plan') setPlan(data as QueryAnswer);
         if (name === 'result') setAnswer(data as QueryAnswer);
         if (name !== 'server') return;
@@ -93,7 +96,10 @@ export function QueryPage() {
   return (
     <>
       <h1>Query</h1>
-      <p>One question to all servers that may know: planned, asked side by side, ranked, without repetitions.</p>
+      <p>
+        Ask all connected servers at once. Each is asked in the way that suits it, with tools and resources that only
+        read; the answers come back as one ranked list.
+      </p>
       <form onSubmit={ask} className="bar">
         <div className="field grow">
           <label htmlFor="question">Question</label>
@@ -139,10 +145,10 @@ function Plan({
   running: boolean;
   end: 'answered' | 'failed' | undefined;
 }) {
-  const asked = plan.filter(({ calls }) => calls.length > 0);
+  const asked = plan.filter(({ strategy }) => strategy.length > 0);
   // A rule may name servers that cannot be asked: they failed before they were in a plan.
   const absent = [...reports.keys()].filter((name) => asked.every(({ server }) => server !== name));
-  const servers = [...asked, ...absent.map((server) => ({ server, calls: [] }))];
+  const servers = [...asked, ...absent.map((server) => ({ server, strategy: [], calls: [] }))];
   const answered = servers.filter(({ server }) => reports.has(server)).length;
   return (
     <section>
@@ -158,25 +164,38 @@ function Plan({
         </div>
       )}
       <ul className="plan" aria-label="Servers">
-        {servers.map(({ server, calls }) => (
+        {servers.map(({ server, strategy, calls }) => (
           <li key={server}>
             <p>
-              <strong>{server}</strong> <ServerProgress report={reports.get(server)} running={running} />
+              <a href={linkTo('servers', server)}>
+                <strong>{server}</strong>
+              </a>{' '}
+              <ServerProgress report={reports.get(server)} running={running} />
             </p>
-            {calls.map((call) => (
-              <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
-                <code>
-                  {call.tool} {JSON.stringify(call.arguments)}
-                </code>{' '}
-                {call.reason}
+            {strategy.map((sentence) => (
+              <p className="dim" key={sentence}>
+                {sentence}
               </p>
             ))}
+            {calls.length > 0 && (
+              <details>
+                <summary>First calls</summary>
+                {calls.map((call) => (
+                  <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
+                    <code>
+                      {call.tool} {JSON.stringify(call.arguments)}
+                    </code>{' '}
+                    {call.reason}
+                  </p>
+                ))}
+              </details>
+            )}
           </li>
         ))}
       </ul>
       {(metadata.skipped ?? []).map(({ server, reason }) => (
         <p className="dim" key={server}>
-          {server} is left out: {reason}
+          Skipped {server}: {reason}
         </p>
       ))}
     </section>
@@ -187,25 +206,30 @@ function ServerProgress({ report, running }: { report: ServerReport | undefined;
   if (report === undefined) {
     return running ? <span className="badge busy">asking</span> : <span className="badge off">not waited for</span>;
   }
-  const { ok, items, ms, error = 'failed' } = report;
+  const { ok, items, relevant, ms, error = 'failed', resting = [] } = report;
   if (!ok) return <span className="badge bad">{ms === 0 ? error : `${error}, after ${duration(ms)}`}</span>;
   return (
-    <span className="badge good">
-      {count(items, 'item')} in {duration(ms)}
-    </span>
+    <>
+      <span className={relevant > 0 ? 'badge good' : 'badge off'}>
+        {relevant > 0
+          ? `${relevant} of ${count(items, 'item')} relevant`
+          : `nothing relevant in ${count(items, 'item')}`}
+        , {duration(ms)}
+      </span>
+      {resting.length > 0 && <span className="dim"> Paused after repeated failures: {resting.join(', ')}</span>}
+    </>
   );
 }
 
 function Results({ answer: { results, metadata } }: { answer: QueryAnswer }) {
-  const { tokensRaw, tokensReturned, totalResultsRaw = 0, totalResultsDedup = totalResultsRaw } = metadata;
-  const folded = totalResultsRaw - totalResultsDedup;
+  const { tokensRaw, tokensReturned, totalResultsRaw = 0 } = metadata;
   return (
     <section aria-live="polite">
       <h2>{count(results.length, 'result')}</h2>
       <p className="summary">
         From {metadata.serversSucceeded} of {count(metadata.serversQueried, 'server')} in{' '}
         {duration(metadata.processingTimeMs)}
-        {folded > 0 && `, ${count(folded, 'repetition')} folded`}
+        {totalResultsRaw > results.length && `, out of ${count(totalResultsRaw, 'item')} read`}
         {tokensRaw !== undefined && tokensReturned !== undefined && (
           <>
             , {tokensRaw.toLocaleString('en-US')} tokens became {tokensReturned.toLocaleString('en-US')}
@@ -217,7 +241,7 @@ function Results({ answer: { results, metadata } }: { answer: QueryAnswer }) {
           {warning}
         </Notice>
       ))}
-      {results.length === 0 && <Empty title="Nobody knows anything about it" />}
+      {results.length === 0 && <Empty title="No server has an answer" />}
       <ol className="results">
         {results.map((result) => (
           <Result key={result.rank} result={result} />

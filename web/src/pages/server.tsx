@@ -59,6 +59,7 @@ function Loaded({ server, reload }: { server: ServerDetail; reload: () => void }
         <section>
           <ToolList server={server} />
           <ToolChanges serverId={server.id} />
+          <QueryStrategy server={server} />
           {server.stderr_tail !== null && server.stderr_tail !== '' && (
             <>
               <h2>Its last output</h2>
@@ -75,6 +76,49 @@ function Loaded({ server, reload }: { server: ServerDetail; reload: () => void }
           <History server={server} />
         </section>
       </div>
+    </>
+  );
+}
+
+interface Strategy {
+  strategy: string[];
+  never_called: { tool: string; reason: string }[];
+}
+
+/** How a query asks this server. */
+function QueryStrategy({ server }: { server: ServerDetail }) {
+  const { data } = useResource<Strategy>(`${serverPath(server.name)}/query-strategy`, {
+    on: ['server.discovered'],
+    when: (event) => event.name === server.name,
+  });
+  if (data === undefined) return null;
+  const { strategy, never_called: neverCalled } = data;
+  return (
+    <>
+      <h2>How a query asks it</h2>
+      {strategy.length === 0 && (
+        <p className="dim">
+          A query cannot ask this server: none of its tools or resources only reads. Name one in its option
+          query_readers to change that.
+        </p>
+      )}
+      <ul aria-label="Query strategy">
+        {strategy.map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+      {neverCalled.length > 0 && (
+        <details>
+          <summary>{count(neverCalled.length, 'tool')} that a query never calls</summary>
+          <ul>
+            {neverCalled.map(({ tool, reason }) => (
+              <li key={tool}>
+                <code>{tool}</code> {reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
     </>
   );
 }
