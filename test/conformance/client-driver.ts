@@ -1,16 +1,20 @@
 /**
- * The command that the client suite runs: our real app in this process, the suite's server registered in it, and the
- * scenario performed by an MCP client and a browser that do what people would do.
+ * One scenario of the client suite: our real app with the suite's server registered in it, used by an MCP client and a
+ * browser that do what people would do.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { openBrowser } from '../oauth/browser.ts';
-import { startApp } from '../support/app.ts';
+import { startApp, type TestApp } from '../support/app.ts';
 import { createMcpCaller, type McpCaller } from './client-caller.ts';
 
-const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
-const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as Context;
-const serverUrl = process.argv.at(-1) ?? '';
 const mostLogins = 5;
+const servers = '/api/v1/aggregator/servers';
+
+export interface Scenario {
+  name: string;
+  serverUrl: string;
+  context: Context;
+}
 
 interface Context {
   client_id?: string;
@@ -21,38 +25,35 @@ interface Context {
   toolCalls?: { name: string; arguments: Record<string, unknown> }[];
 }
 
-const app = await startApp({
-  MCP_AGGREGATOR_CLIENT_METADATA_URL: 'https://conformance-test.local/client-metadata.json',
-});
-const servers = '/api/v1/aggregator/servers';
-
 interface ServerView {
   status: string;
   login: string | null;
   error_message: string | null;
 }
 
-try {
-  await app.register('suite', { base_url: serverUrl, ...oauthConfig() });
-  await connectWithLogins();
-  await perform(createMcpCaller(`${app.url}/mcp/servers/suite`, app.adminToken));
-} catch (error) {
-  console.error(error);
-  process.exitCode = 1;
-} finally {
-  await app.close();
+export async function performScenario(scenario: Scenario): Promise<void> {
+  const app = await startApp({
+    MCP_AGGREGATOR_CLIENT_METADATA_URL: 'https://conformance-test.local/client-metadata.json',
+  });
+  try {
+    await app.register('suite', { base_url: scenario.serverUrl, ...oauthConfig(scenario) });
+    await connectWithLogins(app);
+    await perform(app, scenario, createMcpCaller(`${app.url}/mcp/servers/suite`, app.adminToken));
+  } finally {
+    await app.close();
+  }
 }
 
-function oauthConfig() {
+function oauthConfig({ name, context }: Scenario) {
   const { client_id, client_secret, private_key_pem: private_key, signing_algorithm } = context;
   if (client_id === undefined) return {};
-  if (!scenario.includes('client-credentials')) return { oauth: { client_id, client_secret } };
+  if (!name.includes('client-credentials')) return { oauth: { client_id, client_secret } };
   return { oauth: { grant: 'client_credentials', client_id, client_secret, private_key, signing_algorithm } };
 }
 
-async function connectWithLogins(): Promise<void> {
+async function connectWithLogins(app: TestApp): Promise<void> {
   for (let logins = 0; ; logins += 1) {
-    const server = await settled();
+    const server = await settled(app);
     if (server.status === 'CONNECTED') return;
     if (server.login === null || logins === mostLogins) throw new Error(`${server.status}: ${server.error_message}`);
     const { body } = await app.api('POST', `${servers}/suite/login`);
@@ -61,7 +62,7 @@ async function connectWithLogins(): Promise<void> {
 }
 
 /** Connected with its lists read, or failed for good. */
-async function settled(): Promise<ServerView> {
+async function settled(app: TestApp): Promise<ServerView> {
   for (;;) {
     const server: ServerView = await app.server('suite');
     const connected = app.seen.all.findLastIndex(
@@ -74,10 +75,11 @@ async function settled(): Promise<ServerView> {
   }
 }
 
-async function perform(client: McpCaller): Promise<void> {
+async function perform(app: TestApp, { name: scenario, context }: Scenario, client: McpCaller): Promise<void> {
   const { tools } = await client.request('tools/list', {});
   const names = (tools as { name: string }[]).map(({ name }) => name);
-  const call = (name: string, args: Record<string, unknown> = {}) => callWithLogins(client, { name, arguments: args });
+  const call = (name: string, args: Record<string, unknown> = {}) =>
+    callWithLogins(app, client, { name, arguments: args });
 
   const [focal] = tools as { name: string; inputSchema: unknown }[];
   if (names.includes('json_schema_echo')) return await call('json_schema_echo', { schema: focal?.inputSchema });
@@ -98,12 +100,12 @@ async function readEverything(client: McpCaller, names: string[], call: (name: s
 }
 
 /** A call that needs a login is answered with the link to it; the person opens it, and the call is repeated. */
-async function callWithLogins(client: McpCaller, params: Record<string, unknown>): Promise<void> {
+async function callWithLogins(app: TestApp, client: McpCaller, params: Record<string, unknown>): Promise<void> {
   for (let logins = 0; ; logins += 1) {
     const login = await client.callTool(params);
     if (login === undefined) return;
     if (logins === mostLogins) throw new Error('The server asks for logins without end');
     await openBrowser().logIn(login);
-    await connectWithLogins();
+    await connectWithLogins(app);
   }
 }

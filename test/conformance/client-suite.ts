@@ -1,12 +1,17 @@
 /** The official suite's client scenarios against our upstream side, and their table. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 import { z } from 'zod';
+import { performScenario, type Scenario } from './client-driver.ts';
 import type { Requirements } from './suite.ts';
 
 export interface ClientScenario {
@@ -20,32 +25,59 @@ export interface ClientScenario {
 }
 
 const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
-const driver = fileURLToPath(new URL('./client-driver.ts', import.meta.url));
-const command = `${process.execPath} --disable-warning=ExperimentalWarning ${driver}`;
+const command = fileURLToPath(new URL('./client-command.js', import.meta.url));
 /** The suite itself would start all scenarios at once, each with an aggregator: they would time each other out. */
-const atOnce = 2;
+const atOnce = 4;
 
 export async function runClientSuite(
   requirements: Requirements,
   scenarios = scenariosOf(requirements),
 ): Promise<ClientScenario[]> {
+  const driver = await startDriver();
   const waiting = [...scenarios];
   const results: ClientScenario[] = [];
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      results.push({ requirements, ...next, ...(await runScenario(requirements, next.scenario)) });
+      results.push({ requirements, ...next, ...(await runScenario(requirements, next.scenario, driver.url)) });
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  try {
+    await Promise.all(Array.from({ length: atOnce }, work));
+  } finally {
+    driver.close();
+  }
   const rank = ({ required, scenario }: ClientScenario) => `${required ? 0 : 1} ${scenario}`;
   return results.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
+/** The suite starts a command for each scenario; what it asks for is done in this process, which has everything loaded. */
+async function startDriver(): Promise<{ url: string; close(): void }> {
+  const server = createServer((request, response) => {
+    void json(request)
+      .then((scenario) => performScenario(scenario as Scenario))
+      .then(
+        () => response.end(),
+        (error: unknown) => response.writeHead(500).end(inspect(error)),
+      );
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close: () => void server.close() };
+}
+
 const checksFile = z.array(z.object({ id: z.string(), status: z.string(), errorMessage: z.string().optional() }));
 
-async function runScenario(requirements: Requirements, scenario: string) {
+async function runScenario(requirements: Requirements, scenario: string, driver: string) {
   const output = await mkdtemp(join(tmpdir(), 'client-conformance-'));
-  const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', requirements];
+  const args = [
+    'client',
+    '--command',
+    `${process.execPath} ${command} ${driver}`,
+    '--scenario',
+    scenario,
+    '--spec-version',
+    requirements,
+  ];
   const child = spawn(process.execPath, [program, ...args, '--force', '-o', output], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
