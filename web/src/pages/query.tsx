@@ -123,8 +123,8 @@ export function QueryPage() {
       </form>
       <Failure error={error} />
       {running && plan === undefined && <Loading what="Choosing servers" />}
-      {plan !== undefined && <Plan plan={plan} reports={reports} running={running} end={endOf(answer, error)} />}
       {answer !== undefined && <Results answer={answer} />}
+      {plan !== undefined && <Plan plan={plan} reports={reports} running={running} end={endOf(answer, error)} />}
     </>
   );
 }
@@ -152,7 +152,7 @@ function Plan({
   const answered = servers.filter(({ server }) => reports.has(server)).length;
   return (
     <section>
-      <h2>Plan</h2>
+      <h2>How the servers are asked</h2>
       {end !== 'answered' && (
         <div className="running" role="status">
           <progress max={servers.length} value={answered} aria-label="Servers that are done" />
