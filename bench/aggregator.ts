@@ -13,6 +13,7 @@ import { freePort } from '../test/support/ports.ts';
 export interface Aggregator {
   url: string;
   pid: number;
+  adminToken: string;
   /** Registers a server and waits until its tools are there. */
   register(name: string, connection: Connection): Promise<void>;
   /** The address of all servers' tools, or with a name, of one server with its names untouched. */
@@ -78,6 +79,7 @@ export async function startAggregator(env: Record<string, string> = {}): Promise
 
   return {
     url,
+    adminToken,
     pid: child.pid ?? 0,
     request,
     close,

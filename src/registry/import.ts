@@ -130,23 +130,24 @@ function toDraft(entry: unknown, warnings: string[]): Entry {
   return { ...draft, transport_type: transport, connection_config: present(config) };
 }
 
-const spellings: Record<string, 'STDIO' | 'SSE' | 'HTTP'> = {
-  stdio: 'STDIO',
-  local: 'STDIO',
-  sse: 'SSE',
-  http: 'HTTP',
-  'streamable-http': 'HTTP',
-  streamablehttp: 'HTTP',
-  streamable_http: 'HTTP',
-  remote: 'HTTP',
-};
+const spellings = new Map<string, 'STDIO' | 'SSE' | 'HTTP'>([
+  ['stdio', 'STDIO'],
+  ['local', 'STDIO'],
+  ['sse', 'SSE'],
+  ['http', 'HTTP'],
+  ['streamable-http', 'HTTP'],
+  ['streamablehttp', 'HTTP'],
+  ['streamable_http', 'HTTP'],
+  ['remote', 'HTTP'],
+]);
 
 function transportOf(entry: Entry, warnings: string[]): unknown {
   const named = entry.type ?? entry.transport ?? entry.transportType ?? entry.transport_type;
-  if (named !== undefined) return spellings[String(named).toLowerCase()] ?? named;
+  if (typeof named === 'string') return spellings.get(named.toLowerCase()) ?? named;
+  if (named !== undefined) return named;
   if (entry.command !== undefined || !('url' in entry || 'serverUrl' in entry || 'httpUrl' in entry)) return 'STDIO';
-  const address = String(entry.url ?? entry.serverUrl ?? '');
-  if (!/\/sse\/?(\?|$)/.test(address)) return 'HTTP';
+  const address = entry.url ?? entry.serverUrl;
+  if (typeof address !== 'string' || !/\/sse\/?(\?|$)/.test(address)) return 'HTTP';
   warnings.push('taken for an SSE server because its URL ends in /sse');
   return 'SSE';
 }

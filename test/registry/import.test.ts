@@ -176,6 +176,26 @@ test('the aggregator is not registered with itself', () => {
   );
 });
 
+test('a transport or an address that is no text makes that entry invalid, and no other', () => {
+  const odd = { constructor: 1, toString: 'x' };
+  const { servers, problems } = fromClientConfig({
+    mcpServers: {
+      a: { type: odd, url: 'https://a.example/sse' },
+      b: { url: odd },
+      c: { type: 'constructor', url: 'https://c.example/mcp' },
+      fine: { url: 'https://fine.example/mcp' },
+    },
+  });
+  assert.deepEqual(
+    servers.map(({ key }) => key),
+    ['fine'],
+  );
+  assert.deepEqual(
+    problems.map(({ key }) => key),
+    ['a', 'b', 'c'],
+  );
+});
+
 test('comments and trailing commas are read, and left alone inside strings', () => {
   const text = '\uFEFF{ // one\n "a": "http://x/*y*/,]", /* two\n */ "b": [1, 2,], "c": "\\"//",\n}';
   assert.deepEqual(parseClientConfig(text), { a: 'http://x/*y*/,]', b: [1, 2], c: '"//' });

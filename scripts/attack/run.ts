@@ -1,0 +1,154 @@
+/** Bad servers, one after the other, beside a good one that is called all the time. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Aggregator, startAggregator } from '../../bench/aggregator.ts';
+import { percentile } from '../../bench/table.ts';
+import { stdioFeatureServer } from '../../test/support/servers/feature-server.ts';
+import { httpManners, startBadServer } from './bad-http.ts';
+import { stdioManners } from './bad-stdio.ts';
+
+export interface Behaviour {
+  transport: 'STDIO' | 'HTTP';
+  moment: string;
+  manner: string;
+}
+
+const moments = { initialize: 'initialize', list: 'tools/list', call: 'tools/call' };
+
+export const behaviours: Behaviour[] = [
+  ...Object.values(moments).flatMap((moment) =>
+    stdioManners.map((manner) => ({ transport: 'STDIO' as const, moment, manner })),
+  ),
+  ...[moments.list, moments.call].flatMap((moment) =>
+    httpManners.map((manner) => ({ transport: 'HTTP' as const, moment, manner })),
+  ),
+];
+
+export interface Outcome {
+  behaviour: Behaviour;
+  /** Of calls of the good server while the bad one was there. */
+  calls: number;
+  failed: number;
+  p99: number;
+  memoryMb: number;
+  /** What the bad server's row says. */
+  said: string;
+}
+
+export interface Attack {
+  quietP99: number;
+  outcomes: Outcome[];
+  /** Why the aggregator ended, if it did. */
+  ended?: string;
+}
+
+export interface AttackOptions {
+  behaviours: readonly Behaviour[];
+  /** How long each bad server is there, and how long the good one is alone at first. */
+  secondsEach: number;
+  quietSeconds: number;
+  onOutcome?(outcome: Outcome): void;
+}
+
+const api = '/api/v1/aggregator/servers';
+
+export async function runAttack({
+  behaviours: chosen,
+  secondsEach,
+  quietSeconds,
+  onOutcome,
+}: AttackOptions): Promise<Attack> {
+  const aggregator = await startAggregator({ MCP_AGGREGATOR_LOG_LEVEL: 'silent' });
+  try {
+    await aggregator.register('good', { transport_type: 'STDIO', connection_config: stdioFeatureServer('legacy') });
+    await measure(aggregator, 2_000);
+    const quiet = await measure(aggregator, quietSeconds * 1_000);
+    const attack: Attack = { quietP99: percentile(quiet.times, 99), outcomes: [] };
+    for (const behaviour of chosen) {
+      const outcome = await endure(aggregator, behaviour, secondsEach * 1_000);
+      attack.outcomes.push(outcome);
+      onOutcome?.(outcome);
+    }
+    return attack;
+  } finally {
+    await aggregator.close();
+  }
+}
+
+async function endure(aggregator: Aggregator, behaviour: Behaviour, ms: number): Promise<Outcome> {
+  const bad = await connect(behaviour);
+  const name = `bad-${behaviour.transport.toLowerCase()}`;
+  try {
+    const { id } = (await aggregator.request('POST', api, { name, ...bad.connection })) as { id: string };
+    const during = measure(aggregator, ms);
+    await annoy(aggregator, name, ms);
+    const { times, failed } = await during;
+    const memoryMb = await aggregator.memoryMb();
+    const { status, error_message: error } = (await aggregator.request('GET', `${api}/${id}`)) as {
+      status: string;
+      error_message: string | null;
+    };
+    await aggregator.request('DELETE', `${api}/${id}`);
+    const said = [status, error ?? ''].join(' ').replace(/\s+/g, ' ').slice(0, 100).trim();
+    return { behaviour, calls: times.length, failed, p99: percentile(times, 99), memoryMb, said };
+  } finally {
+    bad.close();
+  }
+}
+
+const stdioProgram = fileURLToPath(new URL('bad-stdio.ts', import.meta.url));
+
+async function connect({ transport, moment, manner }: Behaviour): Promise<{ connection: object; close(): void }> {
+  if (transport === 'STDIO') {
+    const args = ['--disable-warning=ExperimentalWarning', stdioProgram, moment, manner];
+    return {
+      connection: { transport_type: transport, connection_config: { command: process.execPath, args } },
+      close: () => undefined,
+    };
+  }
+  const { url, close } = await startBadServer(moment, manner);
+  return { connection: { transport_type: transport, connection_config: { base_url: url } }, close };
+}
+
+/** The bad server is used, too: its tool is called, and a query reads what it says. What becomes of that is its business. */
+async function annoy(aggregator: Aggregator, server: string, ms: number): Promise<void> {
+  const until = performance.now() + ms;
+  const ignore = () => undefined;
+  while (performance.now() < until - 200) {
+    const rest = Math.max(200, until - performance.now());
+    const query = aggregator
+      .request('POST', '/api/v1/query', { query: 'where are the notes about winter' })
+      .catch(ignore);
+    const call = aggregator
+      .request('POST', '/api/v1/tools/call', { name: `${server}.search_notes`, arguments: { query: 'winter' } })
+      .catch(ignore);
+    await Promise.race([Promise.all([query, call, delay(300)]), delay(rest)]);
+  }
+}
+
+/** Four callers, one call after the other each. */
+const callers = 4;
+const pauseMs = 15;
+
+async function measure(aggregator: Aggregator, ms: number): Promise<{ times: number[]; failed: number }> {
+  const until = performance.now() + ms;
+  const times: number[] = [];
+  let failed = 0;
+  const call = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const started = performance.now();
+      try {
+        await aggregator.request('POST', '/api/v1/tools/call', {
+          name: 'good.echo',
+          arguments: { message: 'hello', text: 'hello' },
+        });
+      } catch {
+        failed += 1;
+      }
+      times.push(performance.now() - started);
+      await delay(pauseMs);
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, call));
+  return { times, failed };
+}
