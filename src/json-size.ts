@@ -1,16 +1,18 @@
 /** How large a JSON value is, found without recursion: what somebody else nested may be deeper than our stack. */
 
-/** The bytes of the value as JSON, near enough for a budget. Beyond `limit` it stops counting. */
-export function jsonBytes(value: unknown, limit = Number.POSITIVE_INFINITY): number {
+/** The bytes of the value as JSON, near enough for a budget, and its levels. Beyond `maxBytes` it stops counting. */
+export function jsonSize(value: unknown, maxBytes = Number.POSITIVE_INFINITY): { bytes: number; depth: number } {
   let bytes = 0;
-  walk(value, (one) => {
+  let deepest = 0;
+  walk(value, (one, depth) => {
+    if (depth > deepest) deepest = depth;
     if (typeof one === 'string') bytes += Buffer.byteLength(one) + 2;
     else if (typeof one !== 'object' || one === null) bytes += 4;
     else if (Array.isArray(one)) bytes += 2 + one.length;
     else for (const key in one) bytes += Buffer.byteLength(key) + 4;
-    return bytes <= limit;
+    return bytes <= maxBytes;
   });
-  return bytes;
+  return { bytes, depth: deepest };
 }
 
 export function isDeeperThan(value: unknown, levels: number): boolean {
@@ -31,8 +33,9 @@ function walk(root: unknown, visit: (value: unknown, depth: number) => boolean):
     const depth = depths.pop() ?? 0;
     if (!visit(value, depth)) return;
     if (typeof value !== 'object' || value === null) continue;
-    for (const key in value) {
-      values.push((value as Record<string, unknown>)[key]);
+    const inner: unknown[] = Array.isArray(value) ? value : Object.values(value);
+    for (const one of inner) {
+      values.push(one);
       depths.push(depth + 1);
     }
   }
