@@ -33,6 +33,13 @@ export const settings = {
     parse: boolean,
     default: true,
   }),
+  safeMode: setting({
+    env: 'MCP_AGGREGATOR_SAFE_MODE',
+    help: 'start without connecting servers: auto, after three crashes in a row within two minutes of a start; on; off',
+    example: 'auto',
+    parse: oneOf('auto', 'on', 'off'),
+    default: 'auto' as 'auto' | 'on' | 'off',
+  }),
   host: setting({
     env: 'MCP_AGGREGATOR_HOST',
     help: 'address to listen on',

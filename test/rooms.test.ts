@@ -27,6 +27,7 @@ const floor = [
   'version',
   'tracing',
   'prometheus',
+  'safe-mode',
 ];
 
 const rooms: Record<string, string[]> = {
