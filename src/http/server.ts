@@ -330,8 +330,8 @@ function jsonBody(request: FastifyRequest): unknown {
   return value;
 }
 
-/** What looks at a body goes down into it, and each level takes a part of the stack. */
-const maxBodyDepth = 200;
+/** As over MCP. What looks at a body goes down into it, and each level takes a part of the stack. */
+const maxBodyDepth = 1_000;
 
 function parseBody(text: string): unknown {
   try {
