@@ -48,6 +48,7 @@ import { createReplicas } from './replicas/replicas.ts';
 import { advertisedAddress, followEverything, type Rooms, takePart } from './replicas/take-part.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
 import { createChoices } from './routing/choices.ts';
+import { openStartRecord } from './safe-mode.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator, type Principal } from './security/auth.ts';
@@ -88,11 +89,18 @@ export async function createApp(config: Config, givenLog?: Logger, secrets = cre
   }
 }
 
-async function build(config: Config, log: Logger, secrets: Secrets, closers: (() => unknown)[]): Promise<App> {
+async function build(given: Config, log: Logger, secrets: Secrets, closers: (() => unknown)[]): Promise<App> {
   const startedAt = Date.now();
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  const directory = claimDataDirectory(config.dataDir);
+  mkdirSync(given.dataDir, { recursive: true, mode: 0o700 });
+  const directory = claimDataDirectory(given.dataDir);
   closers.push(() => directory.release());
+  const starts = openStartRecord(given.dataDir, {
+    mode: given.safeMode,
+    onError: (error) => log.warn({ err: error }, 'the start could not be recorded'),
+  });
+  const { safeMode } = starts;
+  if (safeMode !== undefined) log.error(safeMode);
+  const config = safeMode === undefined ? given : { ...given, enabled: false };
 
   secrets.learn('config', secretValues(config));
   const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
@@ -175,7 +183,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     onNotification: (server, method, params) => hear(server, method, params),
   });
   closers.push(() => pool.close());
-  const fleet = createFleet({ registry, pool, enabled: config.enabled });
+  const fleet = createFleet({ registry, pool, enabled: config.enabled, safeMode });
 
   const catalog = await createCatalog({
     db,
@@ -376,6 +384,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         catalog,
         events,
         startedAt,
+        safeMode,
         pingVectors: finder.pingVectors,
         backlog: () => finder.backlog,
       }),
@@ -417,6 +426,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     });
     closers.push(() => configFile.close());
   }
+  starts.begin();
+  closers.push(() => starts.end());
   fleet.start();
 
   async function reconnect(server: Server): Promise<void> {

@@ -10,6 +10,7 @@ const table = {
   SERVER_CONNECTION_FAILED: { status: 503, rpc: -32603 },
   LOGIN_REQUIRED: { status: 503, rpc: -32603 },
   SERVER_OVERLOADED: { status: 503, rpc: -32603 },
+  SERVER_DATA_TOO_LARGE: { status: 502, rpc: -32603 },
   SERVER_STATE_CONFLICT: { status: 409, rpc: -32602 },
   TOOL_NOT_FOUND: { status: 404, rpc: -32602 },
   TOOL_AMBIGUOUS: { status: 400, rpc: -32602 },
@@ -39,6 +40,7 @@ const table = {
   ALREADY_EXISTS: { status: 409, rpc: -32602 },
   BODY_TOO_LARGE: { status: 413, rpc: -32600 },
   RATE_LIMITED: { status: 429, rpc: -32603 },
+  OVERLOADED: { status: 503, rpc: -32603 },
   SHUTTING_DOWN: { status: 503, rpc: -32603 },
   INTERNAL_ERROR: { status: 500, rpc: -32603 },
 } as const satisfies Record<string, { status: number; rpc: number }>;

@@ -1,6 +1,6 @@
 /** Every metric, named once. Rooms tell what happened; what they keep themselves is read when somebody scrapes. */
-import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { maxDescriptors, openDescriptors } from './descriptors.ts';
 import { contentType, createExposition, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
 
@@ -57,8 +57,16 @@ export interface Metrics {
   watchSessions(counts: () => Iterable<SessionCount>): void;
   /** Tools that wait: for their vector, for their classification. */
   watchBacklog(backlog: { embedding: () => number; classification: () => number }): void;
+  /** Connections of clients: how many there are and may be, and how many were refused for which reason. */
+  watchConnections(connections: ConnectionMeasure): void;
   render(): Promise<string>;
   close(): void;
+}
+
+export interface ConnectionMeasure {
+  open: () => number;
+  limits: { all: number; perAddress: number };
+  refused: Readonly<Record<string, number>>;
 }
 
 const prefix = 'mcp_aggregator_';
@@ -177,6 +185,21 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
       gauge('classification_backlog', 'Tools that wait for their skills.', [], () => [[[], classification()]]);
     },
 
+    watchConnections({ open, limits, refused }) {
+      gauge('connections', 'Open connections of clients.', [], () => [[[], open()]]);
+      gauge('connections_limit', 'Connections that there may be, in all and from one address.', ['scope'], () => [
+        [['all'], limits.all],
+        [['address'], limits.perAddress],
+      ]);
+      exposition.read(
+        'counter',
+        `${prefix}connections_refused_total`,
+        'Connections refused (all, address), cut without an answer (dropped) or closed for a late request (late).',
+        ['reason'],
+        () => Object.entries(refused).map(([reason, count]) => [[reason], count]),
+      );
+    },
+
     render: () => exposition.render(),
     close: () => loopDelay.disable(),
   };
@@ -263,12 +286,10 @@ function describeProcess(read: Read): void {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
-  one('gauge', 'process_open_fds', 'Open file descriptors.', openFiles);
+  one('gauge', 'process_open_fds', 'Open file descriptors.', openDescriptors);
+  const descriptors = maxDescriptors();
+  one('gauge', 'process_max_fds', 'File descriptors that there may be.', () => descriptors);
   one('gauge', 'nodejs_heap_size_used_bytes', 'Used part of the heap.', () => process.memoryUsage().heapUsed);
   one('gauge', 'nodejs_heap_size_total_bytes', 'Size of the heap.', () => process.memoryUsage().heapTotal);
   one('gauge', 'nodejs_external_memory_bytes', 'Memory outside of the heap.', () => process.memoryUsage().external);
-}
-
-function openFiles(): number | undefined {
-  return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : undefined;
 }

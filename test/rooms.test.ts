@@ -8,6 +8,7 @@ const floor = [
   'cancellation',
   'config',
   'credential-key',
+  'descriptors',
   'errors',
   'exact-json',
   'log',
@@ -19,12 +20,14 @@ const floor = [
   'events',
   'ids',
   'json-rpc',
+  'json-size',
   'ledger',
   'lists',
   'turns',
   'version',
   'tracing',
   'prometheus',
+  'safe-mode',
 ];
 
 const rooms: Record<string, string[]> = {

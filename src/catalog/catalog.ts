@@ -24,6 +24,7 @@ import {
 import { allKinds, type Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Session } from '../upstream/session.ts';
+import { createByteBudget } from './byte-budget.ts';
 import { type ChangeReview, createChangeReview } from './change-review.ts';
 import { type Kind, type Listing, listAll } from './discover.ts';
 import { markedParameters } from './parameter-headers.ts';
@@ -108,6 +109,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   const paced = new Map<string, { waitMs: number; dueAt: number }>();
   const hints = new Map<string, { expires: number; public: boolean }>();
   const closed = new AbortController();
+  const budget = createByteBudget(config);
   const changeReview = await createChangeReview({
     db,
     registry,
@@ -121,7 +123,13 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   for (const list of tools.values()) list.sort((a, b) => a.position - b.position);
   for (const row of await findServerItems(db))
     itemsOf(row.server_id)[row.kind].push({ key: row.key, definition: row.definition });
+  for (const serverId of new Set([...tools.keys(), ...items.keys()])) measure(serverId);
   let snapshot = build();
+
+  function measure(serverId: string): void {
+    budget.note(serverId, 'tool', tools.get(serverId) ?? []);
+    for (const kind of itemKinds) budget.note(serverId, kind, itemsOf(serverId)[kind]);
+  }
 
   function itemsOf(serverId: string) {
     const existing = items.get(serverId) ?? { prompt: [], resource: [], resource_template: [] };
@@ -209,8 +217,25 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   /** True when something changed; the snapshot has it then. */
   async function discoverKind(link: Link, session: Session, kind: Kind): Promise<boolean> {
     const { server } = link;
+    const bytes = budget.open(server.id, kind);
+    try {
+      const isChanged = await replaceList(server, session, kind, bytes.take);
+      if (registry.find(server.id) !== undefined) bytes.keep();
+      return isChanged;
+    } finally {
+      bytes.release();
+    }
+  }
+
+  async function replaceList(
+    server: Server,
+    session: Session,
+    kind: Kind,
+    take: (definition: unknown) => void,
+  ): Promise<boolean> {
     const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
-    const listing = await listAll(session, kind, signal, kind === 'tool' ? config.maxToolsPerServer : 100_000);
+    const most = kind === 'tool' ? config.maxToolsPerServer : 100_000;
+    const listing = await listAll(session, kind, signal, { most, take });
     if (listing.skipped > 0)
       log.warn({ server: server.name, kind, skipped: listing.skipped }, 'entries without a name');
     hints.set(`${server.id} ${kind}`, {
@@ -312,6 +337,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     items.set(serverId, { prompt: [], resource: [], resource_template: [] });
     for (const { kind, key, definition } of stored) itemsOf(serverId)[kind].push({ key, definition });
     registry.noteToolCount(serverId, rows.length);
+    measure(serverId);
     snapshot = build();
 
     const summary = namesOf(changes);
@@ -361,6 +387,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       paced.delete(id);
       tools.delete(id);
       items.delete(id);
+      budget.forget(id);
       changeReview.forget(id);
       snapshot = build();
       events.emit('catalog.changed', { ...allKinds, server_id: id });

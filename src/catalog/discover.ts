@@ -27,7 +27,13 @@ export interface Listing {
 
 const mostPages = 10_000;
 
-export async function listAll(session: Session, kind: Kind, signal: AbortSignal, most: number): Promise<Listing> {
+/** `take` is told of everything that is kept meanwhile, and throws where that gets too much. */
+export async function listAll(
+  session: Session,
+  kind: Kind,
+  signal: AbortSignal,
+  { most, take }: { most: number; take: (definition: unknown) => void },
+): Promise<Listing> {
   const { method, member, key, capability } = kinds[kind];
   const listing: Listing = { items: [], skipped: 0 };
   if (session.capabilities[capability] === undefined) return listing;
@@ -37,6 +43,7 @@ export async function listAll(session: Session, kind: Kind, signal: AbortSignal,
   for (let page = 0; page < mostPages; page += 1) {
     const result = await session.request(method, cursor === undefined ? {} : { cursor }, { signal });
     for (const definition of Array.isArray(result[member]) ? result[member] : []) {
+      take(definition);
       const name = isObject(definition) ? definition[key] : undefined;
       if (typeof name === 'string' && name !== '') listing.items.push({ key: name, definition });
       else listing.skipped += 1;
@@ -47,6 +54,7 @@ export async function listAll(session: Session, kind: Kind, signal: AbortSignal,
     // One over the limit is enough to know that it is passed; a cursor that repeats would never end.
     if (listing.items.length > most) return listing;
     if (typeof result.nextCursor !== 'string' || seenCursors.has(result.nextCursor)) return listing;
+    take(result.nextCursor);
     cursor = result.nextCursor;
     seenCursors.add(cursor);
   }

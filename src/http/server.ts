@@ -4,19 +4,22 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Config } from '../config.ts';
+import { maxDescriptors } from '../descriptors.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { createId } from '../ids.ts';
+import { isDeeperThan } from '../json-size.ts';
 import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
-import { createClientAddress } from '../security/client-address.ts';
+import { createClientAddress, createProxyCheck } from '../security/client-address.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { connectionLimits, limitConnections } from './connection-limits.ts';
 import { createCors } from './cors.ts';
 import { cutDeafClients } from './deaf-clients.ts';
 import { describeApi } from './openapi.ts';
@@ -72,7 +75,9 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     forceCloseConnections: true,
     // MCP requests never see the framework: it would cost them a fifth of their speed.
     serverFactory: (handle) =>
-      createServer({ keepAliveTimeout }, (request, response) => {
+      createServer({ keepAliveTimeout, ...deadlinesOf(config) }, (request, response) => {
+        const refusal = connections.refusalOf(request.socket);
+        if (refusal !== undefined) return turnAway(response, refusal);
         if (answersPreflight(request, response)) return;
         deps.sessions.admit(request);
         identifyMcp(request, response);
@@ -84,6 +89,13 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   });
 
   cutDeafClients(app.server);
+  const limits = connectionLimits(
+    { all: config.maxConnections, perAddress: config.maxConnectionsPerAddress },
+    maxDescriptors(),
+  );
+  const connections = limitConnections(app.server, limits, createProxyCheck(config.trustedProxies));
+  connections.onUnaccepted((error) => log.warn({ err: error }, 'connections cannot be accepted'));
+  metrics.watchConnections({ open: () => connections.open, limits, refused: connections.refused });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => done(null, text));
   app.setErrorHandler((error, request, reply) => {
@@ -257,6 +269,26 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   };
 }
 
+/** Node refuses headers that may take longer than all of the request. */
+function deadlinesOf({ headerTimeoutMs, bodyTimeoutMs }: Config) {
+  const headersTimeout = Math.min(headerTimeoutMs, bodyTimeoutMs);
+  const connectionsCheckingInterval = Math.min(headersTimeout, longestCheckMs);
+  return { headersTimeout, requestTimeout: bodyTimeoutMs, connectionsCheckingInterval };
+}
+
+const longestCheckMs = 5_000;
+
+/** Before anything of the request is looked at. */
+function turnAway(response: ServerResponse, refusal: AppError): void {
+  const { status, body, retryAfterSeconds } = toErrorAnswer(refusal);
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'retry-after': String(retryAfterSeconds),
+    connection: 'close',
+  });
+  response.end(JSON.stringify(body));
+}
+
 interface RequestNotes {
   fields: Record<string, unknown>;
   address: string;
@@ -290,8 +322,20 @@ function jsonBody(request: FastifyRequest): unknown {
       { loc: ['header', 'content-type'], msg: 'must be application/json', type: 'value_error' },
     ]);
   }
+  const value = parseBody(String(request.body));
+  if (isDeeperThan(value, maxBodyDepth)) {
+    const msg = `is nested more than ${maxBodyDepth} levels deep`;
+    throw new ValidationError([{ loc: ['body'], msg, type: 'value_error' }]);
+  }
+  return value;
+}
+
+/** As over MCP. What looks at a body goes down into it, and each level takes a part of the stack. */
+const maxBodyDepth = 1_000;
+
+function parseBody(text: string): unknown {
   try {
-    return parseJson(String(request.body));
+    return parseJson(text);
   } catch {
     throw new ValidationError([{ loc: ['body'], msg: 'is not valid JSON', type: 'json_invalid' }]);
   }

@@ -7,6 +7,10 @@ const mostRules = 100;
 const matchedChars = 2000;
 /** For all rules together. A pattern that backtracks without end is stopped here and reported. */
 const matchTimeoutMs = 50;
+/** Nobody else is answered while a rule is tried, so one that ran too long is left out for a while. */
+const suspendedMs = 10_000;
+/** Until when, by rule; a rule that is changed is another one. */
+const suspended = new WeakMap<ServerRule, number>();
 
 const serverRuleSchema = z.strictObject({
   pattern: z.string().min(1).max(longestPattern),
@@ -43,31 +47,42 @@ export type RuleMatch =
   | { kind: 'stopped' };
 
 /** The first rule whose pattern occurs in the query, upper and lower case alike. */
-export function matchServerRule(query: string, rules: readonly ServerRule[]): RuleMatch {
+export function matchServerRule(query: string, rules: readonly ServerRule[], now = performance.now()): RuleMatch {
   if (rules.length === 0) return { kind: 'none' };
-  const patterns = rules.map((rule) => rule.pattern);
-  const index = firstMatch(query.slice(0, matchedChars), patterns);
-  if (index === 'stopped') return { kind: 'stopped' };
-  const rule = rules[index];
-  return rule === undefined ? { kind: 'none' } : { kind: 'matched', rule, index };
+  const isSuspended = (rule: ServerRule) => (suspended.get(rule) ?? Number.NEGATIVE_INFINITY) > now;
+  const leftOut = rules.findIndex(isSuspended);
+  if (leftOut === 0) return { kind: 'stopped' };
+  // What comes after a rule that is left out counts only if that one does not match, which nobody knows.
+  const tried = leftOut === -1 ? rules : rules.slice(0, leftOut);
+  const { index, stoppedAt } = firstMatch(
+    query.slice(0, matchedChars),
+    tried.map((rule) => rule.pattern),
+  );
+  const slow = stoppedAt === undefined ? undefined : tried[stoppedAt];
+  if (slow !== undefined) suspended.set(slow, now + suspendedMs);
+  const rule = index === undefined ? undefined : tried[index];
+  if (rule !== undefined && index !== undefined) return { kind: 'matched', rule, index };
+  return stoppedAt === undefined && leftOut === -1 ? { kind: 'none' } : { kind: 'stopped' };
 }
 
 /** Only a script run under `vm` can be interrupted while a regular expression backtracks. */
-function firstMatch(text: string, patterns: readonly string[]): number | 'stopped' {
+function firstMatch(text: string, patterns: readonly string[]): { index?: number; stoppedAt?: number } {
+  const context = { text, patterns: JSON.stringify(patterns), at: 0 };
   try {
-    const found: unknown = runInNewContext(
-      'JSON.parse(patterns).findIndex((pattern) => new RegExp(pattern, "i").test(text))',
-      { text, patterns: JSON.stringify(patterns) },
-      { timeout: matchTimeoutMs },
-    );
-    return typeof found === 'number' ? found : -1;
+    const found: unknown = runInNewContext(matchScript, context, { timeout: matchTimeoutMs });
+    return typeof found === 'number' && found !== -1 ? { index: found } : {};
   } catch (error) {
     // Thrown inside the other context, whose Error is not ours.
     const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-    if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'stopped';
+    if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return { stoppedAt: context.at };
     throw error;
   }
 }
+
+const matchScript = `JSON.parse(patterns).findIndex((pattern, index) => {
+  at = index;
+  return new RegExp(pattern, "i").test(text);
+})`;
 
 export interface ServerChoice {
   servers: string[];

@@ -17,13 +17,7 @@ type Request = Pick<IncomingMessage, 'headers' | 'socket'>;
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: Request) => string {
   if (trustedProxies.length === 0) return peerOf;
-  const trusted = new BlockList();
-  for (const entry of trustedProxies.flatMap((proxy) => named[proxy] ?? [proxy])) {
-    const [address = '', bits] = entry.split('/');
-    const family = familyOf(address);
-    if (bits === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(bits), family);
-  }
+  const isTrusted = createProxyCheck(trustedProxies);
 
   return (request) => {
     const forwarded = request.headers['x-forwarded-for'];
@@ -31,11 +25,23 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     if (forwarded === undefined) return address;
     for (const before of String(forwarded).split(',').reverse()) {
       const candidate = before.trim();
-      if (isIP(address) === 0 || !trusted.check(address, familyOf(address)) || isIP(candidate) === 0) break;
+      if (!isTrusted(address) || isIP(candidate) === 0) break;
       address = candidate;
     }
     return address;
   };
+}
+
+/** Tells whether an address is one of our proxies. */
+export function createProxyCheck(trustedProxies: readonly string[]): (address: string) => boolean {
+  const trusted = new BlockList();
+  for (const entry of trustedProxies.flatMap((proxy) => named[proxy] ?? [proxy])) {
+    const [address = '', bits] = entry.split('/');
+    const family = familyOf(address);
+    if (bits === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(bits), family);
+  }
+  return (address) => isIP(address) !== 0 && trusted.check(address, familyOf(address));
 }
 
 const peerOf = ({ socket }: Request): string => socket.remoteAddress ?? '';

@@ -20,7 +20,15 @@ export interface Fleet {
   start(): void;
 }
 
-export function createFleet({ registry, pool, enabled }: { registry: Registry; pool: Pool; enabled: boolean }): Fleet {
+export interface FleetDependencies {
+  registry: Registry;
+  pool: Pool;
+  enabled: boolean;
+  /** Why it is not enabled, where nobody chose that. */
+  safeMode?: string;
+}
+
+export function createFleet({ registry, pool, enabled, safeMode }: FleetDependencies): Fleet {
   /** Calls of ours are still being answered, and meanwhile the server is wanted again. */
   async function connectAfterwards(server: Server, link: Link): Promise<void> {
     await link.disconnect({ force: false }).done;
@@ -53,8 +61,10 @@ export function createFleet({ registry, pool, enabled }: { registry: Registry; p
 
     async connect(id) {
       const server = registry.get(id);
-      if (!enabled)
-        throw new AppError('SERVER_STATE_CONFLICT', 'Connecting is switched off by MCP_AGGREGATOR_ENABLED=false');
+      if (!enabled) {
+        const reason = safeMode ?? 'MCP_AGGREGATOR_ENABLED=false';
+        throw new AppError('SERVER_STATE_CONFLICT', `Connecting is switched off by ${reason}`);
+      }
       if (server.lifecycle.status === 'DISCONNECTING') {
         throw new AppError(
           'SERVER_STATE_CONFLICT',

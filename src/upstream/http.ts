@@ -66,6 +66,8 @@ export interface HttpSessionOptions {
 }
 
 const defaultRetryMs = 1_000;
+/** However soon the server would like to be asked again. */
+const shortestRetryMs = 250;
 const longestRetryMs = 30_000;
 /** Of one answer's stream, in a row. */
 const mostCuts = 5;
@@ -170,7 +172,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
           if (outcome !== undefined) stop();
         },
         (ms) => {
-          retryMs = Math.min(ms, longestRetryMs);
+          retryMs = Math.max(shortestRetryMs, Math.min(ms, longestRetryMs));
         },
       ).then(
         () => false,
@@ -272,7 +274,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
               if (event.data !== '') parseMessages(event.data).forEach(hear);
             },
             (ms) => {
-              retryMs = Math.min(ms, longestRetryMs);
+              retryMs = Math.max(shortestRetryMs, Math.min(ms, longestRetryMs));
             },
           );
         }

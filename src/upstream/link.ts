@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
 import { type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { jsonSize } from '../json-size.ts';
 import type { Logger } from '../log.ts';
 import { behaviour, type Status } from '../registry/lifecycle.ts';
 import type { Registry, Server } from '../registry/registry.ts';
@@ -392,9 +393,23 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       onLine: keepLine,
       credentials: credentialsOf(connection, principal),
     });
+    await refuseLargeIdentity(opened.session);
     registry.noteVerdict(server.id, opened.verdict);
     if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
     return hasOwnCredentials(server) && principal === undefined ? withoutResources(opened.session) : opened.session;
+  }
+
+  /** What a server says of itself is kept and stored, as its lists are. */
+  async function refuseLargeIdentity(session: Session): Promise<void> {
+    const { maxDefinitionBytes: most } = config;
+    const { instructions, capabilities, serverInfo } = session;
+    const large = Object.entries({ instructions, capabilities, serverInfo }).find(
+      ([, value]) => jsonSize(value, most).bytes > most,
+    );
+    if (large === undefined) return;
+    await session.close();
+    const problem = `the server sends ${large[0]} larger than ${most} bytes (MCP_AGGREGATOR_MAX_DEFINITION_BYTES)`;
+    throw new AppError('SERVER_DATA_TOO_LARGE', problem);
   }
 
   function keepLine(line: string): void {

@@ -132,8 +132,8 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   let heardAt = performance.now();
   const isFlooding = createFloodGuard();
 
-  const channel = open({ onMessage: receive, onClose: fail });
   const questions = createQuestions((answer) => channel.send(answer));
+  const channel = open({ onMessage: receive, onClose: fail });
 
   function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
     if (lost !== undefined) return Promise.reject(new ConnectionLost(lost.message, 'no', lost));

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseJson } from '../exact-json.ts';
-import { isMessage, toLine } from '../json-rpc.ts';
+import { envelopeProblem, isMessage, isObject, type RpcFailure, rpcCodes, toLine } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
 import type { Warden } from './warden.ts';
 
@@ -30,15 +30,8 @@ const strayOutputLimitBytes = 1_048_576;
 const unreadInputLimitBytes = 67_108_864;
 
 export function startChild(options: ChildOptions, handlers: ChannelHandlers): Child {
-  // Its own process group, so that its whole tree can be ended with it.
-  const child = spawn(options.command, options.args, {
-    env: options.env,
-    cwd: options.cwd,
-    detached: process.platform !== 'win32',
-    shell: process.platform === 'win32',
-    windowsHide: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const child = spawnChild(options);
+  const { stdin, stdout, stderr } = child;
   const exited = once(child, 'exit').catch(() => undefined); // `error` instead of `exit`: it never started
   let strayBytes = 0;
   let ending: Promise<void> | undefined;
@@ -51,9 +44,9 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
     setTimeout(() => fail(new ConnectionLost(exitProblem(code, signal, heard), 'maybe')), lastOutputMs);
     void endGroup();
   });
-  child.stdin.on('error', () => undefined); // a closed pipe shows as an exit
-  child.stdout.on('data', lines(options.maxMessageBytes, receive, overflow));
-  child.stderr.on(
+  stdin?.on('error', () => undefined); // a closed pipe shows as an exit
+  stdout?.on('data', lines(options.maxMessageBytes, receive, overflow));
+  stderr?.on(
     'data',
     lines(
       65_536,
@@ -64,7 +57,8 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
 
   function receive(line: string): void {
     const message = line.startsWith('{') || line.startsWith('[') ? parse(line) : undefined;
-    for (const one of Array.isArray(message) ? message : [message]) {
+    for (const given of Array.isArray(message) ? message : [message]) {
+      const one = refuseAnswer(given) ?? given;
       if (!isMessage(one)) {
         if (line.trim() === '') return;
         options.onLine(`stdout: ${line.slice(0, 500)}`);
@@ -103,7 +97,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
 
   async function close(): Promise<void> {
     ending ??= (async () => {
-      child.stdin.end();
+      stdin?.end();
       if (!(await within(exited, graceAfterStdinMs)) && child.pid !== undefined) {
         signalGroup(child.pid, 'SIGTERM');
         if (!(await within(exited, graceAfterTermMs))) signalGroup(child.pid, 'SIGKILL');
@@ -121,13 +115,15 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   return {
     pid: child.pid,
     send(message) {
-      if (child.stdin.writableLength > unreadInputLimitBytes) {
+      // It could not be started, and `error` is on its way.
+      if (stdin === null || stdin === undefined) return;
+      if (stdin.writableLength > unreadInputLimitBytes) {
         throw new ConnectionLost('the server does not read its input', 'no');
       }
       const line = toLine(message);
       // What a closed pipe refuses was never read, so it may safely be sent again.
       return new Promise((resolve, reject) => {
-        child.stdin.write(line, (error) => {
+        stdin.write(line, (error) => {
           if (!error) return resolve();
           void within(exited, graceAfterStdinMs).then((gone) => {
             const { exitCode, signalCode } = child;
@@ -141,6 +137,22 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   };
 }
 
+/** Its own process group, so that its whole tree can be ended with it. Out of descriptors, a child has no pipes. */
+function spawnChild(options: ChildOptions): ChildProcess {
+  try {
+    return spawn(options.command, options.args, {
+      env: options.env,
+      cwd: options.cwd,
+      detached: process.platform !== 'win32',
+      shell: process.platform === 'win32',
+      windowsHide: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    throw startProblem(options, error as NodeJS.ErrnoException); // out of memory, or too many arguments
+  }
+}
+
 function startProblem({ command, cwd }: ChildOptions, error: NodeJS.ErrnoException): ConnectionLost {
   // The operating system names the command for a directory that is missing, too.
   if (cwd !== undefined && !existsSync(cwd)) {
@@ -149,6 +161,10 @@ function startProblem({ command, cwd }: ChildOptions, error: NodeJS.ErrnoExcepti
   const reasons: Record<string, string> = {
     ENOENT: `the command "${command}" was not found; check its spelling and PATH`,
     EACCES: `the command "${command}" may not be executed; check its permissions`,
+    EMFILE: `the command "${command}" could not be started: the aggregator has no file descriptor left (ulimit -n)`,
+    ENFILE: `the command "${command}" could not be started: the system has no file descriptor left`,
+    EAGAIN: `the command "${command}" could not be started: no more processes are allowed (ulimit -u)`,
+    ENOMEM: `the command "${command}" could not be started: the system is out of memory`,
   };
   return new ConnectionLost(reasons[error.code ?? ''] ?? `the command "${command}" could not be started`, 'no', error);
 }
@@ -181,6 +197,16 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   ]);
   timer.abort();
   return inTime;
+}
+
+/** An answer that is none, such as `"result": null`: whoever waits for it gets an error, at once. */
+function refuseAnswer(value: unknown): RpcFailure | undefined {
+  if (!isObject(value) || value.jsonrpc !== '2.0' || value.method !== undefined) return undefined;
+  if (typeof value.id !== 'number' || !('result' in value || 'error' in value)) return undefined;
+  if (envelopeProblem(value) === undefined) return undefined;
+  const problem = 'error' in value ? 'error needs an integer code and a message' : 'result must be an object';
+  const message = `The server's answer is not valid: ${problem}`;
+  return { jsonrpc: '2.0', id: value.id, error: { code: rpcCodes.internalError, message } };
 }
 
 function parse(line: string): unknown {

@@ -25,25 +25,32 @@ export interface Warden {
 }
 
 export function createWarden(): Warden {
+  const guarded = new Set<number>();
   let shell: ChildProcess | undefined;
 
-  function tell(line: string): void {
-    if (process.platform === 'win32') return;
-    shell ??= start();
-    shell.stdin?.write(`${line}\n`);
-  }
-
-  function start(): ChildProcess {
+  /** Where it cannot be started, children still end when their stdin closes, and the next child tries again. */
+  function start(): void {
     const child = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: {} });
-    child.on('error', () => undefined); // without a shell, children still end when their stdin closes
+    shell = child;
+    const lose = () => {
+      if (shell === child) shell = undefined;
+    };
+    child.on('error', lose).on('exit', lose);
     child.stdin?.on('error', () => undefined);
     child.unref();
-    return child;
+    for (const processGroup of guarded) child.stdin?.write(`+ ${processGroup}\n`);
   }
 
   return {
-    guard: (processGroup) => tell(`+ ${processGroup}`),
-    release: (processGroup) => tell(`- ${processGroup}`),
+    guard(processGroup) {
+      if (process.platform === 'win32') return;
+      guarded.add(processGroup);
+      if (shell === undefined) start();
+      else shell.stdin?.write(`+ ${processGroup}\n`);
+    },
+    release(processGroup) {
+      if (guarded.delete(processGroup)) shell?.stdin?.write(`- ${processGroup}\n`);
+    },
     close: () => shell?.stdin?.end(),
   };
 }

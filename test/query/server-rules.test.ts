@@ -55,3 +55,19 @@ test('a pattern that backtracks without end is stopped and reported, and every s
     rulesStopped: true,
   });
 });
+
+test('a rule that ran too long is not tried again at once, however many queries come meanwhile', () => {
+  const hostile = serverRulesSchema.parse([
+    { pattern: 'first', servers: ['a'] },
+    { pattern: '(a+)+$', servers: ['b'] },
+    { pattern: 'last', servers: ['c'] },
+  ]);
+  const slow = `${'a'.repeat(1000)}!`;
+  const at = 1_000_000;
+  assert.deepEqual(matchServerRule(slow, hostile, at), { kind: 'stopped' });
+  // It would match at once, so only a rule that is left out answers this.
+  assert.deepEqual(matchServerRule('a', hostile, at + 1), { kind: 'stopped' });
+  assert.deepEqual(matchServerRule('last', hostile, at + 1), { kind: 'stopped' });
+  assert.deepEqual(matchServerRule('first a', hostile, at + 1), { kind: 'matched', rule: hostile[0], index: 0 });
+  assert.deepEqual(matchServerRule('a', hostile, at + 11_000), { kind: 'matched', rule: hostile[1], index: 1 });
+});

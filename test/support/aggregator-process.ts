@@ -15,6 +15,10 @@ export interface AggregatorOptions {
   flags?: string[];
   /** Kept when the process stops; without it a temporary one is made and removed. */
   dataDir?: string;
+  /** Of Node itself. */
+  nodeFlags?: string[];
+  /** How many file descriptors it may have. */
+  descriptors?: number;
 }
 
 export interface AggregatorProcess {
@@ -23,6 +27,8 @@ export interface AggregatorProcess {
   token: string;
   dataDir: string;
   pid: number;
+  /** The exit code and signal once it has ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** Everything it logged so far. */
   output(): string;
   /** Resolves with the first record, logged already or later, that the predicate takes. */
@@ -41,9 +47,12 @@ export function cleanEnvironment(home: string): Record<string, string> {
 
 export async function startAggregator(options: AggregatorOptions = {}): Promise<AggregatorProcess> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'aggregator-'));
+  const { nodeFlags = [], descriptors } = options;
+  const words = ['--disable-warning=ExperimentalWarning', ...nodeFlags, program, 'serve', ...(options.flags ?? [])];
+  const limited = ['-c', `ulimit -n ${descriptors} && exec "$@"`, 'sh', process.execPath, ...words];
   const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', program, 'serve', ...(options.flags ?? [])],
+    descriptors === undefined ? process.execPath : '/bin/sh',
+    descriptors === undefined ? words : limited,
     {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
@@ -65,6 +74,7 @@ export async function startAggregator(options: AggregatorOptions = {}): Promise<
     token: options.env?.MCP_AGGREGATOR_ADMIN_TOKEN ?? readFileSync(join(dataDir, 'admin-token'), 'utf8').trim(),
     dataDir,
     pid: child.pid ?? 0,
+    ended: ended.then(() => ({ code: child.exitCode, signal: child.signalCode })),
     output: () => log.lines.join('\n'),
     logged: (predicate) => log.wait(predicate, logTimeoutMs),
     async stop(signal = 'SIGTERM') {

@@ -91,3 +91,18 @@ test('closing ends a child that ignores its input and SIGTERM, and what it start
   await untilGone(child.pid ?? 0);
   await untilGone(grandchild);
 });
+
+test('an answer that is none is an error for whoever waits for it, at once', async () => {
+  const { messages, lines, ended } = start(`
+    for (const answer of ['"result":null', '"result":[1]', '"result":"x"', '"error":null', '"error":{"code":"a"}'])
+      console.log('{"jsonrpc":"2.0","id":1,' + answer + '}');
+  `);
+  await ended;
+  const text = (problem: string) => `The server's answer is not valid: ${problem}`;
+  const [noObject, noError] = [text('result must be an object'), text('error needs an integer code and a message')];
+  assert.deepEqual(
+    messages.map((one) => ('error' in one ? one.error.message : undefined)),
+    [noObject, noObject, noObject, noError, noError],
+  );
+  assert.deepEqual(lines, []);
+});

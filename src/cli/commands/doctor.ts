@@ -149,6 +149,7 @@ function reach(host: string, port: number): Promise<string | undefined> {
 interface Health {
   status: string;
   checks: { database: string };
+  issues?: string[];
 }
 
 async function checkAggregator(client: Client): Promise<{ runs: boolean; finding: Finding; database?: Finding }> {
@@ -169,7 +170,7 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
   const failed = health.checks.database !== 'ok';
   return {
     runs: true,
-    finding: { what, verdict: 'ok', detail: `runs at ${client.url}` },
+    finding: aggregatorFinding(client.url, health),
     database: {
       what: 'database',
       verdict: failed ? 'problem' : 'ok',
@@ -177,6 +178,14 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
       ...(failed ? { advice: "Look at the aggregator's log for the reason" } : {}),
     },
   };
+}
+
+function aggregatorFinding(url: string, { issues = [] }: Health): Finding {
+  const what = 'aggregator';
+  const safeMode = issues.find((issue) => issue.startsWith('safe mode'));
+  return safeMode === undefined
+    ? { what, verdict: 'ok', detail: `runs at ${url}` }
+    : { what, verdict: 'problem', detail: `runs at ${url} in safe mode`, advice: safeMode };
 }
 
 async function checkServers(client: Client): Promise<Finding[]> {

@@ -17,6 +17,8 @@ export interface StateRouteDependencies {
   catalog: Catalog;
   events: Events;
   startedAt: number;
+  /** Why no server is connected, where crashes are the reason. */
+  safeMode?: string;
   /** Tools on their way into search and into skills. */
   backlog: () => { embedding: number; classification: number };
   /** Undefined where Qdrant is not configured. */
@@ -89,12 +91,13 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const settled = wanted.length - count.CONNECTING;
         const sessions = connected < connectedShareWanted * settled ? 'degraded' : 'ok';
         const issues = [
+          ...(deps.safeMode === undefined ? [] : [deps.safeMode]),
           ...(database === 'ok' ? [] : ['the database does not answer']),
           ...(qdrant === 'failed' ? ['Qdrant does not answer; the index in this process is used'] : []),
           ...(count.ERROR === 0 ? [] : [`${count.ERROR} ${count.ERROR === 1 ? 'server' : 'servers'} in error state`]),
           ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'server waits' : 'servers wait'} for a login`]),
         ];
-        const degraded = sessions === 'degraded' || qdrant === 'failed';
+        const degraded = deps.safeMode !== undefined || sessions === 'degraded' || qdrant === 'failed';
         const status = database === 'failed' ? 'unhealthy' : degraded ? 'degraded' : 'healthy';
         if (status === 'unhealthy') reply.status(503);
         return {

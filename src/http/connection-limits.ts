@@ -1,0 +1,138 @@
+/**
+ * What strangers can hold of us before they say who they are: connections, in all and from one address. Half of our
+ * file descriptors are never given to clients: servers, the database and the log need some.
+ */
+import type { Server } from 'node:http';
+import { isIPv6, type Socket } from 'node:net';
+import { AppError } from '../errors.ts';
+
+export interface ConnectionLimits {
+  all: number;
+  perAddress: number;
+}
+
+export type Refusal = 'all' | 'address' | 'dropped' | 'late';
+
+export interface Connections {
+  readonly open: number;
+  /** Since the start. */
+  readonly refused: Readonly<Record<Refusal, number>>;
+  /** Why a request on this connection is not answered; undefined where it is. */
+  refusalOf(socket: Socket): AppError | undefined;
+  /** The system gives us no connections (it is out of descriptors); told now and then while that lasts. */
+  onUnaccepted(tell: (error: Error) => void): void;
+}
+
+/** Of those that are refused, so many at a time get an answer; the others are cut. */
+const mostAnswered = 64;
+const answerWithinMs = 1_000;
+const retryAfterSeconds = 5;
+const closeIdleEveryMs = 1_000;
+const tellEveryMs = 10_000;
+
+export function connectionLimits(wanted: ConnectionLimits, descriptors: number | undefined): ConnectionLimits {
+  const all = Math.min(wanted.all, Math.floor((descriptors ?? Number.POSITIVE_INFINITY) / 2));
+  // One address never gets everything.
+  return { all, perAddress: Math.min(wanted.perAddress, Math.ceil(all * 0.75)) };
+}
+
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  isProxy: (address: string) => boolean,
+): Connections {
+  const byAddress = new Map<string, number>();
+  const refusals = new WeakMap<Socket, 'all' | 'address'>();
+  const refused = { all: 0, address: 0, dropped: 0, late: 0 };
+  let open = 0;
+  let answered = 0;
+  let closedIdleAt = Number.NEGATIVE_INFINITY;
+
+  function admit(socket: Socket, address: string): void {
+    open += 1;
+    byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
+    socket.once('close', () => {
+      open -= 1;
+      const left = (byAddress.get(address) ?? 1) - 1;
+      if (left === 0) byAddress.delete(address);
+      else byAddress.set(address, left);
+    });
+  }
+
+  /** The answer waits for the request, but not for long. */
+  function refuse(socket: Socket, reason: 'all' | 'address'): void {
+    if (answered >= mostAnswered) {
+      refused.dropped += 1;
+      return void socket.destroy();
+    }
+    refused[reason] += 1;
+    refusals.set(socket, reason);
+    answered += 1;
+    const timer = setTimeout(() => socket.destroy(), answerWithinMs).unref();
+    socket.once('close', () => {
+      answered -= 1;
+      clearTimeout(timer);
+    });
+  }
+
+  /** Connections that are only kept for a next request make room for those that have one. */
+  function closeIdle(): void {
+    if (performance.now() - closedIdleAt < closeIdleEveryMs) return;
+    closedIdleAt = performance.now();
+    server.closeIdleConnections();
+  }
+
+  server.maxConnections = limits.all + mostAnswered;
+  server.on('drop', () => {
+    refused.dropped += 1;
+  });
+  server.on('connection', (socket: Socket) => {
+    const address = networkOf(socket.remoteAddress ?? '');
+    const full = open >= limits.all;
+    if (full) closeIdle();
+    if (full) refuse(socket, 'all');
+    else if ((byAddress.get(address) ?? 0) >= limits.perAddress && !isProxy(socket.remoteAddress ?? ''))
+      refuse(socket, 'address');
+    else admit(socket, address);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refused.late += 1;
+  });
+
+  return {
+    get open() {
+      return open;
+    },
+    refused,
+    refusalOf(socket) {
+      const reason = refusals.get(socket);
+      if (reason === undefined) return undefined;
+      return reason === 'all'
+        ? new AppError('OVERLOADED', `All ${limits.all} connections are in use; try again later`, { retryAfterSeconds })
+        : new AppError('RATE_LIMITED', `More than ${limits.perAddress} connections from one address`, {
+            retryAfterSeconds,
+          });
+    },
+    onUnaccepted(tell) {
+      let toldAt = Number.NEGATIVE_INFINITY;
+      server.on('error', (error) => {
+        if (!server.listening) return; // a start that failed says so itself
+        refused.dropped += 1;
+        if (performance.now() - toldAt < tellEveryMs) return;
+        toldAt = performance.now();
+        tell(error);
+      });
+    },
+  };
+}
+
+/** With IPv6, everybody has a whole network (/64) of addresses. */
+export function networkOf(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
+  return [...before, ...new Array<string>(Math.max(zeros, 0)).fill('0'), ...after].slice(0, 4).join(':');
+}

@@ -1,0 +1,42 @@
+/** How large a JSON value is, found without recursion: what somebody else nested may be deeper than our stack. */
+
+/** The bytes of the value as JSON, near enough for a budget, and its levels. Beyond `maxBytes` it stops counting. */
+export function jsonSize(value: unknown, maxBytes = Number.POSITIVE_INFINITY): { bytes: number; depth: number } {
+  let bytes = 0;
+  let deepest = 0;
+  walk(value, (one, depth) => {
+    if (depth > deepest) deepest = depth;
+    if (typeof one === 'string') bytes += Buffer.byteLength(one) + 2;
+    else if (typeof one !== 'object' || one === null) bytes += 4;
+    else if (Array.isArray(one)) bytes += 2 + one.length;
+    else for (const key in one) bytes += Buffer.byteLength(key) + 4;
+    return bytes <= maxBytes;
+  });
+  return { bytes, depth: deepest };
+}
+
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  let isDeeper = false;
+  walk(value, (_one, depth) => {
+    isDeeper = depth > levels;
+    return !isDeeper;
+  });
+  return isDeeper;
+}
+
+/** Until `visit` says no. */
+function walk(root: unknown, visit: (value: unknown, depth: number) => boolean): void {
+  const values: unknown[] = [root];
+  const depths: number[] = [0];
+  while (values.length > 0) {
+    const value = values.pop();
+    const depth = depths.pop() ?? 0;
+    if (!visit(value, depth)) return;
+    if (typeof value !== 'object' || value === null) continue;
+    const inner: unknown[] = Array.isArray(value) ? value : Object.values(value);
+    for (const one of inner) {
+      values.push(one);
+      depths.push(depth + 1);
+    }
+  }
+}
