@@ -379,7 +379,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         pingVectors: finder.pingVectors,
         backlog: () => finder.backlog,
       }),
-      ...accessRoutes({ authenticator, audit }),
+      ...accessRoutes({ authenticator, audit, registry }),
       ...sessionRoutes({
         sessions,
         pages: oauth.sessions,

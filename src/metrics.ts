@@ -1,7 +1,7 @@
 /** Every metric, named once. Rooms tell what happened; what they keep themselves is read when somebody scrapes. */
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { contentType, createExposition, type Sample } from './prometheus.ts';
+import { contentType, createExposition, type KeepSeries, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
 
 export interface CallMeasure {
@@ -57,7 +57,8 @@ export interface Metrics {
   watchSessions(counts: () => Iterable<SessionCount>): void;
   /** Tools that wait: for their vector, for their classification. */
   watchBacklog(backlog: { embedding: () => number; classification: () => number }): void;
-  render(): Promise<string>;
+  /** With `keep`, only the series that it wants. */
+  render(keep?: KeepSeries): Promise<string>;
   close(): void;
 }
 
@@ -177,7 +178,7 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
       gauge('classification_backlog', 'Tools that wait for their skills.', [], () => [[[], classification()]]);
     },
 
-    render: () => exposition.render(),
+    render: (keep) => exposition.render(keep),
     close: () => loopDelay.disable(),
   };
 }

@@ -118,6 +118,7 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
       tag,
       summary: 'The whole configuration: servers with sealed credentials, token hashes, profiles, skills, rules',
       role: 'admin',
+      unbound: true,
       answers: {
         200: { description: 'To be kept like a secret, and imported anywhere with the key', schema: backupView },
       },
@@ -135,6 +136,7 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
       tag,
       summary: 'Import a configuration; what has the same id is replaced, nothing is removed',
       role: 'admin',
+      unbound: true,
       body: backupView,
       answers: {
         200: {
@@ -178,6 +180,7 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
       tag,
       summary: 'Seal everything with the current key, now; with nothing left the previous key can be taken away',
       role: 'admin',
+      unbound: true,
       answers: { 200: { description: 'How far it is', schema: resealView } },
       async handle({ principal, address }) {
         const report = await resealer.run();
