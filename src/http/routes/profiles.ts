@@ -83,7 +83,8 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       summary: 'Remove a profile',
       role: 'admin',
       unbound: true,
-      params: byName,
+      // Any name: what is stored must be removable, however it came in.
+      params: z.object({ name: z.string().min(1) }),
       answers: { 204: { description: 'Removed' }, 404: notFound },
       async handle({ params, principal, address, reply }) {
         if (!(await profiles.remove(params.name))) throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
