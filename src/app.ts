@@ -391,7 +391,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
         identityProvider: oauth.identityProvider,
         loopbackListener: isLoopback(config.host),
       }),
-      ...activityRoutes({ activity, payloads, registry, pool }),
+      ...activityRoutes({ activity, payloads, registry, catalog, pool }),
       ...profileRoutes({ profiles, audit }),
       ...backupRoutes({
         db,

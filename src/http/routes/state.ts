@@ -11,6 +11,7 @@ import type { Principal } from '../../security/auth.ts';
 import { isBound } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
 import { type AnyRoute, route } from '../route.ts';
+import { seesCall } from '../view.ts';
 
 export interface StateRouteDependencies {
   config: Config;
@@ -36,7 +37,8 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
 
   /** Of whom we cannot tell whose it is (a server that is gone), only principals without limits are told. */
   function concerns(payload: AppEvents[EventName], principal: Principal, view: View): boolean {
-    const named = 'server' in payload ? payload.server : 'name' in payload ? payload.name : undefined;
+    if ('call_id' in payload) return seesCall({ principal, view }, catalog)(payload);
+    const named = 'name' in payload ? payload.name : undefined;
     const server = named ?? ('server_id' in payload ? registry.find(payload.server_id)?.name : undefined);
     return server === undefined ? !isBound(principal) : view.server(server);
   }
