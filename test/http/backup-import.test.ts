@@ -132,13 +132,15 @@ test('logins to a server that was left out keep nothing else out, and the limit 
 
 test('a stored profile that is none harms nobody and can be removed', async (t) => {
   const database = await createTestDatabase();
-  t.after(() => database.close());
   const db = await openDatabase({ url: database.url, file: database.file });
   await upsertProfile(db, 'Bad Name/../x', { servers: 5 } as Body);
   await upsertProfile(db, 'odd', { servers: 5 } as Body);
   await db.close();
   const app = await startApp({}, { database });
-  t.after(app.close);
+  t.after(async () => {
+    await app.close();
+    await database.close();
+  });
   const bound = await app.api('POST', '/api/v1/tokens', { name: 'n', role: 'viewer', profile: 'odd' });
   const seen = await app.api('GET', '/api/v1/aggregator/servers', undefined, { token: bound.body.token });
   assert.deepEqual([seen.status, seen.body.servers], [200, []]);
@@ -152,7 +154,6 @@ test('a stored profile that is none harms nobody and can be removed', async (t) 
 test('a malformed seal is reported, and everything else is sealed with the new key', async (t) => {
   const [before, after] = [key(), key()];
   const database = await createTestDatabase();
-  t.after(() => database.close());
   const first = await startApp({ MCP_CREDENTIAL_KEY: before }, { database });
   const broken = await first.register('broken', { command: 'true' }, { auto_connect: false });
   await first.register('whole', { command: 'true' }, { auto_connect: false });
@@ -161,7 +162,10 @@ test('a malformed seal is reported, and everything else is sealed with the new k
   await updateServer(db, broken, { connection_config: { sealed: 'v1.garbage' } });
   await db.close();
   const app = await startApp({ MCP_CREDENTIAL_KEY: after, MCP_CREDENTIAL_KEY_PREVIOUS: before }, { database });
-  t.after(app.close);
+  t.after(async () => {
+    await app.close();
+    await database.close();
+  });
   const { status, body } = await app.api('POST', reseal);
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual([body.current, body.unreadable], [1, [`server ${broken}`]]);
