@@ -15,6 +15,7 @@ interface Operation {
   summary: string;
   tags: string[];
   'x-role'?: string;
+  'x-unbound'?: boolean;
   parameters: Parameter[];
   requestBody?: { content: { 'application/json': { schema: BodySchema } } };
   responses: Record<string, { description: string }>;
@@ -79,7 +80,7 @@ function describeOperation({
   return [
     `### ${method} ${path}`,
     '',
-    `${operation.summary}. ${role === undefined ? 'Public.' : `Role: ${role}.`}`,
+    `${operation.summary}. ${role === undefined ? 'Public.' : `Role: ${role}${operation['x-unbound'] ? ', with a token that is not limited to servers or a profile' : ''}.`}`,
     '',
     ...table(
       operation.parameters.map(({ name, in: place, required, description = '', schema }) => [

@@ -37,7 +37,7 @@ import { createConfiguredModel } from './model.ts';
 import { createOauth } from './oauth/oauth.ts';
 import { sealedTokens } from './oauth/sealed-tokens.ts';
 import { createQueryRunner } from './query/query-runner.ts';
-import { createRuleBook } from './query/rule-book.ts';
+import { createRuleBook, rulesKey } from './query/rule-book.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry, type Server } from './registry/registry.ts';
@@ -299,7 +299,11 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       ? undefined
       : createRateLimiter({ perMinute: config.rateLimit, redis: replicas.redis });
   const admitCall = limiter && ((principal: Principal) => limiter.admit(principal.id));
-  const profiles = await createProfiles(db, () => replicas.tell({ kind: 'profiles' }));
+  const profiles = await createProfiles(
+    db,
+    () => replicas.tell({ kind: 'profiles' }),
+    (name) => log.warn({ profile: name }, 'this stored profile is not valid and offers nothing; save or remove it'),
+  );
   const mcp = createMcp({
     config,
     log,
@@ -388,7 +392,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
         pingVectors: finder.pingVectors,
         backlog: () => finder.backlog,
       }),
-      ...accessRoutes({ authenticator, audit }),
+      ...accessRoutes({ authenticator, audit, registry }),
       ...sessionRoutes({
         sessions,
         pages: oauth.sessions,
@@ -396,10 +400,11 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
         identityProvider: oauth.identityProvider,
         loopbackListener: isLoopback(config.host),
       }),
-      ...activityRoutes({ activity, payloads, registry, pool }),
+      ...activityRoutes({ activity, payloads, registry, catalog, pool }),
       ...profileRoutes({ profiles, audit }),
       ...backupRoutes({
         db,
+        maxServers: config.maxServers,
         vault,
         resealer,
         audit,
@@ -459,8 +464,6 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
 
 /** Below this chance, search_tools would rather say that nothing fits. */
 const nothingFitsBelow = 0.3;
-
-const rulesKey = 'serverRules';
 
 const listsBehind: Record<string, string[]> = {
   'notifications/tools/list_changed': ['tool'],

@@ -1,7 +1,7 @@
 /** Every metric, named once. Rooms tell what happened; what they keep themselves is read when somebody scrapes. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { maxDescriptors, openDescriptors } from './descriptors.ts';
-import { contentType, createExposition, type Sample } from './prometheus.ts';
+import { contentType, createExposition, type KeepSeries, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
 
 export interface CallMeasure {
@@ -59,7 +59,8 @@ export interface Metrics {
   watchBacklog(backlog: { embedding: () => number; classification: () => number }): void;
   /** Connections of clients: how many there are and may be, and how many were refused for which reason. */
   watchConnections(connections: ConnectionMeasure): void;
-  render(): Promise<string>;
+  /** With `keep`, only the series that it wants. */
+  render(keep?: KeepSeries): Promise<string>;
   close(): void;
 }
 
@@ -200,7 +201,7 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
       );
     },
 
-    render: () => exposition.render(),
+    render: (keep) => exposition.render(keep),
     close: () => loopDelay.disable(),
   };
 }

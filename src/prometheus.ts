@@ -29,19 +29,30 @@ export interface Exposition {
     labels: readonly string[],
     samples: () => MaybePromise<Iterable<Sample>>,
   ): void;
-  render(): Promise<string>;
+  /** With `keep`: of the series with labels, those that it wants, and nothing else. */
+  render(keep?: KeepSeries): Promise<string>;
 }
+
+export type KeepSeries = (labels: ReadonlyMap<string, string>) => boolean;
 
 export const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 export function createExposition(): Exposition {
-  const families = new Map<string, () => MaybePromise<string>>();
+  const families = new Map<string, (keep?: KeepSeries) => Promise<string>>();
 
-  function add(name: string, type: string, help: string, body: () => MaybePromise<string[]>): void {
+  function add(
+    name: string,
+    type: string,
+    help: string,
+    body: (keeps: Keeps) => MaybePromise<string[]>,
+    names: readonly string[],
+  ): void {
     if (families.has(name)) throw new Error(`The metric ${name} exists already`);
     const head = `# HELP ${name} ${help.replace(/[\\\n]/g, escapeText)}\n# TYPE ${name} ${type}\n`;
-    families.set(name, async () => {
-      const lines = await body();
+    families.set(name, async (keep) => {
+      const keeps: Keeps = (values) =>
+        keep === undefined || keep(new Map(names.map((label, place) => [label, values[place] ?? ''])));
+      const lines = await body(keeps);
       return lines.length === 0 ? '' : `${head}${lines.join('\n')}\n`;
     });
   }
@@ -50,7 +61,13 @@ export function createExposition(): Exposition {
     counter(name, help, labels = []) {
       const series = createSeries(labels, () => ({ value: 0 }));
       if (labels.length === 0) series.at([]);
-      add(name, 'counter', help, () => series.all().map(({ text, state }) => line(name, text, state.value)));
+      add(
+        name,
+        'counter',
+        help,
+        (keeps) => series.all(keeps).map(({ text, state }) => line(name, text, state.value)),
+        labels,
+      );
       return {
         add(amount, ...values) {
           series.at(values).value += amount;
@@ -62,8 +79,12 @@ export function createExposition(): Exposition {
     histogram(name, help, buckets, labels = []) {
       const series = createSeries(labels, () => ({ counts: new Float64Array(buckets.length + 1), sum: 0 }));
       if (labels.length === 0) series.at([]);
-      add(name, 'histogram', help, () =>
-        series.all().flatMap(({ text, state }) => histogramLines(name, text, buckets, state)),
+      add(
+        name,
+        'histogram',
+        help,
+        (keeps) => series.all(keeps).flatMap(({ text, state }) => histogramLines(name, text, buckets, state)),
+        labels,
       );
       return {
         observe(value, ...values) {
@@ -78,16 +99,25 @@ export function createExposition(): Exposition {
     },
 
     read(type, name, help, labels, samples) {
-      add(name, type, help, async () =>
-        [...(await samples())].map(([values, value]) => line(name, labelText(labels, values), value)),
+      add(
+        name,
+        type,
+        help,
+        async (keeps) =>
+          [...(await samples())]
+            .filter(([values]) => keeps(values))
+            .map(([values, value]) => line(name, labelText(labels, values), value)),
+        labels,
       );
     },
 
-    async render() {
-      return (await Promise.all([...families.values()].map((family) => family()))).join('');
+    async render(keep) {
+      return (await Promise.all([...families.values()].map((family) => family(keep)))).join('');
     },
   };
 }
+
+type Keeps = (labelValues: readonly string[]) => boolean;
 
 /** One state per combination of label values; calls pass here, and mostly with the labels of the call before. */
 function createSeries<State>(names: readonly string[], create: () => State) {
@@ -106,7 +136,7 @@ function createSeries<State>(names: readonly string[], create: () => State) {
       if (latest === undefined || !sameList(values, latest.values)) latest = find(values);
       return latest.state;
     },
-    all: () => [...known.values()],
+    all: (keeps: Keeps) => [...known.values()].filter(({ values }) => keeps(values)),
     forget(first: string): void {
       latest = undefined;
       for (const [key, { values }] of known) if (values[0] === first) known.delete(key);

@@ -39,8 +39,29 @@ export interface Selected {
 
 export function selectsServer(profile: ProfileDefinition, server: string): boolean {
   if (profile.servers !== undefined) return profile.servers.includes(server);
-  return profile.tools === undefined || profile.tools.some(({ name }) => matches(name.split('.')[0] ?? name, server));
+  return profile.tools === undefined || profile.tools.some(({ name }) => matches(serverOf(name), server));
 }
+
+/** Whether nothing in the profile names, or could select, another server. */
+export function reachesOnly({ servers, tools }: ProfileDefinition, isOwn: (server: string) => boolean): boolean {
+  if (servers === undefined && tools === undefined) return false;
+  const isNarrow = (server: string) => isOwn(server) || (servers !== undefined && server.includes('*'));
+  return (servers ?? []).every(isOwn) && (tools ?? []).every(({ name }) => isNarrow(serverOf(name)));
+}
+
+/** The profile without what it says of other servers. */
+export function withinServers<T extends ProfileDefinition>(profile: T, isOwn: (server: string) => boolean): T {
+  const { servers, tools } = profile;
+  return {
+    ...profile,
+    ...(servers === undefined ? {} : { servers: servers.filter(isOwn) }),
+    ...(tools === undefined
+      ? {}
+      : { tools: tools.filter(({ name }) => serverOf(name).includes('*') || isOwn(serverOf(name))) }),
+  };
+}
+
+const serverOf = (tool: string) => tool.split('.')[0] ?? tool;
 
 /** How the profile offers a tool, or undefined when it does not. */
 export function selectTool(profile: ProfileDefinition, tool: CatalogTool): Selected | undefined {

@@ -2,7 +2,7 @@
 import type { Database } from '../store/database.ts';
 import { deleteProfile, findProfiles, upsertProfile } from '../store/profiles.ts';
 import { createTurns } from '../turns.ts';
-import type { Profile, ProfileDefinition } from './profile.ts';
+import { type Profile, type ProfileDefinition, profileDefinition, profileName } from './profile.ts';
 
 export interface Profiles {
   list(): Profile[];
@@ -13,14 +13,27 @@ export interface Profiles {
   reload(): Promise<void>;
 }
 
-/** `onStored` is told of every change that other replicas must read. */
-export async function createProfiles(db: Database, onStored = () => {}): Promise<Profiles> {
+/**
+ * `onStored` is told of every change that other replicas must read, `onInvalid` of a stored profile that the API would
+ * refuse: it offers nothing, as if it were gone, until somebody saves or removes it.
+ */
+export async function createProfiles(
+  db: Database,
+  onStored = () => {},
+  onInvalid: (name: string) => void = () => {},
+): Promise<Profiles> {
   const inTurn = createTurns();
   let profiles = await load();
 
   async function load(): Promise<Map<string, Profile>> {
     const rows = await findProfiles(db);
-    return new Map(rows.map(({ name, definition }) => [name, { ...(definition as ProfileDefinition), name }]));
+    const loaded = new Map<string, Profile>();
+    for (const { name, definition } of rows) {
+      const parsed = profileDefinition.safeParse(definition);
+      if (parsed.success && profileName.safeParse(name).success) loaded.set(name, { ...parsed.data, name });
+      else onInvalid(name);
+    }
+    return loaded;
   }
 
   return {

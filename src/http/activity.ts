@@ -28,7 +28,7 @@ export interface Activity {
   /** The slices of a server, the oldest first, up to now. */
   slices(serverId: string, currentStatus: string): Slice[];
   /** The newest first. */
-  recent(isVisible: (server: string) => boolean): RecentCall[];
+  recent(isVisible: (call: { server: string; tool: string }) => boolean): RecentCall[];
   onCheck(serverId: string, check: { failed: boolean }): void;
   close(): void;
 }
@@ -113,7 +113,7 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
     },
     recent: (isVisible) =>
       [...calls.slice(next), ...calls.slice(0, next)]
-        .filter(({ call }) => isVisible(call.server))
+        .filter(({ call }) => isVisible(call))
         .map(toRecent)
         .reverse(),
     onCheck(serverId, { failed }) {

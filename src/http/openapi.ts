@@ -44,6 +44,7 @@ function operation(route: AnyRoute): Record<string, unknown> {
     operationId: operationId(route),
     tags: [route.tag],
     ...(route.role === 'public' ? { security: [] } : { 'x-role': route.role }),
+    ...(route.unbound ? { 'x-unbound': true } : {}),
     parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query')],
     ...(route.body === undefined
       ? {}

@@ -12,6 +12,7 @@ export interface PayloadPart {
 
 export interface Payload {
   server: string;
+  tool: string;
   arguments: PayloadPart;
   result?: PayloadPart;
   error?: PayloadPart;
@@ -34,8 +35,8 @@ export function createPayloads(secrets: Secrets): Payloads {
   }
 
   return {
-    keepArguments({ call_id, server }, args = {}) {
-      kept.set(call_id, { server, arguments: toPart(args) });
+    keepArguments({ call_id, server, tool }, args = {}) {
+      kept.set(call_id, { server, tool, arguments: toPart(args) });
       const [oldest] = kept.keys();
       if (kept.size > callsKept && oldest !== undefined) kept.delete(oldest);
     },

@@ -43,6 +43,8 @@ export interface Route<
   tag: string;
   /** The least role that may call it, or nobody needs to be known. */
   role: Role | 'public';
+  /** Refused to tokens that are limited to servers or a profile: it concerns more than those. */
+  unbound?: true;
   params?: Params;
   query?: Query;
   body?: Body;

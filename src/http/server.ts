@@ -16,7 +16,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
 import { createClientAddress, createProxyCheck } from '../security/client-address.ts';
 import type { PageSessions } from '../security/page-session.ts';
-import { checkHost, checkOrigin, requireRole } from '../security/policy.ts';
+import { checkHost, checkOrigin, requireRole, requireUnbound } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { connectionLimits, limitConnections } from './connection-limits.ts';
@@ -147,6 +147,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       url: definition.path.replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
         const principal = await identify(definition.role, request);
+        if (definition.unbound) requireUnbound(principal);
         const notes = inProgress.get(request);
         const note = (more: Record<string, unknown>) => void Object.assign(notes?.fields ?? {}, more);
         if (principal !== nobody) note({ principal: principal.name });

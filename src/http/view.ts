@@ -1,6 +1,7 @@
 /** What whoever asks over REST may see and use: the servers of its token, as far as its profile has them. */
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Profile } from '../catalog/profile.ts';
-import { createView, type View } from '../catalog/view.ts';
+import { createView, seesNamed, type View } from '../catalog/view.ts';
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
@@ -22,6 +23,15 @@ export function createViews(findProfile: (name: string) => Profile | undefined):
     };
     return { server: (name) => now().server(name), tool: (tool) => now().tool(tool) };
   };
+}
+
+/** Which calls somebody may hear of; with a profile, those of its tools. */
+export function seesCall(
+  { principal, view }: { principal: Principal; view: View },
+  catalog: Pick<Catalog, 'snapshot'>,
+): (call: { server: string; tool: string }) => boolean {
+  const seesTool = seesNamed(view, catalog);
+  return ({ server, tool }) => view.server(server) && (principal.profile === null || seesTool({ name: tool }));
 }
 
 export function lookUpServer(registry: Registry, view: View, idOrName: string): Server {

@@ -18,7 +18,7 @@ import type { QueryOutput } from './query-tool.ts';
 import { createKnowledge } from './reading/knowledge.ts';
 import type { ServerGateway } from './reading/reading.ts';
 import { parseQuery } from './request.ts';
-import type { ServerRule } from './server-rules.ts';
+import { rulesFor, type ServerRule } from './server-rules.ts';
 import { describeStrategy } from './strategy/describe-strategy.ts';
 import { createStrategies, toStrategyTool, visibleStrategy } from './strategy/strategies.ts';
 
@@ -163,7 +163,11 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
       const span = { name: 'query', parent: caller.trace, attributes: queryAttributes };
       const output = await traced(tracer, span, async (trace) => {
         const started = performance.now();
-        const query = { ...common(within(asking, trace)), rules: deps.listRules(), sampling };
+        const query = {
+          ...common(within(asking, trace)),
+          rules: rulesFor(deps.listRules(), asking.view.server),
+          sampling,
+        };
         const full = await runQuery({ ...query, watch: logFailures(watch) }, input, signal);
         deps.onQuery?.(performance.now() - started);
         return full;
@@ -179,7 +183,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
               { name: 'query.context', parent: asking.caller.trace, attributes: contextAttributes },
               async (trace) =>
                 await collectContext(
-                  { ...common(within(asking, trace)), rules: deps.listRules(), model },
+                  { ...common(within(asking, trace)), rules: rulesFor(deps.listRules(), asking.view.server), model },
                   input,
                   asking.signal,
                 ),

@@ -2,6 +2,9 @@
 import { createTurns } from '../turns.ts';
 import { type ServerRule, serverRulesSchema } from './server-rules.ts';
 
+/** Under which the rules are stored. */
+export const rulesKey = 'serverRules';
+
 export interface RuleBook {
   list(): readonly ServerRule[];
   replace(rules: readonly ServerRule[]): Promise<void>;

@@ -31,6 +31,13 @@ export const serverRulesSchema = z
 
 export type ServerRule = z.infer<typeof serverRuleSchema>;
 
+/** The rules as far as somebody may see their servers; a rule for others is none. */
+export function rulesFor(rules: readonly ServerRule[], isVisible: (server: string) => boolean): ServerRule[] {
+  return rules
+    .map((rule) => ({ ...rule, servers: rule.servers.filter(isVisible) }))
+    .filter(({ servers }) => servers.length > 0);
+}
+
 function patternProblem(pattern: string): string | undefined {
   try {
     new RegExp(pattern, 'i');

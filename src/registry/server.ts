@@ -29,13 +29,26 @@ const environment = z.record(
   text(32_768),
 );
 
-const headers = z.record(
-  z
-    .string()
-    .max(256)
-    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header'),
-  text(32_768).refine((value) => !/[\r\n]/.test(value), 'must not contain a line break'),
-);
+/** They are about one connection and are ours to set (RFC 9110, 7.6.1); the length belongs to the body. */
+const connectionHeaders = new Set([
+  ...['connection', 'content-length', 'http2-settings', 'keep-alive', 'proxy-authenticate', 'proxy-authorization'],
+  ...['proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+]);
+
+const headers = z
+  .record(
+    z
+      .string()
+      .max(256)
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header'),
+    text(32_768).refine((value) => !/[\r\n]/.test(value), 'must not contain a line break'),
+  )
+  .superRefine((given, context) => {
+    for (const name of Object.keys(given).filter((one) => connectionHeaders.has(one.toLowerCase()))) {
+      const message = `${name} is about a single connection and cannot be set for a server`;
+      context.addIssue({ code: 'custom', path: [name], message });
+    }
+  });
 
 const serverUrl = (transport: TransportType, field: string) =>
   requiredText(transport, field).superRefine((value, context) => {

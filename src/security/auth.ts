@@ -76,8 +76,9 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   const nobody = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, string>();
   const inTurn = createTurns();
+  /** The tokens that were seen to expire, with the date that passed: they stay so when the clock goes back. */
+  const expired = new Map<string, string | null>();
   let entries = await load();
-  let expiredUntil = Date.now();
 
   async function load(): Promise<Map<string, Entry>> {
     return new Map((await findTokens(db)).map((row) => [row.id, toEntry(row)]));
@@ -90,14 +91,24 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     for (const [id, time] of batch) if (used.get(id) === time) used.delete(id);
   }
 
-  function endExpired(): void {
-    const now = Date.now();
-    for (const [id, { expiresAtMs }] of entries) if (expiresAtMs > expiredUntil && expiresAtMs <= now) onEnded(id);
-    expiredUntil = now;
+  function isExpired({ row, expiresAtMs }: Entry): boolean {
+    if (row.expires_at !== null && expired.get(row.id) === row.expires_at) return true;
+    // Not the other way round: a date that cannot be read has passed.
+    if (Date.now() < expiresAtMs) return false;
+    expired.set(row.id, row.expires_at);
+    onEnded(row.id);
+    return true;
   }
 
+  /** What had expired before we knew it ends nothing now. */
+  function noteExpired({ row, expiresAtMs }: Entry): void {
+    if (!(Date.now() < expiresAtMs)) expired.set(row.id, row.expires_at);
+  }
+
+  for (const entry of entries.values()) noteExpired(entry);
+
   const timer = setInterval(() => {
-    endExpired();
+    for (const entry of entries.values()) isExpired(entry);
     flush().catch(onError);
   }, flushEveryMs).unref();
 
@@ -113,11 +124,9 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       if (timingSafeEqual(presented, adminDigest)) return adminPrincipal;
 
       const entry = entries.get(tokenId(token));
-      if (entry === undefined || !timingSafeEqual(presented, entry.digest))
-        throw unauthenticated('the token is not valid');
-      const now = Date.now();
-      if (now >= entry.expiresAtMs) throw unauthenticated('the token has expired');
-      const usedAt = new Date(now).toISOString();
+      if (entry === undefined || !isSame(presented, entry.digest)) throw unauthenticated('the token is not valid');
+      if (isExpired(entry)) throw unauthenticated('the token has expired');
+      const usedAt = new Date().toISOString();
       entry.row.last_used_at = usedAt;
       used.set(entry.row.id, usedAt);
       return entry.principal;
@@ -140,6 +149,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
           created_by: createdBy,
         });
         const saved = toEntry(row);
+        noteExpired(saved);
         entries.set(id, saved);
         options.onStored?.();
         return saved;
@@ -154,6 +164,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
         const existed = await deleteToken(db, id);
         entries.delete(id);
         used.delete(id);
+        expired.delete(id);
         options.onStored?.();
         onEnded(id);
         return existed;
@@ -163,14 +174,18 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       if (id === adminPrincipal.id) return adminPrincipal;
       if (id === 'anonymous') return anonymous === undefined ? undefined : anonymousPrincipal(anonymous);
       const entry = entries.get(id);
-      return entry !== undefined && Date.now() < entry.expiresAtMs ? entry.principal : undefined;
+      return entry !== undefined && !isExpired(entry) ? entry.principal : undefined;
     },
 
     reload: () =>
       inTurn(async () => {
         const before = entries;
         entries = await load();
-        for (const id of before.keys()) if (!entries.has(id)) onEnded(id);
+        for (const id of before.keys()) {
+          if (entries.has(id)) continue;
+          expired.delete(id);
+          onEnded(id);
+        }
       }),
 
     async close() {
@@ -187,6 +202,10 @@ function tokenId(token: string): string {
   const [start, id] = token.split('_', 2);
   return start === prefix && id !== undefined ? id : '';
 }
+
+/** A stored hash of another length belongs to no token; comparing it would throw. */
+const isSame = (presented: Buffer, stored: Buffer) =>
+  presented.length === stored.length && timingSafeEqual(presented, stored);
 
 /** The secrets are random and long, so a plain hash can't be searched; digests have one length, as the comparison needs. */
 function digest(token: string): Buffer {

@@ -14,6 +14,38 @@ export function maySee(principal: Principal, serverName: string): boolean {
   return principal.servers === null || principal.servers.has(serverName);
 }
 
+/** A token for some servers, or for a profile; it must not reach anything else, whatever its role. */
+export function isBound({ servers, profile }: Pick<Principal, 'servers' | 'profile'>): boolean {
+  return servers !== null || profile !== null;
+}
+
+/** For what concerns more than a bound principal was given: the whole configuration, commands, other tokens. */
+export function requireUnbound(principal: Principal, what = 'This'): void {
+  if (!isBound(principal)) return;
+  throw new AppError(
+    'FORBIDDEN',
+    `${what} needs a token without limits; ${principal.name} is limited to ${limitsOf(principal)}`,
+  );
+}
+
+/** Whether a token has no more servers, and no other profile, than the principal. */
+export function isWithin(
+  principal: Principal,
+  token: { servers: readonly string[] | null; profile: string | null },
+): boolean {
+  const { servers, profile } = principal;
+  if (servers !== null && !(token.servers?.every((name) => servers.has(name)) ?? false)) return false;
+  return profile === null || token.profile === profile;
+}
+
+export function limitsOf({ servers, profile }: Principal): string {
+  const parts = [
+    ...(servers === null ? [] : [`the servers ${[...servers].join(', ')}`]),
+    ...(profile === null ? [] : [`the profile ${profile}`]),
+  ];
+  return parts.join(' and ');
+}
+
 export interface Listener {
   boundHost: string;
   boundPort: number;

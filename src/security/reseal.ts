@@ -24,7 +24,7 @@ export interface ResealReport {
   resealed: number;
   /** Changed by somebody else in the same moment; the next round looks again. */
   left: number;
-  /** Neither key opens them. */
+  /** Neither key opens them, or they are no sealed values. */
   unreadable: string[];
 }
 
@@ -81,12 +81,9 @@ async function reseal(vault: Vault, stores: readonly SealedStore[]): Promise<Res
   const report: ResealReport = { current: 0, resealed: 0, left: 0, unreadable: [] };
   for (const store of stores) {
     for (const { id, context, sealed } of await store.find()) {
-      if (!vault.needsReseal(sealed)) {
-        report.current += 1;
-        continue;
-      }
       const fresh = sealAgain(vault, sealed, context);
-      if (fresh === undefined) report.unreadable.push(`${store.name} ${id}`);
+      if (fresh === sealed) report.current += 1;
+      else if (fresh === undefined) report.unreadable.push(`${store.name} ${id}`);
       else if (await store.replace(id, sealed, fresh)) {
         report.resealed += 1;
         report.current += 1;
@@ -96,8 +93,10 @@ async function reseal(vault: Vault, stores: readonly SealedStore[]): Promise<Res
   return report;
 }
 
+/** The value itself where its seal is of the current key, undefined where nobody can read it. */
 function sealAgain(vault: Vault, sealed: string, context: string): string | undefined {
   try {
+    if (!vault.needsReseal(sealed)) return sealed;
     return vault.seal(vault.open(sealed, context), context);
   } catch (error) {
     // One value that can't be read must not keep the others from being sealed.

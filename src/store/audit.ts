@@ -150,6 +150,8 @@ export interface AuditFilter {
   actor?: string;
   server_id?: string;
   server_name?: string;
+  /** Only records about these. */
+  server_names?: readonly string[];
   since?: string;
   until?: string;
   limit: number;
@@ -160,8 +162,9 @@ export interface AuditFilter {
 /** The newest first. */
 export function findAudit(
   { kysely }: Database,
-  { since, until, limit, before, event, actor, server_id, server_name }: AuditFilter,
+  { since, until, limit, before, event, actor, server_id, server_name, server_names }: AuditFilter,
 ): Promise<AuditRecord[]> {
+  if (server_names?.length === 0) return Promise.resolve([]);
   let query = kysely
     .selectFrom('audit')
     .select(['id', 'timestamp', 'event', 'actor', 'ip_address', 'server_id', 'server_name', 'details']);
@@ -169,6 +172,7 @@ export function findAudit(
   if (actor !== undefined) query = query.where('actor', '=', actor);
   if (server_id !== undefined) query = query.where('server_id', '=', server_id);
   if (server_name !== undefined) query = query.where('server_name', '=', server_name);
+  if (server_names !== undefined) query = query.where('server_name', 'in', server_names);
   if (since !== undefined) query = query.where('timestamp', '>=', since);
   if (until !== undefined) query = query.where('timestamp', '<', until);
   if (before !== undefined) query = query.where('id', '<', before);

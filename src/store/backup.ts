@@ -23,6 +23,13 @@ export interface BackupRows {
   oauth_logins: OauthLoginRow[];
 }
 
+/** A row that was not stored, and why. */
+export interface LeftOut {
+  kind: keyof BackupRows;
+  name: string;
+  reason: string;
+}
+
 /** What belongs to one database and would be wrong in another: the ends of its audit. */
 const ownSettings = 'audit.%';
 
@@ -38,10 +45,19 @@ export async function findBackup({ kysely }: Database): Promise<BackupRows> {
   };
 }
 
-/** All of it or nothing. What is there under the same id is replaced; names that others have are returned. */
-export function upsertBackup(db: Database, rows: BackupRows): Promise<{ conflicts: string[] }> {
+/**
+ * All of it or nothing, but for what cannot be here: servers whose name another one has, or beyond the limit, and logins
+ * to servers that are not here. What is there under the same id is replaced.
+ */
+export function upsertBackup(
+  db: Database,
+  rows: BackupRows,
+  { maxServers }: { maxServers: number },
+): Promise<{ conflicts: string[]; leftOut: LeftOut[] }> {
   return lockedTransaction(db, 'servers', async (transaction) => {
-    const conflicts = await upsertServers(transaction, rows.servers);
+    const { conflicts, overLimit } = await upsertServers(transaction, rows.servers, maxServers);
+    const stored = await transaction.selectFrom('external_servers').select('id').execute();
+    const known = new Set(stored.map(({ id }) => id));
     for (const { id, ...token } of rows.tokens) {
       await transaction
         .insertInto('tokens')
@@ -72,15 +88,33 @@ export function upsertBackup(db: Database, rows: BackupRows): Promise<{ conflict
         .execute();
     }
     const inside = { ...db, kysely: transaction };
-    for (const client of rows.oauth_clients) await upsertOauthClient(inside, client);
-    for (const login of rows.oauth_logins) await upsertOauthLogin(inside, { ...login, lease_until: null });
-    return { conflicts };
+    const clients = Object.groupBy(rows.oauth_clients, ({ server_id }) => (known.has(server_id) ? 'here' : 'gone'));
+    const logins = Object.groupBy(rows.oauth_logins, ({ server_id }) => (known.has(server_id) ? 'here' : 'gone'));
+    for (const client of clients.here ?? []) await upsertOauthClient(inside, client);
+    for (const login of logins.here ?? []) await upsertOauthLogin(inside, { ...login, lease_until: null });
+    const gone = 'its server is not registered here';
+    const limit = `Server limit reached: ${maxServers} servers are registered`;
+    return {
+      conflicts,
+      leftOut: [
+        ...overLimit.map((name) => ({ kind: 'servers' as const, name, reason: limit })),
+        ...(clients.gone ?? []).map(({ issuer }) => ({ kind: 'oauth_clients' as const, name: issuer, reason: gone })),
+        ...(logins.gone ?? []).map((row) => ({ kind: 'oauth_logins' as const, name: row.server_id, reason: gone })),
+      ],
+    };
   });
 }
 
 /** Sealed values open under their server's id only, so the id stays, and a name that another one has can't be given. */
-async function upsertServers(transaction: Transaction<Schema>, servers: readonly BackupServer[]): Promise<string[]> {
+async function upsertServers(
+  transaction: Transaction<Schema>,
+  servers: readonly BackupServer[],
+  maxServers: number,
+): Promise<{ conflicts: string[]; overLimit: string[] }> {
   const conflicts: string[] = [];
+  const overLimit: string[] = [];
+  const stored = await transaction.selectFrom('external_servers').select('id').execute();
+  const known = new Set(stored.map(({ id }) => id));
   const now = new Date().toISOString();
   for (const { id, name, ...server } of servers) {
     const other = await transaction
@@ -93,11 +127,16 @@ async function upsertServers(transaction: Transaction<Schema>, servers: readonly
       conflicts.push(name);
       continue;
     }
+    if (!known.has(id) && known.size >= maxServers) {
+      overLimit.push(name);
+      continue;
+    }
+    known.add(id);
     await transaction
       .insertInto('external_servers')
       .values(toColumns({ id, name, updated_at: now, ...server }))
       .onConflict((conflict) => conflict.column('id').doUpdateSet(toColumns({ updated_at: now, ...server })))
       .execute();
   }
-  return conflicts;
+  return { conflicts, overLimit };
 }

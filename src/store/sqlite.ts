@@ -1,3 +1,4 @@
+import { chmodSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { SqliteDialect, type SqliteStatement } from 'kysely';
 import { fromSqlite } from './columns.ts';
@@ -21,6 +22,7 @@ const cachedSqlLength = 8_000;
 export function createSqliteDialect(file: string): SqliteDialect {
   const database = new DatabaseSync(file);
   database.exec(pragmas);
+  restrictToOwner(file);
   const statements = new Map<string, SqliteStatement>();
 
   return new SqliteDialect({
@@ -38,6 +40,14 @@ export function createSqliteDialect(file: string): SqliteDialect {
       },
     },
   });
+}
+
+/** Hashes, sealed credentials and the audit are in it. SQLite makes its other files with the mode of the first. */
+function restrictToOwner(file: string): void {
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & 0o077) !== 0) chmodSync(path, 0o600);
+  }
 }
 
 function toKyselyStatement(statement: StatementSync, sql: string): SqliteStatement {

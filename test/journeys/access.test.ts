@@ -145,8 +145,11 @@ suite('access', () => {
     const heard = await app.events(as.token);
     await app.call('alpha.whoami');
     await app.call('beta.whoami');
+    await app.call('beta.add', { a: 1, b: 2 });
     await heard.waitFor('call.finished', (event) => event.server === 'beta');
-    assert.ok(!JSON.stringify(heard.all).includes('alpha'));
+    const { body: activity } = await app.api('GET', '/api/v1/aggregator/activity', undefined, as);
+    assert.deepEqual(new Set(activity.recent_calls.map((call: { tool: string }) => call.tool)), new Set(['beta.add']));
+    assert.ok(!/alpha|whoami/.test(JSON.stringify(heard.all)));
     await app.api('DELETE', '/api/v1/profiles/adding');
     assert.equal((await app.call('beta.add', { a: 1, b: 2 }, as)).status, 404, 'a profile that is gone has nothing');
   });

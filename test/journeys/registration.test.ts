@@ -145,6 +145,14 @@ suite('registering', () => {
       at('url'),
       /must not hold a user name/,
     ],
+    ...['Connection', 'transfer-encoding', 'TE', 'keep-alive', 'Upgrade', 'Content-Length', 'proxy-authorization'].map(
+      (name): [string, unknown, (string | number)[], RegExp] => [
+        `the header ${name}`,
+        withConfig('HTTP', { base_url: 'https://a.b', headers: { [name]: 'x' } }),
+        at('headers', name),
+        new RegExp(`^${name} is about a single connection and cannot be set for a server$`),
+      ],
+    ),
     ['a header name', withConfig('SSE', { url: 'https://a.b', headers: { 'a b': 'x' } }), at('headers', 'a b'), /./],
     [
       'a line break in a header',

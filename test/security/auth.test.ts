@@ -106,3 +106,20 @@ test('whoever asked to be told hears of tokens that are revoked, here or elsewhe
   assert.deepEqual(ended, [revoked, elsewhere, expiring]);
   assert.ok(!ended.includes(before));
 });
+
+test('a token that has expired stays so when the clock goes back', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2030-01-01T00:00:00Z') });
+  const ended: string[] = [];
+  const { auth, as } = await setUp(t, { onEnded: (id) => ended.push(id) });
+  const expiresAt = '2030-01-01T01:00:00.000Z';
+  const { token, row } = await auth.createToken({ name: 'n', role: 'viewer', expiresAt }, 'admin');
+  assert.equal(as(token).role, 'viewer');
+  t.mock.timers.setTime(Date.parse('2030-01-01T02:00:00Z'));
+  assert.throws(() => as(token), { code: 'UNAUTHENTICATED', message: /expired/ });
+  t.mock.timers.setTime(Date.parse('2030-01-01T00:00:00Z'));
+  assert.throws(() => as(token), { code: 'UNAUTHENTICATED', message: /expired/ });
+  assert.equal(auth.findPrincipal(row.id), undefined);
+  await auth.reload();
+  assert.throws(() => as(token), { code: 'UNAUTHENTICATED', message: /expired/ });
+  assert.deepEqual(ended, [row.id]);
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { chmodSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -19,6 +20,20 @@ test('what was stored is there after the database is opened again', async (t) =>
   const { rows } = await findServers(second);
   await second.close();
   assert.deepEqual(rows, [saved]);
+});
+
+test('the files of SQLite are for their owner only, also those of an older version', async (t) => {
+  const { file, close } = await createTestDatabase();
+  t.after(close);
+  if (file === undefined) return t.skip('PostgreSQL keeps its files itself');
+  const modes = () => [file, `${file}-wal`, `${file}-shm`].map((path) => (statSync(path).mode & 0o777).toString(8));
+  const fresh = await openDatabase({ file });
+  assert.deepEqual(modes(), ['600', '600', '600']);
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) chmodSync(path, 0o644);
+  const again = await openDatabase({ file });
+  assert.deepEqual(modes(), ['600', '600', '600']);
+  await again.close();
+  await fresh.close();
 });
 
 test('replicas that start together on an empty database all come up', async (t) => {

@@ -11,3 +11,9 @@ export const SessionContext = createContext<Session>({
 
 export const useSession = () => useContext(SessionContext);
 export const useIsAdmin = () => useSession().role === 'admin';
+
+/** An admin whose token is limited to servers or a profile adds none, and changes neither profiles nor connections. */
+export const useIsUnboundAdmin = () => {
+  const { role, servers, profile } = useSession();
+  return role === 'admin' && servers === null && profile === null;
+};

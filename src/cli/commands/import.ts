@@ -73,6 +73,7 @@ interface Restored {
   profiles: number;
   skills: number;
   conflicts: string[];
+  left_out: { kind: string; name: string; reason: string }[];
 }
 
 async function restore(
@@ -88,9 +89,13 @@ async function restore(
     const { servers, tokens, profiles, skills } = restored;
     terminal.print(`Imported ${servers} servers, ${tokens} tokens, ${profiles} profiles and ${skills} skills.`);
   }
+  for (const { kind, name, reason } of restored.left_out) terminal.note(`Left out of ${kind}: ${name}: ${reason}`);
   if (restored.conflicts.length > 0) {
     const names = restored.conflicts.join(', ');
     throw new CommandFailure('conflict', `Left out, because another server has the name: ${names}`);
+  }
+  if (restored.left_out.length > 0) {
+    throw new CommandFailure('failed', 'Some rows of the backup are not valid and were left out; see above.');
   }
 }
 

@@ -2,9 +2,11 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
+import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Authenticator } from '../../security/auth.ts';
-import { type AnyRoute, route } from '../route.ts';
+import { isBound, isWithin, limitsOf } from '../../security/policy.ts';
+import { type AnyRoute, type RouteContext, route } from '../route.ts';
 
 const tokenView = z.object({
   id: z.string(),
@@ -42,7 +44,28 @@ const verdictView = z.object({
     .optional(),
 });
 
-export function accessRoutes({ authenticator, audit }: { authenticator: Authenticator; audit: Audit }): AnyRoute[] {
+export const newToken = z.strictObject({
+  name: z.string().min(1).max(255),
+  role: z.enum(['admin', 'caller', 'viewer']).default('caller'),
+  servers: z.array(z.string().min(1)).min(1).max(1_000).nullish().describe('only these servers, by name'),
+  profile: z.string().min(1).nullish().describe('only this profile'),
+  expires_at: z.iso.datetime({ offset: true }).nullish(),
+});
+
+export interface AccessRouteDependencies {
+  authenticator: Authenticator;
+  audit: Audit;
+  registry: Registry;
+}
+
+export function accessRoutes({ authenticator, audit, registry }: AccessRouteDependencies): AnyRoute[] {
+  /** Undefined: all of them. Those of a token's list count although they are no longer registered. */
+  function auditedServers({ principal, view }: Pick<RouteContext<never, never, never>, 'principal' | 'view'>) {
+    if (!isBound(principal)) return undefined;
+    const names = principal.servers ?? registry.list().map(({ name }) => name);
+    return [...names].filter(view.server);
+  }
+
   return [
     route({
       method: 'POST',
@@ -50,16 +73,17 @@ export function accessRoutes({ authenticator, audit }: { authenticator: Authenti
       tag: 'access',
       summary: 'Create a token; it is shown this once',
       role: 'admin',
-      body: z.strictObject({
-        name: z.string().min(1).max(255),
-        role: z.enum(['admin', 'caller', 'viewer']).default('caller'),
-        servers: z.array(z.string().min(1)).min(1).max(1_000).nullish().describe('only these servers, by name'),
-        profile: z.string().min(1).nullish().describe('only this profile'),
-        expires_at: z.iso.datetime({ offset: true }).nullish(),
-      }),
+      body: newToken,
       answers: { 201: { description: 'The token', schema: tokenView.extend({ token: z.string() }) } },
       async handle({ body, principal, address, reply }) {
-        const { name, role, servers, profile, expires_at: expiresAt } = body;
+        const { name, role, servers = null, profile = null, expires_at: expiresAt } = body;
+        if (!isWithin(principal, { servers, profile })) {
+          const limits = limitsOf(principal);
+          throw new AppError(
+            'FORBIDDEN',
+            `${principal.name} is limited to ${limits}; a token that it creates must be, too`,
+          );
+        }
         const { token, row } = await authenticator.createToken(
           { name, role, servers, profile, expiresAt },
           principal.name,
@@ -68,7 +92,7 @@ export function accessRoutes({ authenticator, audit }: { authenticator: Authenti
           event: 'token.created',
           actor: principal.name,
           ip_address: address,
-          details: { token_id: row.id, name, role, servers: servers ?? null, profile: profile ?? null },
+          details: { token_id: row.id, name, role, servers, profile },
         });
         reply.status(201);
         return { ...row, token };
@@ -82,8 +106,9 @@ export function accessRoutes({ authenticator, audit }: { authenticator: Authenti
       summary: 'List tokens, without their secrets',
       role: 'admin',
       answers: { 200: { description: 'The tokens', schema: z.object({ tokens: z.array(tokenView), total: z.int() }) } },
-      handle() {
-        const tokens = authenticator.listTokens().sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
+      handle({ principal }) {
+        const seen = authenticator.listTokens().filter((token) => isWithin(principal, token));
+        const tokens = seen.sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
         return { tokens, total: tokens.length };
       },
     }),
@@ -97,7 +122,9 @@ export function accessRoutes({ authenticator, audit }: { authenticator: Authenti
       params: z.object({ id: z.string().min(1) }),
       answers: { 204: { description: 'Revoked' }, 404: { description: 'There is no such token' } },
       async handle({ params, principal, address, reply }) {
-        if (!(await authenticator.revokeToken(params.id)))
+        const token = authenticator.listTokens().find(({ id }) => id === params.id);
+        const isTheirs = !isBound(principal) || (token !== undefined && isWithin(principal, token));
+        if (!isTheirs || !(await authenticator.revokeToken(params.id)))
           throw new AppError('NOT_FOUND', `Token not found: ${params.id}`);
         await audit.recordNow({
           event: 'token.revoked',
@@ -126,8 +153,8 @@ export function accessRoutes({ authenticator, audit }: { authenticator: Authenti
         before: z.coerce.number().int().min(1).optional().describe('the id of the last record of the page before'),
       }),
       answers: { 200: { description: 'The records', schema: z.object({ audit: z.array(auditView) }) } },
-      async handle({ query }) {
-        return { audit: await audit.find(query) };
+      async handle({ query, principal, view }) {
+        return { audit: await audit.find({ ...query, server_names: auditedServers({ principal, view }) }) };
       },
     }),
 
@@ -137,6 +164,7 @@ export function accessRoutes({ authenticator, audit }: { authenticator: Authenti
       tag: 'access',
       summary: 'Is the audit what was written? Finds the first record that was changed, removed or inserted',
       role: 'admin',
+      unbound: true,
       answers: { 200: { description: 'The verdict', schema: verdictView } },
       handle: () => audit.verify(),
     }),
@@ -147,6 +175,7 @@ export function accessRoutes({ authenticator, audit }: { authenticator: Authenti
       tag: 'access',
       summary: 'The audit with its seals, one JSON record per line, the oldest first',
       role: 'admin',
+      unbound: true,
       query: z.strictObject({
         since: z.iso.datetime({ offset: true }).optional(),
         until: z.iso.datetime({ offset: true }).optional(),

@@ -1,11 +1,13 @@
 /** `GET /api/v1/aggregator/activity`: the last hours of every server, and the latest calls; below it, one call in full. */
 import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
 import { AppError } from '../../errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import type { Activity } from '../activity.ts';
 import type { Payloads } from '../payloads.ts';
 import { type AnyRoute, route } from '../route.ts';
+import { seesCall } from '../view.ts';
 
 const sliceView = z.object({
   at: z.string(),
@@ -62,10 +64,11 @@ export interface ActivityRouteDependencies {
   /** Undefined where payloads are not shown. */
   payloads: Payloads | undefined;
   registry: Registry;
+  catalog: Catalog;
   pool: Pool;
 }
 
-export function activityRoutes({ activity, payloads, registry, pool }: ActivityRouteDependencies): AnyRoute[] {
+export function activityRoutes({ activity, payloads, registry, catalog, pool }: ActivityRouteDependencies): AnyRoute[] {
   return [
     route({
       method: 'GET',
@@ -74,7 +77,7 @@ export function activityRoutes({ activity, payloads, registry, pool }: ActivityR
       summary: 'Calls and states of the last hours, and the latest calls, as far as this process saw them',
       role: 'viewer',
       answers: { 200: { description: 'Per server, the oldest slice first', schema: activityView } },
-      handle({ view }) {
+      handle({ principal, view }) {
         return {
           slice_seconds: activity.sliceSeconds,
           servers: registry
@@ -91,7 +94,7 @@ export function activityRoutes({ activity, payloads, registry, pool }: ActivityR
                 slices: activity.slices(id, lifecycle.status),
               };
             }),
-          recent_calls: activity.recent(view.server),
+          recent_calls: activity.recent(seesCall({ principal, view }, catalog)),
           shows_payloads: payloads !== undefined,
           memory_bytes: process.memoryUsage.rss(),
         };
@@ -109,12 +112,12 @@ export function activityRoutes({ activity, payloads, registry, pool }: ActivityR
         200: { description: 'Arguments, and result or error', schema: payloadView },
         404: { description: 'Payloads are not shown, or this call is not kept (any more)' },
       },
-      handle({ params: { call_id }, view }) {
+      handle({ params: { call_id }, principal, view }) {
         if (payloads === undefined) {
           throw new AppError('NOT_FOUND', 'Payloads are not kept: start with MCP_AGGREGATOR_SHOW_PAYLOADS=true');
         }
         const found = payloads.find(call_id);
-        if (found === undefined || !view.server(found.server)) {
+        if (found === undefined || !seesCall({ principal, view }, catalog)(found)) {
           throw new AppError('NOT_FOUND', `This process does not keep a call ${call_id} (any more)`);
         }
         const { arguments: args, result = null, error = null } = found;

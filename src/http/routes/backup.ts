@@ -7,10 +7,12 @@ import type { Vault } from '../../security/credentials.ts';
 import type { Resealer } from '../../security/reseal.ts';
 import { findBackup, upsertBackup } from '../../store/backup.ts';
 import type { Database } from '../../store/database.ts';
+import { checkBackupRows } from '../backup-rows.ts';
 import { type AnyRoute, route } from '../route.ts';
 
 export interface BackupRouteDependencies {
   db: Database;
+  maxServers: number;
   vault: Vault;
   resealer: Resealer;
   audit: Audit;
@@ -98,16 +100,34 @@ export const backupView = z.object({
     .default([]),
 });
 
+/** The rows are checked one by one, see `checkBackupRows`: a bad one must not keep the others out. */
+const rowsGiven = z.array(z.unknown()).max(100_000);
+const backupBody = backupView.extend({
+  servers: rowsGiven,
+  tokens: rowsGiven,
+  profiles: rowsGiven,
+  skills: rowsGiven,
+  settings: rowsGiven,
+  oauth_clients: rowsGiven.default([]),
+  oauth_logins: rowsGiven.default([]),
+});
+
+const sealedServer = z.object({
+  id: z.string(),
+  name: z.string(),
+  connection_config: z.object({ sealed: z.string() }),
+});
+
 const resealView = z.object({
   key_id: z.string(),
   previous_key_id: z.string().nullable(),
   current: z.int().describe('sealed with the current key'),
   resealed: z.int().describe('of those, by this request'),
   left: z.int().describe('changed meanwhile; ask again'),
-  unreadable: z.array(z.string()).describe('sealed with neither key'),
+  unreadable: z.array(z.string()).describe('sealed with neither key, or no sealed value at all; they stay as they are'),
 });
 
-export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRouteDependencies): AnyRoute[] {
+export function backupRoutes({ db, maxServers, vault, resealer, audit, reload }: BackupRouteDependencies): AnyRoute[] {
   const path = '/api/v1/aggregator/backup';
   const tag = 'backup';
 
@@ -118,6 +138,7 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
       tag,
       summary: 'The whole configuration: servers with sealed credentials, token hashes, profiles, skills, rules',
       role: 'admin',
+      unbound: true,
       answers: {
         200: { description: 'To be kept like a secret, and imported anywhere with the key', schema: backupView },
       },
@@ -135,7 +156,8 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
       tag,
       summary: 'Import a configuration; what has the same id is replaced, nothing is removed',
       role: 'admin',
-      body: backupView,
+      unbound: true,
+      body: backupBody,
       answers: {
         200: {
           description: 'What was taken',
@@ -146,27 +168,29 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
             skills: z.int(),
             settings: z.int(),
             conflicts: z.array(z.string()).describe('servers left out: another one has the name'),
+            left_out: z
+              .array(z.object({ kind: z.string(), name: z.string(), reason: z.string() }))
+              .describe('rows that the API would refuse as well'),
           }),
         },
         409: { description: 'The credentials are sealed with a key that is not configured' },
       },
       async handle({ body, principal, address }) {
-        const { format: _format, version: _version, created_at: _at, key_id, ...rows } = body;
-        const { servers, tokens, profiles, skills, settings } = rows;
-        requireReadable(vault, servers, key_id);
-        const { conflicts } = await upsertBackup(db, {
-          ...rows,
-          settings: settings.filter(({ key }) => !key.startsWith('audit.')),
-        });
+        const { format: _format, version: _version, created_at: _at, key_id, ...given } = body;
+        requireKey(vault, given.servers, key_id);
+        const { rows, leftOut } = checkBackupRows(given, vault);
+        const { conflicts, leftOut: notStored } = await upsertBackup(db, rows, { maxServers });
         await reload();
+        const left_out = [...leftOut, ...notStored];
+        const full = notStored.filter(({ kind }) => kind === 'servers').length;
         const taken = {
-          servers: servers.length - conflicts.length,
-          tokens: tokens.length,
-          profiles: profiles.length,
-          skills: skills.length,
-          settings: settings.length,
+          servers: rows.servers.length - conflicts.length - full,
+          tokens: rows.tokens.length,
+          profiles: rows.profiles.length,
+          skills: rows.skills.length,
+          settings: rows.settings.length,
         };
-        const details = { ...taken, conflicts };
+        const details = { ...taken, conflicts, left_out };
         await audit.recordNow({ event: 'backup.imported', actor: principal.name, ip_address: address, details });
         return details;
       },
@@ -178,6 +202,7 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
       tag,
       summary: 'Seal everything with the current key, now; with nothing left the previous key can be taken away',
       role: 'admin',
+      unbound: true,
       answers: { 200: { description: 'How far it is', schema: resealView } },
       async handle({ principal, address }) {
         const report = await resealer.run();
@@ -191,12 +216,13 @@ export function backupRoutes({ db, vault, resealer, audit, reload }: BackupRoute
 }
 
 /** Before anything is written: an import with the wrong key would leave servers that nobody can connect. */
-function requireReadable(
-  vault: Vault,
-  servers: readonly { id: string; name: string; connection_config: { sealed: string } }[],
-  keyId: string,
-): void {
-  for (const { id, name, connection_config } of servers) {
+function requireKey(vault: Vault, servers: readonly unknown[], keyId: string): void {
+  const { current, previous } = vault.keyIds;
+  if (keyId === current || keyId === previous) return;
+  for (const row of servers) {
+    const parsed = sealedServer.safeParse(row);
+    if (!parsed.success) continue;
+    const { id, name, connection_config } = parsed.data;
     try {
       vault.open(connection_config.sealed, id);
     } catch (cause) {

@@ -58,6 +58,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
       tag: 'servers',
       summary: 'Register the servers of an MCP client: the JSON of Claude, Cursor, VS Code or Windsurf',
       role: 'admin',
+      unbound: true,
       query: z.strictObject({ dry_run: z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] }).default(false) }),
       body: z.record(z.string(), z.unknown(), { error: 'must be the JSON object of a client, with "mcpServers"' }),
       answers: { 200: { description: 'What became of each server', schema: importView } },
@@ -70,6 +71,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
       tag: 'servers',
       summary: 'The servers of the MCP clients on the machine of the aggregator, and what each would become',
       role: 'admin',
+      unbound: true,
       answers: {
         200: {
           description: 'One entry per file of a client',
@@ -95,6 +97,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
       tag: 'servers',
       summary: 'Register the servers of one of the files that were found',
       role: 'admin',
+      unbound: true,
       body: z.strictObject({ path: z.string().min(1) }),
       answers: {
         200: { description: 'What became of each server', schema: importView },

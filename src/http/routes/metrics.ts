@@ -1,11 +1,14 @@
 /** `/metrics`, and where its numbers come from. */
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
+import { seesNamed, type View } from '../../catalog/view.ts';
 import type { Config } from '../../config.ts';
 import type { Events } from '../../events.ts';
 import { metricsContentType as contentType, type Metrics, type ServerMeasure } from '../../metrics.ts';
+import type { KeepSeries } from '../../prometheus.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
+import { isBound } from '../../security/policy.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import { residentMemory } from '../../upstream/process-memory.ts';
 import { type AnyRoute, route } from '../route.ts';
@@ -30,12 +33,23 @@ export function metricsRoutes(deps: MetricsRouteDependencies): AnyRoute[] {
       summary: 'Numbers for Prometheus',
       role: deps.config.metricsPublic ? 'public' : 'viewer',
       answers: { 200: { description: 'The text format of Prometheus', schema: z.string(), contentType } },
-      async handle({ reply }) {
+      async handle({ principal, view, reply }) {
         reply.type(contentType);
-        return await deps.metrics.render();
+        const isLimited = !deps.config.metricsPublic && isBound(principal);
+        return await deps.metrics.render(isLimited ? seriesFor(view, deps.catalog) : undefined);
       },
     }),
   ];
+}
+
+/** Whoever is limited to servers or a profile gets the series of those, and none that count the others in. */
+function seriesFor(view: View, catalog: Catalog): KeepSeries {
+  const seesTool = seesNamed(view, catalog);
+  return (labels) => {
+    const server = labels.get('server');
+    const tool = labels.get('tool');
+    return server !== undefined && view.server(server) && (tool === undefined || seesTool({ name: tool }));
+  };
 }
 
 function observe({ metrics, registry, catalog, pool, events, audit }: MetricsRouteDependencies): void {

@@ -1,10 +1,11 @@
 /** `/api/v1/profiles`: named selections of servers and tools, each an MCP endpoint of its own. */
 import { z } from 'zod';
-import { profileDefinition, profileName } from '../../catalog/profile.ts';
+import { type Profile, profileDefinition, profileName, reachesOnly, withinServers } from '../../catalog/profile.ts';
 import type { Profiles } from '../../catalog/profiles.ts';
 import { AppError } from '../../errors.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Principal } from '../../security/auth.ts';
+import { maySee } from '../../security/policy.ts';
 import { type AnyRoute, route } from '../route.ts';
 
 const profileView = profileDefinition.extend({ name: z.string(), endpoint: z.string() });
@@ -31,7 +32,7 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       handle({ principal }) {
         const all = profiles
           .list()
-          .filter(({ name }) => maySeeProfile(principal, name))
+          .flatMap((profile) => visibleProfile(principal, profile) ?? [])
           .map(toView);
         return { profiles: all, total: all.length };
       },
@@ -47,9 +48,9 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       answers: { 200: { description: 'The profile', schema: profileView }, 404: notFound },
       handle({ params, principal }) {
         const profile = profiles.find(params.name);
-        if (profile === undefined || !maySeeProfile(principal, params.name))
-          throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
-        return toView(profile);
+        const visible = profile && visibleProfile(principal, profile);
+        if (visible === undefined) throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
+        return toView(visible);
       },
     }),
 
@@ -59,6 +60,7 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       tag,
       summary: 'Create or replace a profile',
       role: 'admin',
+      unbound: true,
       params: byName,
       body: profileDefinition,
       answers: { 200: { description: 'The profile', schema: profileView } },
@@ -80,7 +82,9 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       tag,
       summary: 'Remove a profile',
       role: 'admin',
-      params: byName,
+      unbound: true,
+      // Any name: what is stored must be removable, however it came in.
+      params: z.object({ name: z.string().min(1) }),
       answers: { 204: { description: 'Removed' }, 404: notFound },
       async handle({ params, principal, address, reply }) {
         if (!(await profiles.remove(params.name))) throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
@@ -96,4 +100,9 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
   ];
 }
 
-const maySeeProfile = ({ profile }: Principal, name: string) => profile === null || profile === name;
+/** A token's own profile, as far as its servers go; without one, those that are about its servers only. */
+function visibleProfile(principal: Principal, profile: Profile): Profile | undefined {
+  const isOwn = (server: string) => maySee(principal, server);
+  if (principal.profile !== null) return principal.profile === profile.name ? withinServers(profile, isOwn) : undefined;
+  return principal.servers === null || reachesOnly(profile, isOwn) ? profile : undefined;
+}

@@ -6,7 +6,7 @@ import { contextOutputSchema } from '../../query/context-agent.ts';
 import type { Asking, QueryRunner } from '../../query/query-runner.ts';
 import { queryOutputSchema } from '../../query/query-tool.ts';
 import type { RuleBook } from '../../query/rule-book.ts';
-import { serverRulesSchema } from '../../query/server-rules.ts';
+import { rulesFor, serverRulesSchema } from '../../query/server-rules.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Secrets } from '../../security/secrets.ts';
@@ -135,7 +135,7 @@ export function queryRoutes({ queryRunner, registry, ruleBook, audit, secrets }:
       summary: 'The rules that choose servers for a question',
       role: 'viewer',
       answers: { 200: { description: 'In order; the first that matches decides', schema: rulesView } },
-      handle: () => ({ serverRules: ruleBook.list() }),
+      handle: ({ view }) => ({ serverRules: rulesFor(ruleBook.list(), view.server) }),
     }),
     route({
       method: 'PUT',
@@ -143,6 +143,7 @@ export function queryRoutes({ queryRunner, registry, ruleBook, audit, secrets }:
       tag: 'query',
       summary: 'Replace the rules; they hold at once',
       role: 'admin',
+      unbound: true,
       body: z.strictObject({ serverRules: serverRulesSchema }),
       answers: { 200: { description: 'The rules', schema: rulesView } },
       async handle({ body, principal, address }) {

@@ -9,8 +9,9 @@ import type { Choices } from '../../routing/choices.ts';
 import type { Finder } from '../../search/finder.ts';
 import type { SearchableTool } from '../../search/tool.ts';
 import type { Audit } from '../../security/audit.ts';
+import { isBound } from '../../security/policy.ts';
 import { type SkillBook, skillDefinition, skillId } from '../../skills/skill-book.ts';
-import { type AnyRoute, route } from '../route.ts';
+import { type AnyRoute, type RouteContext, route } from '../route.ts';
 
 export interface SearchRouteDependencies {
   catalog: Catalog;
@@ -19,6 +20,8 @@ export interface SearchRouteDependencies {
   skillBook: SkillBook;
   audit: Audit;
 }
+
+type Seeing = Pick<RouteContext<never, never, never>, 'principal' | 'view'>;
 
 const threshold = z.number().min(0).max(1);
 const searchBody = z.strictObject({
@@ -59,10 +62,12 @@ const round = (value: number) => Math.round(value * 10_000) / 10_000;
 
 export function searchRoutes({ catalog, finder, choices, skillBook, audit }: SearchRouteDependencies): AnyRoute[] {
   const toSource = ({ server }: CatalogTool) => ({ id: server.id, name: server.name, status: server.lifecycle.status });
-  const toSkillView = (id: string) => {
+  const toSkillView = (id: string, { principal, view }: Seeing) => {
     const skill = skillBook.find(id);
     if (skill === undefined) throw new AppError('NOT_FOUND', `Skill not found: ${id}`);
-    return { ...skill, tool_count: finder.toolsOfSkill(id) };
+    const hasSkill = (tool: CatalogTool) => tool.row.skill_ids.includes(id) && view.tool(tool);
+    const count = isBound(principal) ? catalog.snapshot.tools.filter(hasSkill).length : finder.toolsOfSkill(id);
+    return { ...skill, tool_count: count };
   };
 
   return [
@@ -201,8 +206,8 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       summary: 'List skills',
       role: 'viewer',
       answers: { 200: { description: 'By id', schema: z.object({ skills: z.array(skillView), total: z.int() }) } },
-      handle() {
-        const skills = skillBook.list().map(({ id }) => toSkillView(id));
+      handle({ principal, view }) {
+        const skills = skillBook.list().map(({ id }) => toSkillView(id, { principal, view }));
         return { skills, total: skills.length };
       },
     }),
@@ -215,7 +220,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       role: 'viewer',
       params: z.object({ id: skillId }),
       answers: { 200: { description: 'The skill', schema: skillView }, 404: { description: 'There is no such skill' } },
-      handle: ({ params }) => toSkillView(params.id),
+      handle: ({ params, principal, view }) => toSkillView(params.id, { principal, view }),
     }),
 
     route({
@@ -224,10 +229,11 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       tag: 'skills',
       summary: 'Add or change a skill; tools are classified anew',
       role: 'admin',
+      unbound: true,
       params: z.object({ id: skillId }),
       body: skillDefinition,
       answers: { 200: { description: 'Changed', schema: skillView }, 201: { description: 'Added', schema: skillView } },
-      async handle({ params, body, principal, address, reply }) {
+      async handle({ params, body, principal, view, address, reply }) {
         const { created } = await skillBook.save({ ...body, id: params.id });
         finder.reclassify();
         await audit.recordNow({
@@ -237,7 +243,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
           details: { skill: params.id },
         });
         if (created) reply.status(201);
-        return toSkillView(params.id);
+        return toSkillView(params.id, { principal, view });
       },
     }),
 
@@ -247,6 +253,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       tag: 'skills',
       summary: 'Remove a skill; its tools are classified anew',
       role: 'admin',
+      unbound: true,
       params: z.object({ id: skillId }),
       answers: { 204: { description: 'Removed' }, 404: { description: 'There is no such skill' } },
       async handle({ params, principal, address, reply }) {

@@ -8,6 +8,7 @@ import { overallStatus, type Registry, type Server } from '../../registry/regist
 import { registration, serverPatch } from '../../registry/server.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Principal } from '../../security/auth.ts';
+import { requireUnbound } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
 import { findHistory } from '../../store/history.ts';
 import type { Fleet } from '../../upstream/fleet.ts';
@@ -32,6 +33,9 @@ const tag = 'servers';
 const byId = z.object({ id: z.string().min(1).describe("the server's id or name") });
 const notFound = { description: 'There is no such server' };
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] });
+
+/** With these a server is made to run any command, to be sent our variables, or to reach any address we can. */
+const reaching = ['transport_type', 'connection_config', 'health_check_url'] as const;
 
 export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
   const { registry, fleet, catalog, audit } = deps;
@@ -73,6 +77,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       tag,
       summary: 'Register a server',
       role: 'admin',
+      unbound: true,
       body: registration,
       answers: {
         201: { description: 'Registered; the connection is made in the background', schema: serverView },
@@ -144,6 +149,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       answers: { 200: { description: 'The changed server', schema: detailView }, 404: notFound },
       async handle(context) {
         const { id } = lookUp(context.params.id, context.view);
+        for (const field of reaching) if (field in context.body) requireUnbound(context.principal, `Changing ${field}`);
         const server = await fleet.update(id, context.body);
         await note('server.updated', server, context, { fields: Object.keys(context.body) });
         return detailOf(server);

@@ -7,8 +7,11 @@ import { streamHeaders, writeTo } from '../../event-stream.ts';
 import type { AppEvents, EventName, Events } from '../../events.ts';
 import type { Status } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry } from '../../registry/registry.ts';
+import type { Principal } from '../../security/auth.ts';
+import { isBound } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
 import { type AnyRoute, route } from '../route.ts';
+import { seesCall } from '../view.ts';
 
 export interface StateRouteDependencies {
   config: Config;
@@ -33,6 +36,14 @@ const unreadLimitBytes = 1_048_576;
 
 export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
   const { config, registry, catalog } = deps;
+
+  /** Of whom we cannot tell whose it is (a server that is gone), only principals without limits are told. */
+  function concerns(payload: AppEvents[EventName], principal: Principal, view: View): boolean {
+    if ('call_id' in payload) return seesCall({ principal, view }, catalog)(payload);
+    const named = 'name' in payload ? payload.name : undefined;
+    const server = named ?? ('server_id' in payload ? registry.find(payload.server_id)?.name : undefined);
+    return server === undefined ? !isBound(principal) : view.server(server);
+  }
 
   return [
     route({
@@ -127,7 +138,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
           if (principal_id === principal.id) raw.end();
         });
         const off = deps.events.onAny((name, payload) => {
-          if (!mayHear(view, name, payload)) return;
+          if (!isTold(name) || !concerns(payload, principal, view)) return;
           id += 1;
           write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
         });
@@ -143,11 +154,8 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
   ];
 }
 
-function mayHear(view: View, name: EventName, payload: AppEvents[EventName]): boolean {
-  if (name === 'server.lists_changed' || name === 'task.changed' || name === 'principal.ended') return false;
-  const server = 'server' in payload ? payload.server : 'name' in payload ? payload.name : undefined;
-  return server === undefined || view.server(server);
-}
+const isTold = (name: EventName) =>
+  name !== 'server.lists_changed' && name !== 'task.changed' && name !== 'principal.ended';
 
 async function check(ping: () => Promise<void>): Promise<'ok' | 'failed'> {
   const late = new Promise<never>((_resolve, reject) => setTimeout(reject, pingTimeoutMs, new Error('late')).unref());

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { classifyChange } from '../../catalog/tool-changes.ts';
 import { AppError } from '../../errors.ts';
-import type { Registry } from '../../registry/registry.ts';
+import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Database } from '../../store/database.ts';
 import type { ToolChangeRow } from '../../store/schema.ts';
 import { findToolChange, findToolChanges } from '../../store/tool-changes.ts';
 import type { Pool } from '../../upstream/pool.ts';
-import { type AnyRoute, route } from '../route.ts';
+import { type AnyRoute, type RouteContext, route } from '../route.ts';
 import { lookUpServer } from '../view.ts';
 
 export interface ToolChangeRouteDependencies {
@@ -19,6 +19,8 @@ export interface ToolChangeRouteDependencies {
   pool: Pool;
   audit: Audit;
 }
+
+type Seeing = Pick<RouteContext<never, never, never>, 'principal' | 'view'>;
 
 const states = ['pending', 'approved', 'rejected', 'withdrawn', 'removed'] as const;
 const definition = z.record(z.string(), z.unknown());
@@ -43,6 +45,13 @@ const notFound = { description: 'There is no such server or change' };
 export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] {
   const { db, registry, catalog, audit } = deps;
 
+  /** With a profile, the tools that it has. */
+  const seesTool = (server: Server, tool: string, { principal, view }: Seeing) =>
+    principal.profile === null ||
+    (catalog.snapshot.toolsByServer.get(server.id) ?? []).some(
+      (one) => one.row.original_name === tool && view.tool(one),
+    );
+
   const decision = (verb: 'approve' | 'reject', state: 'approved' | 'rejected', summary: string) =>
     route({
       method: 'POST',
@@ -59,7 +68,8 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
       async handle({ params, principal, view, address }) {
         const server = lookUpServer(registry, view, params.id);
         const change = await findToolChange(db, server.id, params.change_id);
-        if (change === undefined) throw new AppError('NOT_FOUND', `Change not found: ${params.change_id}`);
+        if (change === undefined || !seesTool(server, change.tool, { principal, view }))
+          throw new AppError('NOT_FOUND', `Change not found: ${params.change_id}`);
         const decided = await catalog.changes.decide(change, state, principal.name);
         if (decided === undefined) {
           throw new AppError('SERVER_STATE_CONFLICT', `The change of ${change.tool} is ${change.state}, not pending`);
@@ -97,9 +107,10 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
         200: { description: 'The changes', schema: z.object({ changes: z.array(changeView) }) },
         404: notFound,
       },
-      async handle({ params, query, view }) {
-        const rows = await findToolChanges(db, lookUpServer(registry, view, params.id).id, query);
-        return { changes: rows.map(toView) };
+      async handle({ params, query, principal, view }) {
+        const server = lookUpServer(registry, view, params.id);
+        const rows = await findToolChanges(db, server.id, query);
+        return { changes: rows.filter(({ tool }) => seesTool(server, tool, { principal, view })).map(toView) };
       },
     }),
     decision('approve', 'approved', 'Accept the new definition of a tool; its calls go on'),

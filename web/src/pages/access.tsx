@@ -6,7 +6,7 @@ import { Confirm } from '../parts/dialog.tsx';
 import { Empty, Failure, Notice } from '../parts/notice.tsx';
 import { Scroll } from '../parts/scroll.tsx';
 import { serverEvents, useResource } from '../resource.ts';
-import { useIsAdmin } from '../session.ts';
+import { useIsAdmin, useIsUnboundAdmin } from '../session.ts';
 import { ago, count } from '../words.ts';
 
 export function AccessPage() {
@@ -182,7 +182,7 @@ function Tokens() {
 const charactersPerToken = 4;
 
 function Profiles() {
-  const isAdmin = useIsAdmin();
+  const isAdmin = useIsUnboundAdmin();
   const { data, error, reload } = useResource<{ profiles: Profile[] }>('/api/v1/profiles');
   const list = useResource<ServerList>(`${serversPath}?limit=1000&include_tools=true`);
   const [editing, setEditing] = useState<Profile>();

@@ -7,7 +7,7 @@ import { readJson } from '../parts/schema-form.tsx';
 import { serverEvents, useResource } from '../resource.ts';
 import { goTo, linkTo } from '../route.ts';
 import { isObject } from '../schema.ts';
-import { useIsAdmin } from '../session.ts';
+import { useIsAdmin, useIsUnboundAdmin } from '../session.ts';
 import { ago, clock, count, explain, statusTone, statusWords } from '../words.ts';
 import { ServerActions } from './servers.tsx';
 import { ToolChanges } from './tool-changes.tsx';
@@ -203,7 +203,7 @@ function ToolList({ server }: { server: ServerDetail }) {
 }
 
 function Configuration({ server, reload }: { server: ServerDetail; reload: () => void }) {
-  const isAdmin = useIsAdmin();
+  const isAdmin = useIsUnboundAdmin();
   const [editing, setEditing] = useState(false);
   return (
     <>

@@ -7,7 +7,7 @@ import { Empty, Failure, Loading } from '../parts/notice.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { serverEvents, useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
-import { useIsAdmin } from '../session.ts';
+import { useIsUnboundAdmin } from '../session.ts';
 import { ago, count, explain } from '../words.ts';
 
 /** What needs somebody comes first. */
@@ -20,7 +20,7 @@ export function ServersPage() {
   const list = useResource<ServerList>(`${serversPath}?limit=1000`, { on: serverEvents });
   const activity = useResource<Activity>('/api/v1/aggregator/activity', activityOptions);
   const [filter, setFilter] = useState('');
-  const isAdmin = useIsAdmin();
+  const mayAdd = useIsUnboundAdmin();
   const servers = list.data?.servers ?? [];
   const shown = servers
     .filter(({ name, description }) => `${name} ${description ?? ''}`.toLowerCase().includes(filter.toLowerCase()))
@@ -30,7 +30,7 @@ export function ServersPage() {
     <>
       <div className="title">
         <h1>Servers</h1>
-        {isAdmin && (
+        {mayAdd && (
           <a className="button primary" href={linkTo('servers', '+')}>
             Add servers
           </a>
@@ -41,7 +41,7 @@ export function ServersPage() {
       {list.data !== undefined && servers.length === 0 && (
         <Empty title="No server yet">
           <p>Bring the servers of Claude, Cursor or VS Code along, or add one by hand.</p>
-          {isAdmin && (
+          {mayAdd && (
             <a className="button primary" href={linkTo('servers', '+')}>
               Add servers
             </a>
@@ -149,7 +149,7 @@ export function ServerActions({
 }) {
   const { running, error, run } = useAction();
   const [removing, setRemoving] = useState(false);
-  if (!useIsAdmin()) return null;
+  if (!useIsUnboundAdmin()) return null;
   const post = (what: string, body?: unknown) =>
     run(async () => {
       await api('POST', `${serverPath(server.id)}/${what}`, body);

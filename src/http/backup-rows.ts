@@ -1,0 +1,167 @@
+/** The rows of a backup, each held against what the API wants of the same thing: an import stores nothing else. */
+import { z } from 'zod';
+import { profileDefinition, profileName } from '../catalog/profile.ts';
+import { AppError } from '../errors.ts';
+import { clientContextOf } from '../oauth/flow.ts';
+import { contextOf } from '../oauth/logins.ts';
+import { rulesKey } from '../query/rule-book.ts';
+import { serverRulesSchema } from '../query/server-rules.ts';
+import { toProblems } from '../registry/registry.ts';
+import { registration } from '../registry/server.ts';
+import type { Vault } from '../security/credentials.ts';
+import { skillDefinition, skillId } from '../skills/skill-book.ts';
+import type { BackupRows, LeftOut } from '../store/backup.ts';
+import { newToken } from './routes/access.ts';
+
+export type GivenRows = Record<keyof BackupRows, readonly unknown[]>;
+
+const time = z.iso.datetime({ offset: true });
+const label = z.string().max(2_048);
+
+const server = z.object({
+  id: z.uuid(),
+  connection_config: z.object({ sealed: z.string() }),
+  auto_connect: z.boolean(),
+  desired: z.enum(['connected', 'disconnected']),
+  origin: z.enum(['api', 'config', 'import']),
+  registered_at: time,
+});
+
+const token = z.object({
+  ...newToken.shape,
+  id: z.string().regex(/^[0-9a-f]{16}$/, 'must be 16 hexadecimal digits'),
+  hash: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal digits'),
+  servers: newToken.shape.servers.transform((servers) => servers ?? null),
+  profile: newToken.shape.profile.transform((profile) => profile ?? null),
+  expires_at: newToken.shape.expires_at.transform((at) => at ?? null),
+  created_at: time,
+  last_used_at: time.nullable(),
+  created_by: z.string().max(255),
+});
+
+const profile = z.object({ name: profileName, definition: profileDefinition, created_at: time, updated_at: time });
+
+const skill = z.object({
+  ...skillDefinition.shape,
+  id: skillId,
+  origin: z.enum(['builtin', 'custom']),
+  created_at: time,
+  updated_at: time,
+});
+
+const setting = z.object({
+  key: z.literal(rulesKey, { error: 'is not a setting that a backup holds' }),
+  value: serverRulesSchema,
+});
+
+const oauthClient = z.object({
+  server_id: z.uuid(),
+  issuer: label,
+  redirect_uri: label,
+  sealed: z.string(),
+  expires_at: time.nullable(),
+});
+
+const oauthLogin = z.object({
+  server_id: z.uuid(),
+  principal: z.string().max(255),
+  state: z.enum(['active', 'required', 'expired']),
+  issuer: label.nullable(),
+  sealed: z.string().nullable(),
+  scope: z.string().max(8_192).nullable(),
+  challenge: z.string().max(32_768).refine(isJson, 'is not JSON').nullable(),
+  expires_at: time.nullable(),
+  lease_until: time.nullable(),
+  updated_at: time,
+});
+
+/** One bad row is named and left out; the others are taken. */
+export function checkBackupRows(given: GivenRows, vault: Vault): { rows: BackupRows; leftOut: LeftOut[] } {
+  const leftOut: LeftOut[] = [];
+  function take<Row>(kind: keyof BackupRows, check: (row: unknown) => Row): Row[] {
+    return given[kind].flatMap((row, place) => {
+      try {
+        requireNoNul(row);
+        return [check(row)];
+      } catch (error) {
+        if (!(error instanceof z.ZodError || error instanceof AppError)) throw error;
+        leftOut.push({ kind, name: nameOf(row) ?? `number ${place + 1}`, reason: reasonOf(error) });
+        return [];
+      }
+    });
+  }
+
+  const rows: BackupRows = {
+    servers: take('servers', (row) => checkServer(row, vault)),
+    tokens: take('tokens', (row) => valid(token, row)),
+    profiles: take('profiles', (row) => valid(profile, row)),
+    skills: take('skills', (row) => valid(skill, row)),
+    settings: take('settings', (row) => valid(setting, row)),
+    oauth_clients: take('oauth_clients', (row) => {
+      const client = valid(oauthClient, row);
+      vault.open(client.sealed, clientContextOf(client.server_id, client.issuer));
+      return client;
+    }),
+    oauth_logins: take('oauth_logins', (row) => {
+      const login = valid(oauthLogin, row);
+      if (login.sealed !== null) vault.open(login.sealed, contextOf(login));
+      return login;
+    }),
+  };
+  return { rows, leftOut };
+}
+
+/** As if it were registered, with what its seal holds. */
+function checkServer(row: unknown, vault: Vault): BackupRows['servers'][number] {
+  const { id, connection_config, desired, origin, registered_at } = valid(server, row);
+  const { name, description, transport_type, health_check_url, auto_connect, options } = row as Record<string, unknown>;
+  const given = { name, description, transport_type, health_check_url, auto_connect, options };
+  const registered = valid(registration, { ...given, connection_config: vault.open(connection_config.sealed, id) });
+  return {
+    id,
+    name: registered.name,
+    description: registered.description ?? null,
+    transport_type: registered.transport_type,
+    connection_config,
+    health_check_url: registered.health_check_url ?? null,
+    auto_connect: registered.auto_connect ?? true,
+    desired,
+    options: registered.options ?? {},
+    origin,
+    registered_at,
+  };
+}
+
+/** With the input, so that the reason can tell what is missing from what is wrong. */
+const valid = <Schema extends z.ZodType>(schema: Schema, row: unknown): z.output<Schema> =>
+  schema.parse(row, { reportInput: true });
+
+/** PostgreSQL cannot store it, and would refuse all the other rows as well. */
+function requireNoNul(row: unknown): void {
+  if (JSON.stringify(row)?.includes('\\u0000')) {
+    throw new AppError('VALIDATION_ERROR', 'must not contain a NUL character');
+  }
+}
+
+function nameOf(row: unknown): string | undefined {
+  if (typeof row !== 'object' || row === null) return undefined;
+  const { name, id, key, issuer, server_id } = row as Record<string, unknown>;
+  const found = [name, id, key, issuer, server_id].find((one) => typeof one === 'string' && one !== '');
+  return typeof found === 'string' ? found.slice(0, 100) : undefined;
+}
+
+function reasonOf(error: z.ZodError | AppError): string {
+  if (error instanceof AppError) return error.message;
+  const [first, ...others] = toProblems(error, []);
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return `${first?.loc.join('.') ?? ''}: ${first?.msg ?? 'is not valid'}${more}`.replace(/^: /, '');
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
