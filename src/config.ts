@@ -379,6 +379,13 @@ export const settings = {
     parse: integer(0, 36_500),
     default: 0,
   }),
+  backups: setting({
+    env: 'MCP_AGGREGATOR_BACKUPS',
+    help: 'daily copies of the embedded database that are kept in the data directory; 0 makes none',
+    example: '7',
+    parse: integer(0, 1_000),
+    default: 7,
+  }),
   showPayloads: setting({
     env: 'MCP_AGGREGATOR_SHOW_PAYLOADS',
     help: 'true: admins see arguments and results of the latest calls; kept in memory, 16 KB each, without known secrets',
