@@ -66,6 +66,7 @@ import { databaseFileIn, findDamage, refuseCutDatabase } from './store/integrity
 import { findSetting, upsertSetting } from './store/settings.ts';
 import { fromFileError, StorageFault } from './store/storage-fault.ts';
 import { createTracer, noTracer } from './tracing.ts';
+import { environmentOf, requireChildUser } from './upstream/child-user.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createPool } from './upstream/pool.ts';
 import { createWarden } from './upstream/warden.ts';
@@ -98,6 +99,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   closers.push(() => directory.release());
 
   secrets.learn('config', secretValues(config));
+  requireChildUser(config.childUser);
   const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
   const metrics = createMetrics({ toolLabels: config.metricsToolLabels, engine });
   closers.push(() => metrics.close());
@@ -188,7 +190,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     warden: createWarden(),
     credentials: oauth.logins.credentials,
     isLoggedIn: oauth.logins.isKnown,
-    childEnvironment: (own) => childEnvironment(config.environment, own),
+    childEnvironment: (own) => childEnvironment(environmentOf(config.childUser, config.environment), own),
     onNotification: (server, method, params) => hear(server, method, params),
   });
   closers.push(() => pool.close());

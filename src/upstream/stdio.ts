@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ChildUser } from '../config.ts';
 import { parseJson } from '../exact-json.ts';
 import { isMessage, toLine } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
@@ -13,6 +14,7 @@ export interface ChildOptions {
   args: string[];
   env: NodeJS.ProcessEnv;
   cwd?: string;
+  user?: ChildUser;
   maxMessageBytes: number;
   warden: Warden;
   /** A line of stderr, or of stdout that is no message. */
@@ -34,6 +36,8 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   const child = spawn(options.command, options.args, {
     env: options.env,
     cwd: options.cwd,
+    uid: options.user?.uid,
+    gid: options.user?.gid,
     detached: process.platform !== 'win32',
     shell: process.platform === 'win32',
     windowsHide: true,
