@@ -30,7 +30,6 @@ const name = /^aggregator-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)Z\.db$/;
 
 export function createDailyBackup({ directory, keep, onBackup, onError }: DailyBackupOptions): DailyBackup {
   const backups = backupDirectoryIn(directory);
-  mkdirSync(backups, { recursive: true, mode: 0o700 });
   const closing = new AbortController();
   let underWay: Promise<void> | undefined;
 
@@ -50,6 +49,7 @@ export function createDailyBackup({ directory, keep, onBackup, onError }: DailyB
     if (newest !== undefined && now.getTime() - newest.at.getTime() < dayMs) return;
     const startedAt = performance.now();
     const file = databaseFileIn(directory);
+    mkdirSync(backups, { recursive: true, mode: 0o700 });
     requireSpace(file, backups);
     const target = join(backups, `aggregator-${now.toISOString().slice(0, 19).replaceAll(':', '-')}Z.db`);
     await copyInWorker(file, target, closing.signal);
