@@ -3,6 +3,8 @@
 // Plain JavaScript, so that a Node too old for the rest still gets a sentence instead of a syntax error.
 import { existsSync } from 'node:fs';
 import module from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { hideEnvironment, restoreEnvironment } from './hidden-environment.js';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 13)) {
@@ -12,8 +14,13 @@ if (major < 22 || (major === 22 && minor < 13)) {
   process.exit(1);
 }
 
+const words = process.argv.slice(2);
+// The other commands start no servers.
+const mayServe = words.length === 0 || words[0].startsWith('-') || words[0] === 'serve' || words[0] === 'stdio';
+if (!restoreEnvironment() && mayServe) hideEnvironment(fileURLToPath(import.meta.url), words);
+
 module.enableCompileCache?.();
 const compiled = new URL('../dist/cli/cli.js', import.meta.url);
 const source = new URL('../src/cli/cli.ts', import.meta.url);
 const { run } = await import(existsSync(source) ? source.href : compiled.href);
-await run(process.argv.slice(2), process.env);
+await run(words, process.env);

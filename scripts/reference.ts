@@ -137,7 +137,7 @@ function configuration(): string {
   return `${[
     '# Configuration',
     '',
-    'Made by `npm run reference` from the table of settings. A flag of `mcp-aggregator serve` wins over the variable, the variable over `"settings"` of the file given with `--config`. Times are in seconds. A wrong value stops the start with a line that names it.',
+    'Made by `npm run reference` from the table of settings. A flag of `mcp-aggregator serve` wins over the variable, the variable over `"settings"` of the file given with `--config`. Times are in seconds. A wrong value stops the start with a line that names it. Every secret can be in a file that `NAME_FILE` names instead, for example `MCP_CREDENTIAL_KEY_FILE`.',
     '',
     '| variable | flag | what | default | example |',
     '|---|---|---|---|---|',

@@ -1,10 +1,11 @@
 /** Builds the rooms from the bottom up and closes them from the top down. The only file that sees all of them. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
 import { type Config, secretValues } from './config.ts';
+import { describe } from './errors.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
@@ -59,10 +60,14 @@ import { createResealer } from './security/reseal.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
 import { createSkillBook } from './skills/skill-book.ts';
+import { createDailyBackup } from './store/daily-backup.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
+import { databaseFileIn, findDamage, refuseCutDatabase } from './store/integrity.ts';
 import { findSetting, upsertSetting } from './store/settings.ts';
+import { fromFileError, StorageFault } from './store/storage-fault.ts';
 import { createTracer, noTracer } from './tracing.ts';
+import { environmentOf, requireChildUser } from './upstream/child-user.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createPool } from './upstream/pool.ts';
 import { createWarden } from './upstream/warden.ts';
@@ -85,13 +90,12 @@ export async function createApp(config: Config, givenLog?: Logger, secrets = cre
     return await build(config, log, secrets, closers);
   } catch (error) {
     await closeAll(closers);
-    throw error;
+    throw fromFileError(error, config.dataDir);
   }
 }
 
 async function build(given: Config, log: Logger, secrets: Secrets, closers: (() => unknown)[]): Promise<App> {
   const startedAt = Date.now();
-  mkdirSync(given.dataDir, { recursive: true, mode: 0o700 });
   const directory = claimDataDirectory(given.dataDir);
   closers.push(() => directory.release());
   const starts = openStartRecord(given.dataDir, {
@@ -103,19 +107,34 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const config = safeMode === undefined ? given : { ...given, enabled: false };
 
   secrets.learn('config', secretValues(config));
+  requireChildUser(config.childUser);
   const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
   const metrics = createMetrics({ toolLabels: config.metricsToolLabels, engine });
   closers.push(() => metrics.close());
+  if (engine === 'sqlite') checkFile(config.dataDir, directory.endedUncleanly, log);
   const db = await openDatabase({
     url: config.databaseUrl,
-    file: join(config.dataDir, 'aggregator.db'),
+    file: databaseFileIn(config.dataDir),
     onQuery: metrics.onDatabaseQuery,
+    onFault: (fault) => noteFault(log, fault),
   });
   closers.push(() => db.close());
+  if (engine === 'sqlite' && config.backups > 0) {
+    const backup = createDailyBackup({
+      directory: config.dataDir,
+      keep: config.backups,
+      onBackup: (file, duration_ms) => log.info({ file, duration_ms }, 'the database was backed up'),
+      onError: (error) => log.error({ reason: describe(error) }, 'the daily backup failed; it is tried again'),
+    });
+    closers.push(() => backup.close());
+  }
 
   const { vault, auditKeys, adminToken, adminTokenFile } = loadSecrets(config);
   secrets.learn('admin', [adminToken, ...spellings(auditKeys.current)]);
-  const onError = (error: unknown) => log.error({ err: error }, 'a record could not be stored yet');
+  const onError = (error: unknown) => {
+    // A storage fault is in the log already, once.
+    if (!(error instanceof StorageFault)) log.error({ err: error }, 'a record could not be stored yet');
+  };
   const replicas = await createReplicas({ db, databaseUrl: config.databaseUrl, redisUrl: config.redisUrl, log });
   closers.push(() => replicas.close());
   const events = createEvents();
@@ -179,7 +198,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     warden: createWarden(),
     credentials: oauth.logins.credentials,
     isLoggedIn: oauth.logins.isKnown,
-    childEnvironment: (own) => childEnvironment(config.environment, own),
+    childEnvironment: (own) => childEnvironment(environmentOf(config.childUser, config.environment), own),
     onNotification: (server, method, params) => hear(server, method, params),
   });
   closers.push(() => pool.close());
@@ -470,6 +489,24 @@ const listsBehind: Record<string, string[]> = {
   'notifications/prompts/list_changed': ['prompt'],
   'notifications/resources/list_changed': ['resource', 'resource_template'],
 };
+
+/** The whole file after a crash or a power cut; otherwise only whether it was cut. */
+function checkFile(dataDir: string, endedUncleanly: boolean, log: Logger): void {
+  refuseCutDatabase(dataDir);
+  const file = databaseFileIn(dataDir);
+  if (!endedUncleanly || !existsSync(file)) return;
+  const startedAt = performance.now();
+  const damage = findDamage(file);
+  if (damage !== undefined) throw damage;
+  const duration_ms = Math.round(performance.now() - startedAt);
+  log.info({ file, duration_ms }, 'the last run did not end cleanly; the database was checked and is whole');
+}
+
+function noteFault(log: Logger, fault: StorageFault | undefined): void {
+  if (fault === undefined) return log.info('storage works again');
+  const { place, remedy, message, cause } = fault;
+  log.error({ place, remedy, reason: describe(cause) }, message);
+}
 
 function loadSecrets(config: Config) {
   const file = (name: string, create: () => string) => loadOrCreateSecretFile(join(config.dataDir, name), create).value;

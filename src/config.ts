@@ -21,6 +21,13 @@ interface Setting<T> {
   secret?: true;
 }
 
+export interface ChildUser {
+  uid: number;
+  gid: number;
+  name?: string;
+  home: string;
+}
+
 const setting = <T>(definition: Setting<T>): Setting<T> => definition;
 
 const minute = 60_000;
@@ -98,6 +105,21 @@ export const settings = {
     example: 'caller',
     parse: oneOf('caller', 'viewer'),
     default: undefined as 'caller' | 'viewer' | undefined,
+  }),
+  stdio: setting({
+    env: 'MCP_AGGREGATOR_STDIO',
+    help: 'deny: no server may be a program that the aggregator starts; such servers are refused and not connected',
+    example: 'deny',
+    parse: oneOf('allow', 'deny'),
+    default: 'allow' as 'allow' | 'deny',
+  }),
+  childUser: setting({
+    env: 'MCP_AGGREGATOR_CHILD_USER',
+    help: 'the user (a name, or uid:gid) that runs STDIO servers, so that they cannot read our files and memory; needs root',
+    example: 'nobody',
+    parse: childUser,
+    default: undefined as ChildUser | undefined,
+    defaultText: 'the user of the aggregator',
   }),
   credentialKey: setting({
     env: 'MCP_CREDENTIAL_KEY',
@@ -442,6 +464,13 @@ export const settings = {
     parse: integer(0, 36_500),
     default: 0,
   }),
+  backups: setting({
+    env: 'MCP_AGGREGATOR_BACKUPS',
+    help: 'daily copies of the embedded database that are kept in the data directory; 0 makes none',
+    example: '7',
+    parse: integer(0, 1_000),
+    default: 7,
+  }),
   showPayloads: setting({
     env: 'MCP_AGGREGATOR_SHOW_PAYLOADS',
     help: 'true: admins see arguments and results of the latest calls; kept in memory, 16 KB each, without known secrets',
@@ -563,6 +592,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv, flags: Partial<Record
     const source = [
       { label: `--${flagOf(name)}`, text: flags[name] },
       { label: definition.env, text: environment[definition.env] },
+      { label: fileVariableOf(definition), text: readSecret(definition, environment, problems) },
       { label: `${fileName}: settings.${name}`, text: fromFile[name] },
     ].find((candidate) => candidate.text !== undefined && candidate.text !== '');
     values[name] = definition.default;
@@ -581,11 +611,39 @@ export function loadConfig(environment: NodeJS.ProcessEnv, flags: Partial<Record
   return config;
 }
 
+/** Every secret can also be in a file, as Docker and Kubernetes hand them out. */
+export function fileVariableOf({ env }: Pick<Setting<unknown>, 'env'>): string {
+  return `${env}_FILE`;
+}
+
+function readSecret(definition: Setting<unknown>, environment: NodeJS.ProcessEnv, problems: string[]) {
+  const variable = fileVariableOf(definition);
+  const file = definition.secret ? environment[variable] : undefined;
+  if (file === undefined || file === '') return undefined;
+  if ((environment[definition.env] ?? '') !== '') {
+    problems.push(`${variable}: ${definition.env} is set as well; example: ${variable}=/run/secrets/name alone`);
+    return undefined;
+  }
+  try {
+    const content = readFileSync(file, 'utf8').trim();
+    if (content !== '') return content;
+    problems.push(`${variable}: ${file} is empty; example: ${variable}=/run/secrets/name`);
+  } catch (error) {
+    problems.push(`${variable}: ${file} cannot be read: ${describe(error)}; example: ${variable}=/run/secrets/name`);
+  }
+  return undefined;
+}
+
 function contradictions(config: Config): string[] {
   const problems: string[] = [];
   if (config.databaseUrl !== undefined && config.credentialKey === undefined) {
     problems.push(
       `MCP_CREDENTIAL_KEY: required with DATABASE_URL, because replicas share it; example: ${settings.credentialKey.example}`,
+    );
+  }
+  if (config.childUser !== undefined && config.childUser.uid === process.getuid?.()) {
+    problems.push(
+      'MCP_AGGREGATOR_CHILD_USER: is the user that runs the aggregator, which protects nothing; example: nobody',
     );
   }
   if (config.anonymous !== undefined && !isLoopback(config.host)) {
@@ -658,6 +716,17 @@ function list(value: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+}
+
+function childUser(value: string): ChildUser {
+  const numbers = /^(\d{1,10}):(\d{1,10})$/.exec(value);
+  if (numbers !== null) return { uid: Number(numbers[1]), gid: Number(numbers[2]), home: '/' };
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith(`${value}:`));
+  const [name, , uid, gid, , home = '/'] = line?.split(':') ?? [];
+  if (name === undefined) throw new Error('is no user of this machine and not uid:gid');
+  return { uid: Number(uid), gid: Number(gid), name, home };
 }
 
 function networks(value: string): string[] {

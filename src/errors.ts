@@ -41,6 +41,7 @@ const table = {
   BODY_TOO_LARGE: { status: 413, rpc: -32600 },
   RATE_LIMITED: { status: 429, rpc: -32603 },
   OVERLOADED: { status: 503, rpc: -32603 },
+  STORAGE_UNAVAILABLE: { status: 503, rpc: -32603 },
   SHUTTING_DOWN: { status: 503, rpc: -32603 },
   INTERNAL_ERROR: { status: 500, rpc: -32603 },
 } as const satisfies Record<string, { status: number; rpc: number }>;

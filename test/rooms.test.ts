@@ -60,8 +60,9 @@ const rooms: Record<string, string[]> = {
   // Not rooms: they stand above all of them.
   app: ['*'],
   main: ['app', 'security'],
-  // The commands speak HTTP; of the rooms they know the shapes of the answers and the config files, and how one signs in.
-  cli: ['app', 'main', 'registry', 'http', 'security', 'oauth'],
+  // The commands speak HTTP; of the rooms they know the shapes of the answers and the config files, how one signs in, and
+  // how a database is repaired while no aggregator runs.
+  cli: ['app', 'main', 'registry', 'http', 'security', 'oauth', 'store'],
 };
 
 /** Packages that have one home. `/` ends a folder; the rest are files. */

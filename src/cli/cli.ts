@@ -1,6 +1,6 @@
 /** The command line: every command, and what a failure looks like. */
 import { Command, CommanderError } from 'commander';
-import { AppError } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
 import { version } from '../version.ts';
 import { type AddCommand, withGlobalFlags } from './command.ts';
 import { addAdd } from './commands/add.ts';
@@ -92,7 +92,7 @@ function explain(error: unknown): { exit: Exit; message?: string; answer?: unkno
   if (error instanceof CommanderError) return { exit: error.exitCode === 0 ? 'ok' : 'usage' };
   if (error instanceof CommandFailure) return error;
   if (error instanceof AppError) {
-    return { exit: error.code === 'DATA_DIRECTORY_IN_USE' ? 'conflict' : 'usage', message: error.message };
+    return { exit: exits[error.code] ?? 'usage', message: error.message };
   }
   if (isAddressInUse(error)) {
     const message = `${error.address}:${error.port} is in use by another program; choose another port with --port`;
@@ -100,6 +100,8 @@ function explain(error: unknown): { exit: Exit; message?: string; answer?: unkno
   }
   throw error;
 }
+
+const exits: Partial<Record<ErrorCode, Exit>> = { DATA_DIRECTORY_IN_USE: 'conflict', STORAGE_UNAVAILABLE: 'failed' };
 
 function isAddressInUse(error: unknown): error is Error & { address: string; port: number } {
   return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';

@@ -1,7 +1,7 @@
 /** Which aggregator a command speaks to, and with which token. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { settings } from '../config.ts';
+import { fileVariableOf, settings } from '../config.ts';
 import { isLoopback } from '../loopback.ts';
 import { CommandFailure } from './exit-code.ts';
 import { findSignIn, tokenOf } from './sign-ins.ts';
@@ -39,7 +39,12 @@ function tokenFor(
   flags: TargetFlags,
   environment: NodeJS.ProcessEnv,
 ): Pick<Target, 'token' | 'source'> {
-  const given = flags.token ?? environment.MCP_AGGREGATOR_TOKEN ?? environment[settings.adminToken.env];
+  const file = environment[fileVariableOf(settings.adminToken)];
+  const given =
+    flags.token ??
+    environment.MCP_AGGREGATOR_TOKEN ??
+    environment[settings.adminToken.env] ??
+    (file === undefined ? undefined : readIfThere(file)?.trim());
   if (given !== undefined) return { source: 'given', token: async () => given };
   if (findSignIn(dataDir, url) !== undefined) return { source: 'sign-in', token: () => tokenOf(dataDir, url) };
   // The token in the data directory belongs to the aggregator on this machine: another one must not be told.

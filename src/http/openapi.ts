@@ -98,6 +98,9 @@ function responses(route: AnyRoute): Record<string, unknown> {
   if (route.role !== 'public') {
     described.push(['401', reply('A token is required', 'Error')], ['403', reply('The role is not enough', 'Error')]);
   }
+  if (route.role !== 'public' && !('503' in route.answers)) {
+    described.push(['503', reply('The database cannot be used now; see Retry-After', 'Error')]);
+  }
   if (route.role === 'caller') described.push(['429', reply('More calls in a minute than are allowed', 'Error')]);
   return Object.fromEntries(described);
 }

@@ -218,6 +218,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     record,
 
     async register(input, origin = 'api') {
+      requireAllowed(input.transport_type, config);
       const id = randomUUID();
       const row = await insertServer(
         db,
@@ -246,6 +247,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     async update(id, patch) {
       const server = get(id);
       const connection = patchedConnection(openConnection(id), patch);
+      if (connection !== undefined) requireAllowed(connection.transport_type, config);
       const fields: RowPatch = {};
       if (patch.description !== undefined) fields.description = patch.description;
       if (patch.health_check_url !== undefined) fields.health_check_url = patch.health_check_url;
@@ -443,6 +445,12 @@ function toServer({ connection_config, options, ...row }: ServerRow): Server {
 function configured(server: Server) {
   const { description, transport_type, health_check_url, auto_connect, desired, options, origin } = server;
   return { description, transport_type, health_check_url, auto_connect, desired, options, origin };
+}
+
+function requireAllowed(transport: Connection['transport_type'], { stdio }: Config): void {
+  if (transport !== 'STDIO' || stdio === 'allow') return;
+  const msg = 'servers over STDIO are not allowed here (MCP_AGGREGATOR_STDIO=deny)';
+  throw new ValidationError([{ loc: ['body', 'transport_type'], msg, type: 'value_error' }]);
 }
 
 /** The connection after the patch, or undefined when it stays the same. */

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../errors.ts';
+import { fromFileError, fromSqliteError } from './storage-fault.ts';
 
 const sqliteBusy = 5;
 /** A database that nobody refers to is collected, and its lock goes with it. */
@@ -11,7 +12,22 @@ const held = new Set<DatabaseSync>();
  * Makes this process the only owner of a data directory. The lock is the operating system's (SQLite holds it on a
  * file that is otherwise empty), so it ends with the process, however that ends; a pid file alone would outlive it.
  */
-export function claimDataDirectory(directory: string): { release(): void } {
+export function claimDataDirectory(directory: string): DataDirectory {
+  try {
+    return claim(directory);
+  } catch (error) {
+    const lockFile = join(directory, 'owner.lock');
+    throw fromFileError(fromSqliteError(error, lockFile), directory);
+  }
+}
+
+export interface DataDirectory {
+  /** The owner before us was killed, or the power failed. */
+  readonly endedUncleanly: boolean;
+  release(): void;
+}
+
+function claim(directory: string): DataDirectory {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const lock = new DatabaseSync(join(directory, 'owner.lock'));
   try {
@@ -23,12 +39,19 @@ export function claimDataDirectory(directory: string): { release(): void } {
       cause,
     });
   }
-  held.add(lock);
   const ownerFile = join(directory, 'owner.json');
-  writeFileSync(`${ownerFile}.new`, JSON.stringify({ pid: process.pid, startedAt: new Date().toISOString() }));
-  renameSync(`${ownerFile}.new`, ownerFile);
+  const endedUncleanly = existsSync(ownerFile);
+  try {
+    writeFileSync(`${ownerFile}.new`, JSON.stringify({ pid: process.pid, startedAt: new Date().toISOString() }));
+    renameSync(`${ownerFile}.new`, ownerFile);
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+  held.add(lock);
 
   return {
+    endedUncleanly,
     release() {
       rmSync(ownerFile, { force: true });
       held.delete(lock);

@@ -1,6 +1,7 @@
-import { PostgresDialect } from 'kysely';
+import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { parseJson } from '../exact-json.ts';
+import { fromPostgresError, unreachable } from './storage-fault.ts';
 
 const { builtins } = pg.types;
 
@@ -19,7 +20,43 @@ export function createPostgresDialect(url: string): PostgresDialect {
   // nothing more, but without a listener, on idle connections and on those in use, they would end the process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new PostgresDialect({ pool });
+  return new PostgresDialect({ pool: withFaults(pool, postgresPlace(url)) });
+}
+
+/** Without the user and the password. */
+export function postgresPlace(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `PostgreSQL at ${hostname || 'localhost'}:${port || 5432}${pathname}`;
+}
+
+/** Every failure of the pool and its connections, translated once. */
+function withFaults(pool: pg.Pool, place: string): PostgresPool {
+  const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect().catch((error: unknown) => {
+        const known = fromPostgresError(error, place);
+        throw known === error ? unreachable(place, error) : known;
+      });
+      const known = wrapped.get(client) ?? wrap(client, place);
+      wrapped.set(client, known);
+      return known;
+    },
+  };
+}
+
+function wrap(client: pg.PoolClient, place: string): PostgresPoolClient {
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    try {
+      return await client.query(text, [...parameters]);
+    } catch (error) {
+      throw fromPostgresError(error, place);
+    }
+  };
+  // Kysely's type has a second form for cursors, which we never use.
+  return { release: (destroy) => client.release(destroy), query: query as unknown as PostgresPoolClient['query'] };
 }
 
 /** On our pool only: other users of `pg` in this process keep its own parsers. */

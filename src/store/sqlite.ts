@@ -1,17 +1,19 @@
-import { chmodSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { SqliteDialect, type SqliteStatement } from 'kysely';
 import { fromSqlite } from './columns.ts';
+import { fromSqliteError } from './storage-fault.ts';
 
 /**
  * FULL: what was acknowledged survives a power cut, not only a killed process. In memory: what undoes half a statement,
- * for which every batch of records would otherwise make and remove a file.
+ * for which every batch of records would otherwise make and remove a file. Waiting for a lock stops everything else in
+ * this process, and only a foreign program can hold one.
  */
 const pragmas = `
   pragma journal_mode = wal;
   pragma synchronous = full;
   pragma foreign_keys = on;
-  pragma busy_timeout = 5000;
+  pragma busy_timeout = 1000;
   pragma temp_store = memory;
 `;
 const cachedStatements = 200;
@@ -20,9 +22,7 @@ const cachedSqlLength = 8_000;
 
 /** Kysely's SQLite dialect on the database that is built into Node. */
 export function createSqliteDialect(file: string): SqliteDialect {
-  const database = new DatabaseSync(file);
-  database.exec(pragmas);
-  restrictToOwner(file);
+  const database = translated(file, () => open(file));
   const statements = new Map<string, SqliteStatement>();
 
   return new SqliteDialect({
@@ -31,7 +31,7 @@ export function createSqliteDialect(file: string): SqliteDialect {
       prepare(sql) {
         const known = statements.get(sql);
         if (known !== undefined) return known;
-        const statement = toKyselyStatement(database.prepare(sql), sql);
+        const statement = translated(file, () => toKyselyStatement(database.prepare(sql), sql, file));
         if (sql.length <= cachedSqlLength) {
           if (statements.size >= cachedStatements) statements.clear();
           statements.set(sql, statement);
@@ -50,12 +50,47 @@ function restrictToOwner(file: string): void {
   }
 }
 
-function toKyselyStatement(statement: StatementSync, sql: string): SqliteStatement {
+function open(file: string): DatabaseSync {
+  if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
+  const database = new DatabaseSync(file);
+  try {
+    database.exec(pragmas);
+    restrictToOwner(file);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
+}
+
+function translated<T>(file: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw fromSqliteError(error, file);
+  }
+}
+
+/** SQLite ends a transaction itself when the disk is full; undoing it again would hide that error behind another. */
+function isUndone(sql: string, error: unknown): boolean {
+  return sql === 'rollback' && error instanceof Error && 'errcode' in error && error.errcode === sqliteError;
+}
+
+const sqliteError = 1;
+
+function toKyselyStatement(statement: StatementSync, sql: string, file: string): SqliteStatement {
   return {
     // `statement.columns()` would tell, but only from Node 22.16 on.
     reader: /^\s*(select|with|pragma)\b|\breturning\b/i.test(sql),
-    all: (parameters) => statement.all(...parameters.map(toBindable)).map(fromSqlite),
-    run: (parameters) => statement.run(...parameters.map(toBindable)),
+    all: (parameters) => translated(file, () => statement.all(...parameters.map(toBindable)).map(fromSqlite)),
+    run(parameters) {
+      try {
+        return statement.run(...parameters.map(toBindable));
+      } catch (error) {
+        if (isUndone(sql, error)) return { changes: 0, lastInsertRowid: 0 };
+        throw fromSqliteError(error, file);
+      }
+    },
     *iterate(parameters) {
       for (const row of statement.iterate(...parameters.map(toBindable))) yield fromSqlite(row);
     },

@@ -379,6 +379,9 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   ): Promise<Session> {
     const { connection, mask: maskOf } = registry.resolveConnection(server.id);
     mask = maskOf;
+    if (connection.transport_type === 'STDIO' && config.stdio === 'deny') {
+      throw new ConnectionLost('servers over STDIO are not allowed here (MCP_AGGREGATOR_STDIO=deny)', 'no');
+    }
     const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
     const opened = await openSession({
       connection,
@@ -389,6 +392,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       connectTimeoutMs: config.connectionTimeoutMs,
       maxMessageBytes: config.maxMessageBytes,
       childEnvironment: deps.childEnvironment,
+      childUser: config.childUser,
       warden: deps.warden,
       onLine: keepLine,
       credentials: credentialsOf(connection, principal),

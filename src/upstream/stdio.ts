@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ChildUser } from '../config.ts';
 import { parseJson } from '../exact-json.ts';
 import { envelopeProblem, isMessage, isObject, type RpcFailure, rpcCodes, toLine } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
@@ -13,6 +14,7 @@ export interface ChildOptions {
   args: string[];
   env: NodeJS.ProcessEnv;
   cwd?: string;
+  user?: ChildUser;
   maxMessageBytes: number;
   warden: Warden;
   /** A line of stderr, or of stdout that is no message. */
@@ -143,6 +145,8 @@ function spawnChild(options: ChildOptions): ChildProcess {
     return spawn(options.command, options.args, {
       env: options.env,
       cwd: options.cwd,
+      uid: options.user?.uid,
+      gid: options.user?.gid,
       detached: process.platform !== 'win32',
       shell: process.platform === 'win32',
       windowsHide: true,

@@ -1,4 +1,5 @@
 /** From a server's connection config to a live session: the one place that knows the transports. */
+import type { ChildUser } from '../config.ts';
 import type { Connection } from '../registry/server.ts';
 import { type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp, type Verdict } from './era.ts';
 import type { Session } from './session.ts';
@@ -11,6 +12,7 @@ export interface OpenOptions extends HandshakeOptions {
   /** With `${VAR}` already resolved. */
   connection: Connection;
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
+  childUser?: ChildUser;
   connectTimeoutMs: number;
   maxMessageBytes: number;
   warden: Warden;
@@ -59,6 +61,7 @@ async function openChild(
             args: config.args ?? [],
             env: options.childEnvironment(config.env ?? {}),
             cwd: config.cwd,
+            user: options.childUser,
             maxMessageBytes: options.maxMessageBytes,
             warden: options.warden,
             onLine: options.onLine,

@@ -60,4 +60,35 @@ suite('schemas as forms', () => {
     const rows = toRows(trip).map(({ path }) => path);
     assert.ok(rows.includes('people[].name') && rows.includes('people[].friends[].name'));
   });
+
+  test('a pattern that could freeze the page is left for the server', () => {
+    const hostile = [
+      '^(a+)+$',
+      '(a|a)*b',
+      '(?=a+)+b',
+      '^(a?){30}a{30}$',
+      'a*a*a*a*a*b',
+      `${'a?'.repeat(30)}${'a'.repeat(30)}`,
+      '(\\w+\\s?)+!',
+      '(a+)\\1+b',
+    ];
+    for (const pattern of hostile) {
+      const startedAt = performance.now();
+      assert.deepEqual(validate(`${'a'.repeat(40)}!`, { type: 'string', pattern }, {}), {}, pattern);
+      assert.ok(performance.now() - startedAt < 100, pattern);
+    }
+    const long = 'a'.repeat(100_000);
+    assert.deepEqual(validate(long, { type: 'string', pattern: '[ab]*c' }, {}), {});
+    const harmless = [
+      '^\\d{4}-\\d{2}-\\d{2}$',
+      '^[A-Z]{2,5}$',
+      '^(?:red|green)$',
+      '^https?://',
+      '^(ab)+$',
+      '^[\\]a]+b?$',
+    ];
+    for (const pattern of harmless) {
+      assert.equal(Object.values(validate('??', { type: 'string', pattern }, {}))[0], `must match ${pattern}`);
+    }
+  });
 });

@@ -1,6 +1,6 @@
 /** `connect-client` against the configuration formats of real clients, in a home of its own. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -113,6 +113,7 @@ suite('connect-client', () => {
       assert.equal(done.code, 0, done.stderr);
       assert.doesNotMatch(done.stdout, /mcpa_[0-9a-f]+_\w/, 'the token is not shown');
       const written = readFileSync(file, 'utf8');
+      assert.equal(statSync(file).mode & 0o777, 0o600, 'others cannot read the token');
       assert.deepEqual(Object.keys(client.read(written)), ['gateway'], 'the others are moved');
       for (const other of others) {
         const { stdout } = await commandsOf(aggregator).run(['list']);

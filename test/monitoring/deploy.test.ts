@@ -101,7 +101,7 @@ test('the manifests fit together, and secrets come by reference only', () => {
   }
   for (const name of Object.keys(manifest('ConfigMap').data)) assert.equal(secret.has(name), false, name);
   for (const [name, value] of Object.entries(compose.services['aggregator-1'].environment)) {
-    if (secret.has(name) && name !== 'REDIS_URL' && name !== 'QDRANT_URL') assert.match(String(value), /\$\{/, name);
+    if (secret.has(name) && name !== 'QDRANT_URL') assert.match(String(value), /\$\{/, name);
   }
 
   const { securityContext } = container;
@@ -127,6 +127,41 @@ test('the image and the replicas of the compose file write nowhere but to their 
   }
   for (const name of ['postgres', 'redis', 'qdrant', 'prometheus', 'grafana', 'nginx'])
     assert.ok(name in compose.services);
+});
+
+test('every service of the compose file is limited, and Redis wants a password', () => {
+  for (const [name, service] of Object.entries<{ deploy?: { resources: { limits: Record<string, unknown> } } }>(
+    compose.services,
+  )) {
+    const limits = service.deploy?.resources.limits ?? {};
+    for (const what of ['cpus', 'memory', 'pids']) assert.ok(what in limits, `${what} of ${name}`);
+  }
+  assert.ok(compose.services.redis.command.includes('--requirepass'));
+  assert.match(compose.services['aggregator-1'].environment.REDIS_URL, /^redis:\/\/:\$\{REDIS_PASSWORD/);
+  for (const [, name = ''] of read('compose/compose.yml').matchAll(/\$\{(\w+):\?/g)) {
+    assert.match(read('compose/.env.example'), new RegExp(`^${name}=`, 'm'));
+  }
+  assert.match(read('Dockerfile'), /^RUN npm ci --ignore-scripts/m);
+});
+
+const licences = new Set([
+  'MIT',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'Unlicense',
+  '0BSD',
+  'BlueOak-1.0.0',
+]);
+
+test('what is shipped has licences that fit ours, and hashes in the lock', () => {
+  const { packages } = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'));
+  for (const [name, entry] of Object.entries<Record<string, unknown>>(packages)) {
+    if (name === '' || entry.dev === true) continue;
+    assert.ok(licences.has(String(entry.license)), `${name}: ${entry.license}`);
+    assert.match(String(entry.integrity), /^sha512-/, name);
+  }
 });
 
 test('promtool accepts the alert rules, they fire at the thresholds of seed 001, and each is explained', {

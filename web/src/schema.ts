@@ -1,5 +1,6 @@
 /** JSON Schema as far as forms need it: what a field is, what it starts with, what is wrong with a value. Pure. */
 import type { Json } from './api.ts';
+import { patternCost } from './pattern-cost.ts';
 
 export interface Schema extends Json {
   type?: string | string[];
@@ -173,8 +174,11 @@ function textProblem(value: string, schema: Schema): string | undefined {
   return bounds(value.length, schema.minLength, schema.maxLength, 'characters');
 }
 
-/** A pattern that this browser does not understand is left for the server to check. */
+const maxPatternSteps = 5_000_000;
+
+/** A pattern that this browser does not understand, or that could freeze it, is left for the server to check. */
 function matches(pattern: string, value: string): boolean {
+  if (patternCost(pattern, value.length) > maxPatternSteps) return true;
   try {
     return new RegExp(pattern, 'u').test(value);
   } catch {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
@@ -239,6 +239,8 @@ async function revoke({ context }: Job, id: string): Promise<void> {
 function write({ file, text }: Job, next: string): void {
   mkdirSync(dirname(file), { recursive: true });
   if (existsSync(file) && !existsSync(file + backupSuffix)) writeFileSync(file + backupSuffix, text, { mode: 0o600 });
+  // A file that is there keeps its mode, and others could read the token.
+  if (existsSync(file)) chmodSync(file, 0o600);
   writeFileSync(file, next, { mode: 0o600 });
 }
 

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../../config.ts';
 import { describe } from '../../errors.ts';
+import { databaseFileIn, refuseCutDatabase } from '../../store/integrity.ts';
+import { repairDatabase } from '../../store/repair.ts';
+import { StorageFault } from '../../store/storage-fault.ts';
 import { version } from '../../version.ts';
 import type { ServerDetail } from '../answers.ts';
 import { api, type Client, serverPath } from '../client.ts';
@@ -12,6 +15,7 @@ import { type AddCommand, createContext, globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 import { findDiscoveryError } from '../settled.ts';
 import { dataDirOf } from '../target.ts';
+import type { Terminal } from '../terminal.ts';
 import { addDoctorClient } from './doctor-client.ts';
 import { addDoctorSearch } from './doctor-search.ts';
 
@@ -30,9 +34,14 @@ export const addDoctor: AddCommand = (program, environment) => {
   addDoctorSearch(doctor, environment);
   doctor
     .description('check the installation, the aggregator and every server, and say what to do')
-    .action(async (_options, self: Command) => {
+    .option(
+      '--repair',
+      'replace a damaged embedded database with its last good daily backup; stop the aggregator first',
+    )
+    .action(async (options: { repair?: boolean }, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const dataDir = dataDirOf(globalFlags(self), environment);
+      if (options.repair) return repair(dataDir, environment, terminal);
       const findings = await terminal.progress('looking', async () => {
         const configuration = checkConfiguration(environment);
         const running = await checkAggregator(client);
@@ -66,6 +75,25 @@ export const addDoctor: AddCommand = (program, environment) => {
       }
     });
 };
+
+function repair(dataDir: string, environment: NodeJS.ProcessEnv, terminal: Terminal): void {
+  if (checkConfiguration(environment).config?.databaseUrl !== undefined) {
+    throw new CommandFailure('usage', 'DATABASE_URL is set: restore PostgreSQL with its own tools (pg_restore).');
+  }
+  if (!existsSync(dataDir)) throw new CommandFailure('notFound', `${dataDir} does not exist.`);
+  const repaired = repairDatabase(dataDir);
+  if (repaired.outcome === 'no backup') {
+    throw new CommandFailure(
+      'failed',
+      `${repaired.damage}\nThere is no good backup in ${join(dataDir, 'backups')}. To start anew, move the file away; to bring back an export: mcp-aggregator import`,
+    );
+  }
+  if (terminal.json) return terminal.printJson(repaired);
+  if (repaired.outcome === 'nothing to do') return terminal.print('The database is whole: nothing to repair.');
+  terminal.print(repaired.damage);
+  terminal.print(`Restored the backup of ${repaired.at.toISOString()}; later changes are lost.`);
+  terminal.print(`The damaged files are in ${repaired.damagedFiles}.`);
+}
 
 export function checkNode(running: string): Finding {
   const [major = 0, minor = 0] = running.split('.').map(Number);
@@ -123,14 +151,21 @@ async function checkDatabase(dataDir: string, config: Config | undefined): Promi
     if (problem === undefined) return { what, verdict: 'ok', detail: `${place} takes connections` };
     return { what, verdict: 'problem', detail: `${place}: ${problem}`, advice: 'Start it, or correct DATABASE_URL' };
   }
-  const file = join(dataDir, 'aggregator.db');
+  const file = databaseFileIn(dataDir);
   if (!existsSync(file)) return { what, verdict: 'ok', detail: 'embedded; the first start creates it' };
+  try {
+    refuseCutDatabase(dataDir);
+  } catch (error) {
+    if (!(error instanceof StorageFault)) throw error;
+    return { what, verdict: 'problem', detail: `${file} is not whole`, advice: error.message };
+  }
   const begin = Buffer.alloc(15);
   const descriptor = openSync(file, 'r');
   const length = readSync(descriptor, begin);
   closeSync(descriptor);
   if (length === 0 || begin.toString('latin1') === 'SQLite format 3') return { what, verdict: 'ok', detail: file };
-  return { what, verdict: 'problem', detail: `${file} is not a database`, advice: 'Move it away, or restore a backup' };
+  const advice = 'Restore the last daily backup: mcp-aggregator doctor --repair';
+  return { what, verdict: 'problem', detail: `${file} is not a database`, advice };
 }
 
 function reach(host: string, port: number): Promise<string | undefined> {
@@ -159,7 +194,7 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
     health = await client.get<Health>(`${api}/health`);
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
-    // 503 is an answer too: it runs, and its database does not.
+    // An older aggregator answers 503 when its database does not.
     const answered = error.answer as Health | undefined;
     if (answered?.checks === undefined) {
       const detail = `does not run at ${client.url}`;
@@ -174,7 +209,7 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
     database: {
       what: 'database',
       verdict: failed ? 'problem' : 'ok',
-      detail: failed ? 'does not answer the aggregator' : 'answers the aggregator',
+      detail: failed ? 'cannot be used by the aggregator' : 'answers the aggregator',
       ...(failed ? { advice: "Look at the aggregator's log for the reason" } : {}),
     },
   };

@@ -48,7 +48,9 @@ export function describeSettings(): string {
     const sample = secret || example.includes(' ') ? example : `--${flagOf(name)} ${example}`;
     return [`  --${flagOf(name)} <value>  ${env}`, `      ${help}`, `      default: ${shown}; example: ${sample}`];
   });
-  return ['Settings: a flag wins over the variable, the variable over "settings" of the config file.', ...lines].join(
-    '\n',
-  );
+  return [
+    'Settings: a flag wins over the variable, the variable over "settings" of the config file. Every secret can be in a',
+    'file instead that NAME_FILE names, for example MCP_CREDENTIAL_KEY_FILE.',
+    ...lines,
+  ].join('\n');
 }

@@ -87,10 +87,9 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       summary: 'Is the aggregator healthy? For probes: counts only, no token',
       role: 'public',
       answers: {
-        200: { description: 'healthy or degraded', schema: healthView },
-        503: { description: 'unhealthy: the database does not answer', schema: healthView },
+        200: { description: 'healthy or degraded: calls are answered', schema: healthView },
       },
-      async handle({ reply }) {
+      async handle() {
         const [database, qdrant] = await Promise.all([
           check(() => deps.db.ping()),
           deps.pingVectors === undefined ? 'not configured' : check(deps.pingVectors),
@@ -103,16 +102,16 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const sessions = connected < connectedShareWanted * settled ? 'degraded' : 'ok';
         const issues = [
           ...(deps.safeMode === undefined ? [] : [deps.safeMode]),
-          ...(database === 'ok' ? [] : ['the database does not answer']),
+          ...(database === 'ok' ? [] : ['the database cannot be used; the log names the cause and the remedy']),
           ...(qdrant === 'failed' ? ['Qdrant does not answer; the index in this process is used'] : []),
           ...(count.ERROR === 0 ? [] : [`${count.ERROR} ${count.ERROR === 1 ? 'server' : 'servers'} in error state`]),
           ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'server waits' : 'servers wait'} for a login`]),
         ];
-        const degraded = deps.safeMode !== undefined || sessions === 'degraded' || qdrant === 'failed';
-        const status = database === 'failed' ? 'unhealthy' : degraded ? 'degraded' : 'healthy';
-        if (status === 'unhealthy') reply.status(503);
+        // Calls need no database, so that taking the process out of service would only make it worse.
+        const isImpaired = sessions === 'degraded' || qdrant === 'failed' || database === 'failed';
+        const degraded = deps.safeMode !== undefined || isImpaired;
         return {
-          status,
+          status: degraded ? 'degraded' : 'healthy',
           checks: { database, qdrant, sessions },
           servers: { total: registry.list().length, connected, error: count.ERROR },
           ...(issues.length === 0 ? {} : { issues }),
@@ -189,7 +188,7 @@ const stateView = z.object({
 });
 
 const healthView = z.object({
-  status: z.enum(['healthy', 'degraded', 'unhealthy']),
+  status: z.enum(['healthy', 'degraded']),
   checks: z.object({ database: z.string(), qdrant: z.string(), sessions: z.string() }),
   servers: z.object({ total: z.int(), connected: z.int(), error: z.int() }),
   issues: z.array(z.string()).optional(),
