@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
 import { type Config, secretValues } from './config.ts';
+import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
@@ -98,6 +99,8 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
   const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
   const metrics = createMetrics({ toolLabels: config.metricsToolLabels, engine });
   closers.push(() => metrics.close());
+  const watchdog = createEventLoopWatchdog({ log, onBlocked: metrics.onLoopBlocked });
+  closers.push(() => watchdog.close());
   const db = await openDatabase({
     url: config.databaseUrl,
     file: join(config.dataDir, 'aggregator.db'),
@@ -284,6 +287,7 @@ async function build(config: Config, log: Logger, secrets: Secrets, closers: (()
     listRules: ruleBook.list,
     tracer,
     onQuery: (ms) => metrics.onQuery(ms),
+    runWork: watchdog.run,
   });
   closers.push(() => queryRunner.close());
   const limiter =

@@ -15,6 +15,7 @@ const floor = [
   'memory',
   'metrics',
   'model',
+  'event-loop-watchdog',
   'event-stream',
   'events',
   'ids',

@@ -338,12 +338,14 @@ function strip(text: string, atStart: string, atEnd: string): string {
 function blockLine(line: string): { key: string; value: string } | undefined {
   const colon = line.indexOf(':');
   if (colon < 0 || !/\s/.test(line[colon + 1] ?? '')) return undefined;
-  const label = line.slice(0, colon).trim().replace(/^[-*•]\s+/, '');
+  const label = line
+    .slice(0, colon)
+    .trim()
+    .replace(/^[-*•]\s+/, '');
   const key = strip(label, '*', '*').trim();
   const value = strip(line.slice(colon + 1).trim(), '*', '').trimStart();
   return value !== '' && /^[A-Za-z][\w .-]{0,40}$/.test(key) ? { key, value } : undefined;
 }
-
 
 /** Blocks of "key: value" lines; a blank line, a rule, the first key again or a line at the margin begins the next. */
 function blockEntries(lines: readonly string[]): Entry[] {

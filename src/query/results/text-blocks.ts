@@ -80,7 +80,7 @@ function markFences(lines: string[]): Line[] {
 function headingText(line: string): string | undefined {
   let level = 0;
   while (line[level] === '#') level += 1;
-  if (level < 1 || level > 6 || !/\s/.test(line[level] ?? '')) return undefined;
+  if (level < 1 || level > 6 || (line[level] !== ' ' && line[level] !== '\t')) return undefined;
   const text = line.slice(level).trim();
   let end = text.length;
   while (text[end - 1] === '#') end -= 1;

@@ -2,8 +2,7 @@
 
 export function looksLikeMarkdown(text: string): boolean {
   return (
-    /^(#{1,6} |[-*] |\d+\. |> |```|\|.+\|)/m.test(text) ||
-    /\*\*[^*\n]+\*\*|`[^`\n]+`|\[[^[\]\n]+\]\(https?:/.test(text)
+    /^(#{1,6} |[-*] |\d+\. |> |```|\|.+\|)/m.test(text) || /\*\*[^*\n]+\*\*|`[^`\n]+`|\[[^[\]\n]+\]\(https?:/.test(text)
   );
 }
 
