@@ -23,6 +23,7 @@ const floor = [
   'ledger',
   'lists',
   'turns',
+  'unicode',
   'version',
   'tracing',
   'prometheus',
