@@ -6,6 +6,7 @@ import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
 import { type Config, secretValues } from './config.ts';
 import { describe } from './errors.ts';
+import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
@@ -112,6 +113,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const metrics = createMetrics({ toolLabels: config.metricsToolLabels, engine });
   closers.push(() => metrics.close());
   if (engine === 'sqlite') checkFile(config.dataDir, directory.endedUncleanly, log);
+  const watchdog = createEventLoopWatchdog({ log, onBlocked: metrics.onLoopBlocked });
+  closers.push(() => watchdog.close());
   const db = await openDatabase({
     url: config.databaseUrl,
     file: databaseFileIn(config.dataDir),
@@ -311,6 +314,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     listRules: ruleBook.list,
     tracer,
     onQuery: (ms) => metrics.onQuery(ms),
+    runWork: watchdog.run,
   });
   closers.push(() => queryRunner.close());
   const limiter =

@@ -50,6 +50,8 @@ export interface Metrics {
   onRequest(method: string, route: string, status: number, ms: number): void;
   onSearch(ms: number): void;
   onQuery(ms: number): void;
+  /** By reading what a server sent, where that is known. */
+  onLoopBlocked(ms: number, by: { server: string } | undefined): void;
   /** Spans that the tracer could not deliver. */
   onSpansDropped(count: number): void;
   forgetServer(server: string): void;
@@ -115,6 +117,11 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
   ]);
   const searches = histogram('search_duration_seconds', 'Searches for tools.', searchBuckets);
   const queries = histogram('query_duration_seconds', 'Queries over many servers.', queryBuckets);
+  const loopBlocked = counter(
+    'event_loop_blocked_seconds_total',
+    'Time in which nothing was answered, beyond 0.2 s at once.',
+    ['server'],
+  );
   const spansDropped = counter('trace_spans_dropped_total', 'Spans that the collector did not take.');
 
   const healthDurations = new Map<string, number>();
@@ -152,11 +159,13 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
     onRequest: (method, route, status, ms) => requests.observe(ms / 1_000, method, route, String(status)),
     onSearch: (ms) => searches.observe(ms / 1_000),
     onQuery: (ms) => queries.observe(ms / 1_000),
+    onLoopBlocked: (ms, by) => loopBlocked.add(ms / 1_000, by?.server ?? ''),
     onSpansDropped: (count) => spansDropped.add(count),
 
     forgetServer(server) {
       healthDurations.delete(server);
-      for (const series of [execution, calls, rejections, healthFailures, reconnections]) series.forget(server);
+      for (const series of [execution, calls, rejections, healthFailures, reconnections, loopBlocked])
+        series.forget(server);
     },
 
     watch(sources) {

@@ -3,6 +3,7 @@
  * looks written for a model rather than for people. Pure: definitions in, findings out.
  */
 import { isObject, type JsonObject } from '../json-rpc.ts';
+import { normalize } from '../unicode.ts';
 
 /** From harmless to dangerous; a change has the risk of its worst part. */
 export const risks = [
@@ -174,7 +175,7 @@ type Finding = Omit<Warning, 'at'>;
 export function scanDescription(text: string): Finding[] {
   const plain = /^[\t\n\r -~]*$/.test(text);
   // Read as a model reads it: without what is invisible, and with what tags spell out.
-  const read = plain ? text : text.replace(tagged, untagged).replace(invisible, '').normalize('NFKC');
+  const read = plain ? text : normalize(text.replace(tagged, untagged).replace(invisible, ''), 'NFKC');
   return [...(plain ? [] : findHidden(text.replace(legitimate, ''))), ...findInstructions(read)];
 }
 

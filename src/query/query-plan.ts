@@ -170,7 +170,8 @@ function addServer(plan: QueryPlan, deps: QueryDeps, basis: ReadingBasis, server
   plan.asks.push({
     server: name,
     isLocal,
-    read: (limits, turn) => readServer({ ...planner, server: name, gateway, limits, turn, exploration, isNamed }),
+    read: (limits, turn) =>
+      readServer({ ...planner, server: name, gateway, runWork: deps.runWork, limits, turn, exploration, isNamed }),
   });
 }
 

@@ -15,7 +15,7 @@ const longestQuery = 4_000;
 
 const quotedPattern =
   /"[^"]{1,400}"|“[^”]{1,400}”|`[^`]{1,400}`|(?<=[\s(:,])'[^']{1,200}'|\{[^{}]{0,600}\}|\[[^[\]]{0,400}\]/g;
-const addressPattern = /https?:\/\/\S+|[\w.+-]+@[\w-]+\.\w+/g;
+const addressPattern = /https?:\/\/\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+/g;
 const parenthesisPattern = /\([^()]{0,300}\)/g;
 const sentencePattern = /(?<=[.!?;])\s+|\n+|(?<=:)\s+(?=[-*\d])/;
 // Words that lead from one step to the next, whatever the steps are about.

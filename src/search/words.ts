@@ -1,3 +1,5 @@
+import { normalize } from '../unicode.ts';
+
 /**
  * Splits text into lower-case words the same way for documents, requests, the embedding and the training of its table.
  * `parts` holds the pieces of a compound (`createIssue` → create, issue): both forms matter, because people write
@@ -17,7 +19,7 @@ const mixedCasePattern = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
 const unspacedPattern = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
 export function toWords(text: string): Word[] {
-  const plain = nonAsciiPattern.test(text) ? text.normalize('NFKD').replace(marksPattern, '') : text;
+  const plain = nonAsciiPattern.test(text) ? normalize(text, 'NFKD').replace(marksPattern, '') : text;
   const words: Word[] = [];
   for (const [run] of plain.matchAll(wordPattern)) {
     if (unspacedPattern.test(run)) {

@@ -193,6 +193,7 @@ test('the dashboard and the rules ask for metrics that exist', { skip: withoutPr
   metrics.onCall({ server: 's', tool: 't', outcome: 'overloaded', routingMs: 1, executionMs: 1 });
   metrics.onHealthCheck('s', { ms: 1, failed: true });
   metrics.onReconnected('s');
+  metrics.onLoopBlocked(300, { server: 's' });
   metrics.onRequest('GET', '/', 200, 1);
   const exposed = await metrics.render();
   metrics.close();

@@ -34,6 +34,7 @@ export interface ParsedAnswer {
 export function parseAnswer(answer: ToolAnswer, maxChars: number): ParsedAnswer {
   const blocks = Array.isArray(answer.content) ? answer.content.filter(isObject) : [];
   const room = { chars: maxChars, truncated: false };
+  if (isTooDeep(answer.structuredContent)) throw new Error(`the answer is nested more than ${maxDepth} levels deep`);
   const structured = structureOf(answer.structuredContent, blocks);
   const parts: AnswerPart[] = structured === undefined ? [] : [toRecords(structured)];
   // The specification asks servers to repeat structured content as text for older clients: one of them is enough.
@@ -88,7 +89,7 @@ function resourceParts(resource: Record<string, unknown>, room: Room): AnswerPar
 function textParts(whole: string, room: Room): AnswerPart[] {
   if (looksBinary(whole)) return [{ kind: 'binary', text: `(${size(whole.length)} of binary data, not shown)` }];
   const value = parseValue(whole, room);
-  if (value !== undefined) return [toRecords(value)];
+  if (value !== undefined && !isTooDeep(value)) return [toRecords(value)];
   const text = whole.length > room.chars ? cutText(whole, room) : whole;
   room.chars -= text.length;
   const table = tableOf(text);
@@ -140,6 +141,18 @@ function parseJson(text: string): unknown {
     // Not JSON after all: the caller reads it as prose.
     return undefined;
   }
+}
+
+/** Whatever walks through values does so by calling itself, which has an end. */
+const maxDepth = 500;
+
+function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) return true;
+    level = level.flatMap((inner) => (typeof inner === 'object' && inner !== null ? Object.values(inner) : []));
+  }
+  return false;
 }
 
 function toRecords(value: unknown): AnswerPart {

@@ -66,7 +66,8 @@ function addRecord(entries: Entry[], record: unknown, noun: string, parent: stri
   const fields: Record<string, Scalar> = {};
   addFields(fields, record, '', 0);
   const own = String(fields.path ?? fields.name ?? fields.title ?? fields.key ?? '');
-  const path = parent === '' || fields.path !== undefined ? own : `${parent}/${own}`;
+  // Every level repeats the one above: what is longer than a field may be is no path.
+  const path = parent === '' || fields.path !== undefined ? own : `${parent}/${own}`.slice(0, maxFieldChars);
   if (isTree && fields.path === undefined && own !== '') fields.path = path;
   const isFolder = children !== undefined || looksLikeFolder(record);
   entries.push({
@@ -248,7 +249,8 @@ function textEntries(text: string): Entry[] {
 /** "Object IDs: 20015, 20038": a search that finds numbers only. */
 function idEntries(line: string): Entry[] {
   const found = /^\W{0,4}([A-Za-z][\w ]{0,30}?)\s?\b(?:IDs|Ids|ids|numbers|keys)\b\W{1,6}(\S.*)$/.exec(line);
-  const values = found?.[2]?.replace(/[\])}.]+$/, '').split(/\s*[,;]\s*/) ?? [];
+  const listed = strip(found?.[2] ?? '', '', '])}.');
+  const values = listed.split(/[,;]/).map((value) => value.trim());
   if (found?.[1] === undefined || !values.every((value) => /^["'#]?[\w-]{1,64}["']?$/.test(value))) return [];
   const noun = singular(nameWords(found[1]).at(-1) ?? '');
   return values.map((value) => {
@@ -270,7 +272,7 @@ function treePath(tree: { depth: number; path: string }[], depth: number, name: 
   while ((tree.at(-1)?.depth ?? -1) >= depth) tree.pop();
   const parent = tree.at(-1)?.path;
   const own = name.replace(/\/$/, '');
-  const path = parent === undefined ? own : `${parent}/${own}`;
+  const path = parent === undefined ? own : `${parent}/${own}`.slice(0, maxFieldChars);
   tree.push({ depth, path });
   return path;
 }
@@ -284,7 +286,7 @@ function lineEntry(line: string, noun: string, isFolder: boolean, path: string |
   // What stands before a remark is the thing: "notes.md (2 KB)", "T-12 - Broken lamp", "orders: 120 rows".
   const lead =
     /^(.{1,200}?)(?:\s+[-–—|·]\s+|\s{2,}|\t|:\s|\s\()/.exec(line)?.[1] ?? /^\*\*(.{1,200})\*\*$/.exec(line)?.[1];
-  if (lead !== undefined && fields.path === undefined) fields.lead = lead.replace(/^[`"'*]+|[`"'*]+$/g, '');
+  if (lead !== undefined && fields.path === undefined) fields.lead = unquoted(lead);
   const code = (/#(\d+)\b/.exec(line) ??
     /\b([A-Z][A-Z0-9]{0,9}-\d+)\b/.exec(line) ??
     /^\W{0,4}([A-Za-z]{1,10}[-_]\d+)\b/.exec(line) ??
@@ -311,15 +313,39 @@ function lineEntry(line: string, noun: string, isFolder: boolean, path: string |
 function labelled(line: string): [string, string][] {
   const found: [string, string][] = [];
   for (const part of line.split(/[|,;()\t]/)) {
-    const match = /^\s*\**([A-Za-z][\w -]{0,28}?)\**\s*[:=]\s*\**\s*([^\s].{0,200})$/.exec(part);
-    if (match?.[1] !== undefined && match[2] !== undefined) found.push([keyOf(match[1]), unquoted(match[2].trim())]);
+    const at = part.search(/[:=]/);
+    const key = strip(part.slice(0, Math.max(0, at)).trim(), '*', '*').trim();
+    const value = strip(part.slice(at + 1).trimStart(), '*', '').trimStart();
+    if (/^[A-Za-z][\w -]{0,28}$/.test(key) && value !== '' && value.length <= maxLabelledChars)
+      found.push([keyOf(key), unquoted(value.trim())]);
   }
   return found;
 }
 
 const keyOf = (label: string): string => nameWords(label).join('_');
-const unquoted = (value: string): string => value.replace(/^[`"'*]+|[`"'*]+$/g, '');
-const blockLine = /^\s*(?:[-*•]\s+)?\**([A-Za-z][\w .-]{0,40}?)\**\s*:\s+\**\s*(\S.*)$/;
+const maxLabelledChars = 201;
+const unquoted = (value: string): string => strip(value, '`"\'*', '`"\'*');
+
+/** Without these characters at its beginning and at its end. */
+function strip(text: string, atStart: string, atEnd: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && atStart.includes(text[start] ?? ' ')) start += 1;
+  while (end > start && atEnd.includes(text[end - 1] ?? ' ')) end -= 1;
+  return text.slice(start, end);
+}
+
+/** "- **Owner**: Ada" → Owner, Ada. */
+function blockLine(line: string): { key: string; value: string } | undefined {
+  const colon = line.indexOf(':');
+  if (colon < 0 || !/\s/.test(line[colon + 1] ?? '')) return undefined;
+  const label = line
+    .slice(0, colon)
+    .trim()
+    .replace(/^[-*•]\s+/, '');
+  const key = strip(label, '*', '*').trim();
+  const value = strip(line.slice(colon + 1).trim(), '*', '').trimStart();
+  return value !== '' && /^[A-Za-z][\w .-]{0,40}$/.test(key) ? { key, value } : undefined;
+}
 
 /** Blocks of "key: value" lines; a blank line, a rule, the first key again or a line at the margin begins the next. */
 function blockEntries(lines: readonly string[]): Entry[] {
@@ -352,8 +378,8 @@ function blockEntries(lines: readonly string[]): Entry[] {
       close();
       continue;
     }
-    const match = blockLine.exec(line);
-    if (match?.[1] === undefined || match[2] === undefined) {
+    const pair = blockLine(line);
+    if (pair === undefined) {
       // "Commit history:" is no thing.
       if (!/^\s/.test(line) && !/:\s*$/.test(line)) {
         if (Object.keys(fields).length > 0) close();
@@ -371,13 +397,13 @@ function blockEntries(lines: readonly string[]): Entry[] {
       chars += line.length;
       continue;
     }
-    const key = keyOf(match[1]);
+    const key = keyOf(pair.key);
     if (Object.keys(fields).length === 0) first = key;
     else if (key === first) {
       close();
       first = key;
     }
-    fields[key] ??= unquoted(match[2].trim()).slice(0, maxFieldChars);
+    fields[key] ??= unquoted(pair.value).slice(0, maxFieldChars);
     chars += line.length;
   }
   close();

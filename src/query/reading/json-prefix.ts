@@ -21,6 +21,7 @@ export function jsonPrefix(text: string, maxChars: number): string | undefined {
     else if (character === '[') {
       open.push(']');
       if (listDepth === 0) listDepth = open.length;
+      if (listDepth > maxListDepth) return undefined;
     } else if (character === '}' || character === ']') open.pop();
     else if (character === ',' && listDepth > 0 && open.length === listDepth) {
       boundary = i;
@@ -29,6 +30,9 @@ export function jsonPrefix(text: string, maxChars: number): string | undefined {
   }
   return boundary < 0 ? undefined : copyOf(text, boundary) + closers;
 }
+
+/** Deeper lists are no lists of records. */
+const maxListDepth = 32;
 
 /** A true copy: a slice would keep the whole answer in memory for as long as the piece lives. */
 export function copyOf(text: string, length: number): string {

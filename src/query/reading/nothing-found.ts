@@ -47,8 +47,7 @@ const isZeroCount = (record: object): boolean => {
 };
 
 /** `{ok: false, error: "not_found", id: "T-99"}`: an error that was not marked as one. A failed job is a fact. */
-function isErrorRecord(record: object, input: string): boolean {
-  const entries = Object.entries(record);
+function isErrorRecord(entries: readonly Entry[], saying: readonly Entry[], input: string): boolean {
   const failed = entries.some(
     ([key, value]) =>
       (/^(?:ok|success)$/i.test(key) && value === false) ||
@@ -57,7 +56,7 @@ function isErrorRecord(record: object, input: string): boolean {
   if (!failed) return false;
   const said = entries.filter(([key]) => errorKeys.test(key)).map(([, value]) => JSON.stringify(value));
   const known = `${said.join(' ')} ${input}`.toLowerCase();
-  return entries.every(([key, value]) => !saysSomething(value, input) || isErrorDetail(key, value, known));
+  return saying.every(([key, value]) => isErrorDetail(key, value, known));
 }
 
 const errorKeys =
@@ -73,12 +72,19 @@ function isErrorDetail(key: string, value: unknown, known: string): boolean {
 
 const isSaid = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
-function saysSomething(record: unknown, input: string): boolean {
+/** Each value is looked at once: errors inside of errors would double the work with every level. */
+function saysSomething(record: unknown, input: string, depth = 0): boolean {
   if (record === null || record === undefined || record === '') return false;
-  if (typeof record !== 'object') return true;
-  if (isZeroCount(record) || isErrorRecord(record, input)) return false;
-  return Object.values(record).some((value) => saysSomething(value, input));
+  if (typeof record !== 'object' || depth > maxDepth) return true;
+  if (isZeroCount(record)) return false;
+  const entries: Entry[] = Object.entries(record);
+  const saying = entries.filter(([, value]) => saysSomething(value, input, depth + 1));
+  return saying.length > 0 && !isErrorRecord(entries, saying, input);
 }
+
+type Entry = [key: string, value: unknown];
+
+const maxDepth = 12;
 
 /** `{total: 0, query: "…", took: 3}` says nothing; `{answer: "…"}` does. */
 function saysMoreThanCounts(envelope: Record<string, unknown>): boolean {

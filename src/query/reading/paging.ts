@@ -47,7 +47,8 @@ export function nextPage(
 
 /** "Call again with a start_index of 5000": the answer names the parameter and its next value. */
 function advisedPage({ parameters }: Operation, args: Arguments, { parts }: ParsedAnswer): Arguments | undefined {
-  const tail = parts.map((part) => (part.kind === 'text' ? part.text.slice(-400) : '')).join('\n');
+  const ends = parts.slice(-noteParts).map((part) => (part.kind === 'text' ? part.text.slice(-400) : ''));
+  const tail = ends.join('\n');
   for (const parameter of parameters) {
     const { name, role, type } = parameter;
     if (role.kind !== 'offset' && role.kind !== 'page' && role.kind !== 'cursor') continue;
@@ -64,6 +65,9 @@ function advisedPage({ parameters }: Operation, args: Arguments, { parts }: Pars
   }
   return undefined;
 }
+
+/** A note about the next page stands in one of the last blocks. */
+const noteParts = 5;
 
 /** "Page 1 of 3" says where we are. */
 function currentPlace({ name, role, default: usual, minimum }: Parameter, args: Arguments): number {

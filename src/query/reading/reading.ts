@@ -2,7 +2,9 @@
  * One server's part of a query: the most promising call first, each answer opening new ones, until the time is up, the
  * answer is there or nothing is left to ask. A call that fails is data; only the end of `signal` ends the reading.
  */
+
 import { describe } from '../../errors.ts';
+import type { EventLoopWatchdog } from '../../event-loop-watchdog.ts';
 import type { ServerTurn } from '../fan-out.ts';
 import { wordsOf } from '../question/question.ts';
 import { answers } from '../question/relevance.ts';
@@ -69,11 +71,15 @@ export interface Reading {
   isPaused?: true;
 }
 
+export type RunWork = EventLoopWatchdog['run'];
+
 export const nothingRead: Reading = { items: [], calls: [], receivedChars: 0, rawItems: 0, resting: [] };
 
 export interface ReadingInput extends Planner {
   server: string;
   gateway: ServerGateway;
+  /** Runs work on what a tool answered, so that it is known whose text takes long to read. */
+  runWork?: RunWork;
   limits: ReadingLimits;
   turn: ServerTurn;
   exploration: Exploration;
@@ -171,7 +177,10 @@ export async function readServer(input: ReadingInput): Promise<Reading> {
         const request = { uriTemplate: template.uriTemplate, variable, value, filled };
         const values = await untilAborted(input.gateway.complete(request, signal), signal);
         queue.add(stepsFromCompletion(input, step, values));
-      } else use(step, await ask(input, step), report);
+      } else {
+        const answer = await ask(input, step);
+        runWork(input, step, () => use(step, answer, report));
+      }
     } catch (error) {
       report.error = signal.aborted ? timeoutMessage : describe(error);
       handleFailure(step);
@@ -351,18 +360,24 @@ const maxContextChars = 400;
 /** One answer may take half of the server's share. */
 const charsPerAnswer = ({ maxChars }: ReadingLimits): number => Math.floor(maxChars / 2);
 
-async function ask({ gateway, limits, turn }: ReadingInput, { target }: Step): Promise<ParsedAnswer> {
+function runWork<T>({ server, runWork: run }: ReadingInput, step: Step, act: () => T): T {
+  return run === undefined ? act() : run({ server, tool: nameOfStep(step) }, act);
+}
+
+async function ask(input: ReadingInput, step: Step): Promise<ParsedAnswer> {
+  const { gateway, limits, turn } = input;
+  const { target } = step;
   const { signal } = turn;
   const maxChars = charsPerAnswer(limits);
   if (target.kind === 'resource') {
     const { contents } = await untilAborted(gateway.readResource(target.resource.uri, signal), signal);
-    return parseContents(contents, maxChars);
+    return runWork(input, step, () => parseContents(contents, maxChars));
   }
   if (target.kind !== 'tool') return { parts: [], truncated: false, receivedChars: 0 };
   const answer = await untilAborted(gateway.callTool(target.operation.tool, target.arguments, signal), signal);
   if (answer.isError === true) throw new Error(errorText(answer));
   if (!isToolResult(answer)) throw new Error('the answer is not a tool result');
-  return parseAnswer(answer, maxChars);
+  return runWork(input, step, () => parseAnswer(answer, maxChars));
 }
 
 function bestItems(items: readonly RelevantItem[], maxItems: number): RelevantItem[] {

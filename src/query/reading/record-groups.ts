@@ -100,7 +100,7 @@ const headerWithin = 5;
 /** `[["date", "shop"], ["27 Dec", "Castle"]]`: rows under a header, which may stand below a title. */
 function tableRows(rows: readonly unknown[]): unknown[] | undefined {
   if (rows.length < 2 || !rows.every(Array.isArray)) return undefined;
-  const width = Math.max(...rows.map((row) => filled(row).length));
+  const width = rows.reduce((widest: number, row) => Math.max(widest, filled(row).length), 0);
   if (width < 2) return undefined;
   const at = rows.findIndex((row, place) => place < headerWithin && isHeader(row) && row.length >= 0.7 * width);
   const header = at < 0 ? undefined : rows[at];

@@ -68,7 +68,7 @@ function byTitle(text: string, titles: readonly string[]): Section[] | undefined
   const sections: { title?: string; lines: string[] }[] = [{ lines: [] }];
   for (const line of text.split('\n')) {
     // Only a line of about a name's length can be one.
-    const name = line.length < 600 ? /^(?:[#*\s=-]*)(.+?)(?::|\s*[*=-]*)?\s*$/.exec(line)?.[1] : undefined;
+    const name = line.length < 600 ? nameIn(line) : undefined;
     const isTitle = name !== undefined && known.has(plain(name));
     const failure = isTitle ? undefined : failed(line, known);
     if (isTitle || failure !== undefined) sections.push({ title: name, lines: [] });
@@ -86,6 +86,17 @@ function byTitle(text: string, titles: readonly string[]): Section[] | undefined
         .trim();
       return { title, part: parseAnswer({ content: [{ type: 'text', text: body }] }, body.length) };
     });
+}
+
+/** "## notes/a.md:", "=== notes/a.md ===" → "notes/a.md". */
+function nameIn(line: string): string | undefined {
+  const text = line.trim();
+  let [start, end] = [0, text.length];
+  while (start < end && /[#*\s=-]/.test(text[start] ?? '')) start += 1;
+  if (text[end - 1] === ':') end -= 1;
+  else while (end > start && /[*=-]/.test(text[end - 1] ?? '')) end -= 1;
+  const name = text.slice(start, end).trimEnd();
+  return name === '' ? undefined : name;
 }
 
 const plain = (name: string): string => name.replace(/^[/`"']+|[`"']+$/g, '');

@@ -21,10 +21,15 @@ export function tableOf(text: string): TextTable | undefined {
     const after = lines.slice(end).join('\n').trim();
     // Prose around a table is a document, which reads better as it is.
     if (after.length > 400) return undefined;
-    const records = rows.map((cells) => Object.fromEntries(header.map((name, column) => [name, cells[column] ?? ''])));
+    // Only the cells that are there: short rows under a wide header would make far more than was sent.
+    const records = rows.map((cells) => toRecord(header, cells));
     return { before: lines.slice(0, at).join('\n').trim(), records, after };
   }
   return undefined;
+}
+
+function toRecord(header: readonly string[], cells: readonly string[]): Record<string, string> {
+  return Object.fromEntries(header.slice(0, cells.length).map((name, column) => [name, cells[column] ?? '']));
 }
 
 interface Rows {

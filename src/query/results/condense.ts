@@ -94,6 +94,8 @@ interface Weights {
 /** About a hundred results of five kilobytes; beyond, a result's beginning stands for it. */
 const mostWeighed = 4_000;
 const mostEmbedded = 400;
+/** A page-long result has about a hundred; choosing compares them again and again. */
+const mostPerResult = 1_000;
 
 async function weigh(query: string, all: readonly Placed[], embed: CondenseInput['embed']): Promise<Weights> {
   const passages = all.slice(0, mostWeighed);
@@ -144,7 +146,7 @@ function choose(
     return times >= timesOfBoilerplate ? 0 : gain / (1 + times);
   };
 
-  const left = new Set(passages);
+  const left = new Set(passages.slice(0, mostPerResult));
   const chosen: Placed[] = [];
   let tokens = 0;
   let firstGain = 0;

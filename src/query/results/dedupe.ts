@@ -7,6 +7,7 @@
  *    name, identifier or negation.
  */
 import { stem } from '../../search/stem.ts';
+import { normalize } from '../../unicode.ts';
 import { stopWords } from '../question/question.ts';
 import { createWordMemory, hashOf } from '../question/word-scanner.ts';
 import { wordsOfItem } from './item-words.ts';
@@ -148,7 +149,7 @@ function prepare(item: Comparable): PreparedText {
 
 /** The text as it is compared: lower case, white space collapsed. */
 export function normalise(text: string): string {
-  const plain = /[\u0080-\uffff]/.test(text) ? text.normalize('NFKC') : text;
+  const plain = /[\u0080-\uffff]/.test(text) ? normalize(text, 'NFKC') : text;
   return plain.toLowerCase().replace(/\s+/g, ' ').trim();
 }
 

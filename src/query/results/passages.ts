@@ -18,7 +18,7 @@ export function passagesOf(text: string): Passage[] {
     }
     const [first = '', ...others] = block.isCode ? [block.text] : sentencesOf(block.text);
     passages.push({ text: [...headings, first].join('\n'), before: passages.length === 0 ? '' : '\n' });
-    passages.push(...others.map((other): Passage => ({ text: other, before: ' ' })));
+    for (const other of others) passages.push({ text: other, before: ' ' });
     headings = [];
   }
   if (headings.length > 0) passages.push({ text: headings.join('\n'), before: passages.length === 0 ? '' : '\n' });

@@ -51,16 +51,20 @@ const opaqueChars = 400;
 
 const manyNumbers = 16;
 
-function render(value: unknown): string {
+/** Deeper values are no longer told. */
+const maxRenderDepth = 40;
+
+function render(value: unknown, depth = 0): string {
   if (value === null || value === undefined || value === '') return '';
   if (typeof value === 'string') return printable(value.trim());
   if (typeof value !== 'object') return String(value);
+  if (depth > maxRenderDepth) return '';
   if (Array.isArray(value)) {
     if (value.length === 0) return '';
     // Embedding vectors and pixel rows.
     if (value.length > manyNumbers && value.every((element) => typeof element === 'number'))
       return `(${value.length} numbers, not shown)`;
-    const parts = value.map(render).filter((part) => part !== '');
+    const parts = value.map((part) => render(part, depth + 1)).filter((part) => part !== '');
     return parts.some((part) => part.length > 60) ? parts.map((part) => `\n- ${part}`).join('') : parts.join(', ');
   }
   if ('plain_text' in value && typeof value.plain_text === 'string') return value.plain_text;
@@ -68,7 +72,7 @@ function render(value: unknown): string {
   if (ofBlock !== undefined) return ofBlock;
   if (Object.values(value).every(saysNothing)) return '';
   return Object.entries(value)
-    .map(([key, inner]) => [key, render(inner)] as const)
+    .map(([key, inner]) => [key, render(inner, depth + 1)] as const)
     .filter(([, text]) => text !== '')
     .map(([key, text]) => `${key} ${text}`)
     .join(', ');
@@ -91,7 +95,7 @@ const maxBlockDepth = 12;
 export function blockText(node: unknown, depth = 0): string | undefined {
   if (!isObject(node) || typeof node.type !== 'string' || depth > maxBlockDepth) return undefined;
   const own = node[node.type];
-  if (isObject(own) && Array.isArray(own.rich_text)) return own.rich_text.map(render).join('');
+  if (isObject(own) && Array.isArray(own.rich_text)) return own.rich_text.map((run) => render(run)).join('');
   if (typeof node.text === 'string' && node.type === 'text') return node.text;
   const children = [node.content, node.children, node.elements].find(Array.isArray);
   const texts = children?.map((child) => blockText(child, depth + 1));

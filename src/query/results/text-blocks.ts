@@ -10,16 +10,11 @@ export const longestPieceChars = 6000;
 
 const shortSectionChars = 1_500;
 
-const heading = /^#{1,6}\s+(.+?)\s*#*\s*$/;
 const rule = /^\s*(?:-{3,}|\*{3,}|_{3,}|={3,})\s*$/;
 const numbered = /^(?:\[(\d{1,4})\]|(\d{1,4})[.)])\s+\S/;
 const bullet = /^[-*+•]\s+\S/;
 const fence = /^\s*(?:```|~~~)/;
 
-/**
- * Splits prose the way its author did: by rules, by headings, by numbered hits, by bullets, else by paragraphs. Lines
- * inside code fences never split.
- */
 /** A document that was read: in one piece where it is short, else in pieces of about a section. */
 export function splitDocument(text: string): TextPiece[] {
   if (text.length <= shortDocumentChars) {
@@ -50,6 +45,10 @@ function firstHeading(text: string): string | undefined {
     .trim();
 }
 
+/**
+ * Splits prose the way its author did: by rules, by headings, by numbered hits, by bullets, else by paragraphs. Lines
+ * inside code fences never split.
+ */
 export function splitText(text: string): TextPiece[] {
   const lines = markFences(text.replace(/\r\n?/g, '\n').split('\n'));
   return splitAtRules(lines)
@@ -77,6 +76,20 @@ function markFences(lines: string[]): Line[] {
   });
 }
 
+/** "## Opening hours ##" → "Opening hours"; undefined where the line is no heading. */
+function headingText(line: string): string | undefined {
+  let level = 0;
+  while (line[level] === '#') level += 1;
+  if (level < 1 || level > 6 || (line[level] !== ' ' && line[level] !== '\t')) return undefined;
+  const text = line.slice(level).trim();
+  let end = text.length;
+  while (text[end - 1] === '#') end -= 1;
+  const title = text.slice(0, end).trimEnd();
+  return text === '' ? undefined : title === '' ? text : title;
+}
+
+const isHeading = (line: string): boolean => headingText(line) !== undefined;
+
 function splitAtRules(lines: Line[]): Line[][] {
   return groupBy(lines, (line) => !line.inCode && rule.test(line.text)).map((group) =>
     group.filter((line) => line.inCode || !rule.test(line.text)),
@@ -84,10 +97,10 @@ function splitAtRules(lines: Line[]): Line[][] {
 }
 
 function splitSection(lines: Line[]): Section[] {
-  const isHeading = (line: Line): boolean => !line.inCode && heading.test(line.text);
-  if (!lines.some(isHeading)) return splitHits({ lines });
-  return joinBareHeadings(groupBy(lines, isHeading)).flatMap((group) => {
-    const title = group.map((line) => heading.exec(line.text)?.[1]).find((found) => found !== undefined);
+  const starts = (line: Line): boolean => !line.inCode && isHeading(line.text);
+  if (!lines.some(starts)) return splitHits({ lines });
+  return joinBareHeadings(groupBy(lines, starts)).flatMap((group) => {
+    const title = group.map((line) => headingText(line.text)).find((found) => found !== undefined);
     return splitHits({ lines: group, title });
   });
 }
@@ -97,12 +110,11 @@ function joinBareHeadings(groups: Line[][]): Line[][] {
   const joined: Line[][] = [];
   let pending: Line[] = [];
   for (const group of groups) {
-    const isBare = group.every((line) => heading.test(line.text) || line.text.trim() === '');
-    if (isBare) pending = [...pending, ...group];
-    else {
-      joined.push([...pending, ...group]);
-      pending = [];
-    }
+    const isBare = group.every((line) => isHeading(line.text) || line.text.trim() === '');
+    for (const line of group) pending.push(line);
+    if (isBare) continue;
+    joined.push(pending);
+    pending = [];
   }
   if (pending.length > 0) joined.push(pending);
   return joined;
@@ -122,7 +134,7 @@ function splitHits(section: Section): Section[] {
     if (start === bullet && (length / starts < 60 || (section.title !== undefined && length < shortSectionChars)))
       continue;
     const [lead = [], ...hits] = isStart(groups[0]?.[0] ?? { text: '', inCode: true }) ? [[], ...groups] : groups;
-    const leadText = textOf(lead.filter((line) => !heading.test(line.text)));
+    const leadText = textOf(lead.filter((line) => !isHeading(line.text)));
     const before: Section[] = leadText.length > 80 ? [{ lines: lead, title: section.title }] : [];
     return [...before, ...hits.map((lines) => ({ lines }))];
   }
@@ -135,7 +147,7 @@ const longestRow = 300;
 
 /** Lines with the same separator are rows of a table without a header: each stands for itself. */
 function splitRows({ lines, title }: Section): Section[] | undefined {
-  const filled = lines.filter((line) => line.text.trim() !== '' && !heading.test(line.text));
+  const filled = lines.filter((line) => line.text.trim() !== '' && !isHeading(line.text));
   if (filled.length < minRows || filled.some((line) => line.inCode || line.text.length > longestRow)) return undefined;
   const separator = separators.find(
     (candidate) => filled.filter((line) => line.text.includes(candidate)).length >= 0.8 * filled.length,
@@ -170,19 +182,23 @@ function splitParagraphs(section: Section): Section[] {
   const paragraphs = groupBy(section.lines, (line) => !line.inCode && line.text.trim() === '');
   const pieces: Section[] = [];
   let open: Line[] = [];
+  let chars = 0;
   for (const paragraph of paragraphs) {
-    open = [...open, ...paragraph];
-    const length = textOf(open).length;
+    for (const line of paragraph) {
+      open.push(line);
+      // Blank lines before the text are not part of it.
+      if (chars > 0 || line.text.trim() !== '') chars += line.text.trim().length + 1;
+    }
     // A line like "Result:" announces the next paragraph and means nothing alone.
-    if (length < (section.title === undefined ? 60 : longestPieceChars / 2)) continue;
+    if (chars <= (section.title === undefined ? 60 : longestPieceChars / 2)) continue;
     pieces.push({ lines: open, title: section.title });
     open = [];
+    chars = 0;
   }
   if (textOf(open).length > 0) pieces.push({ lines: open, title: section.title });
   return pieces;
 }
 
-const markdownLink = /\[([^\]\n]{1,300})\]\((https?:\/\/[^\s)]+)\)/;
 const bareLink = /https?:\/\/[^\s<>")\]]+/;
 const titleLine = /^(?:\*\*)?(?:title|name)(?:\*\*)?\s*:\s*(?:\*\*)?\s*(.+)$/im;
 const bold = /^\s*(?:[-*+•]|\[?\d{1,4}[.)\]])?\s*\*\*(.{1,200}?)\*\*/;
@@ -190,12 +206,41 @@ const bold = /^\s*(?:[-*+•]|\[?\d{1,4}[.)\]])?\s*\*\*(.{1,200}?)\*\*/;
 function describePiece(section: Section): TextPiece {
   // The place that the server gave it is told by its position.
   const text = textOf(section.lines).replace(/^\[?\d{1,4}[.)\]]\s+(?=\S)/, '');
-  const linked = markdownLink.exec(text);
+  const linked = findLink(text);
   const isHit = numbered.test(section.lines.find((line) => line.text.trim() !== '')?.text.trim() ?? '');
   const hit = isHit ? text.split('\n', 1)[0] : undefined;
-  const title = section.title ?? titleLine.exec(text)?.[1] ?? bold.exec(text)?.[1] ?? linked?.[1] ?? hit;
-  const link = linked?.[2] ?? bareLink.exec(text)?.[0]?.replace(/[.,;:]+$/, '');
+  const title = section.title ?? titleLine.exec(text)?.[1] ?? bold.exec(text)?.[1] ?? linked?.label ?? hit;
+  const link = linked?.url ?? withoutStops(bareLink.exec(text)?.[0]);
   return { text, title: title?.trim().slice(0, 200), link };
+}
+
+const longestLabel = 300;
+const linkStart = /\]\((?=https?:\/\/)/g;
+const urlEnd = /[\s)]/g;
+
+/** The first `[label](url)`. The end of the address is looked for once, however many links begin before it. */
+function findLink(text: string): { label: string; url: string } | undefined {
+  let end = -1;
+  for (const { index } of text.matchAll(linkStart)) {
+    const from = index + 2;
+    if (end < from) {
+      urlEnd.lastIndex = from;
+      end = urlEnd.exec(text)?.index ?? text.length;
+    }
+    if (text[end] !== ')') continue;
+    const before = text.slice(Math.max(0, index - longestLabel - 1), index);
+    const label = before.slice(before.lastIndexOf('[') + 1);
+    if (before.includes('[') && /^[^\]\n]+$/.test(label)) return { label, url: text.slice(from, end) };
+  }
+  return undefined;
+}
+
+/** "See https://example.org/a." ends with a full stop that is not part of the address. */
+function withoutStops(link: string | undefined): string | undefined {
+  if (link === undefined) return undefined;
+  let end = link.length;
+  while ('.,;:'.includes(link[end - 1] ?? ' ')) end -= 1;
+  return link.slice(0, end);
 }
 
 function textOf(lines: Line[]): string {

@@ -148,14 +148,18 @@ export function nameWords(name: string): readonly string[] {
   if (known !== undefined) return known;
   const words = splitName(name);
   if (knownNames.size >= maxKnownNames) knownNames.clear();
-  knownNames.set(name, words);
+  if (name.length <= maxNameChars) knownNames.set(name, words);
   return words;
 }
 
+/** Longer ones are no names. */
+const maxNameChars = 500;
+
 function splitName(name: string): string[] {
   return name
+    .slice(0, maxNameChars)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '');

@@ -2,7 +2,8 @@
 import type { Json } from '../api.ts';
 import { CopyButton } from './copy-button.tsx';
 import { JsonTree } from './json-tree.tsx';
-import { looksLikeMarkdown, Markdown, SafeLink } from './markdown.tsx';
+import { Markdown, SafeLink } from './markdown.tsx';
+import { looksLikeMarkdown } from './markdown-blocks.ts';
 import { Notice } from './notice.tsx';
 
 export function ResultView({ result }: { result: Json }) {

@@ -1,0 +1,66 @@
+/** Notices when nobody could be answered for a while, and says what was being worked on. */
+import type { Logger } from './log.ts';
+
+/** Whose text is being read. */
+export interface Work {
+  server: string;
+  tool: string;
+}
+
+export interface EventLoopWatchdog {
+  /** Runs synchronous work that a report should name. */
+  run<T>(work: Work, act: () => T): T;
+  close(): void;
+}
+
+export interface WatchdogDependencies {
+  log: Logger;
+  /** `work` is undefined where nothing that is named took the time. */
+  onBlocked(ms: number, work: Work | undefined): void;
+}
+
+const tickMs = 100;
+const blockedMs = 200;
+/** For each server, and for everything else together: one line in so much time. */
+const quietMs = 30_000;
+const maxRemembered = 1_000;
+
+export function createEventLoopWatchdog({ log, onBlocked }: WatchdogDependencies): EventLoopWatchdog {
+  let lastTick = performance.now();
+  let longest: { work: Work; ms: number } | undefined;
+  const loggedAt = new Map<string, number>();
+  const timer = setInterval(tick, tickMs).unref();
+
+  function tick(): void {
+    const now = performance.now();
+    const ms = Math.round(now - lastTick - tickMs);
+    const work = longest !== undefined && longest.ms >= ms / 2 ? longest.work : undefined;
+    lastTick = now;
+    longest = undefined;
+    if (ms < blockedMs) return;
+    onBlocked(ms, work);
+    report(ms, work, now);
+  }
+
+  function report(ms: number, work: Work | undefined, now: number): void {
+    const key = work?.server ?? '';
+    if (now - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
+    if (loggedAt.size >= maxRemembered) loggedAt.clear();
+    loggedAt.set(key, now);
+    if (work === undefined) log.warn({ ms }, 'the event loop was blocked: nothing was answered in this time');
+    else log.warn({ ms, ...work }, 'the event loop was blocked by reading the answer of a tool');
+  }
+
+  return {
+    run(work, act) {
+      const started = performance.now();
+      try {
+        return act();
+      } finally {
+        const ms = performance.now() - started;
+        if (ms > (longest?.ms ?? 0)) longest = { work, ms };
+      }
+    },
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,50 @@
+/** A tool whose answers were made to be slow to read, beside everyone else who wants to be answered. */
+import assert from 'node:assert/strict';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { after, before, suite, test } from 'node:test';
+import { startApp, type TestApp } from '../support/app.ts';
+import { createOddDocumentation, startDocumentation } from '../support/servers/documentation.ts';
+import type { RunningServer } from '../support/servers/http-wire.ts';
+import { text } from '../support/servers/program.ts';
+
+/** Each of them took between a second and for ever. */
+const answers: Record<string, string> = {
+  'a heading with many spaces': `# a${' '.repeat(2_500)}b`,
+  'headings without text': '# a\n'.repeat(30_000),
+  'blank lines': `a${'\n'.repeat(30_000)}b`,
+  'many brackets': '['.repeat(1_000_000),
+  'links without end': '[a](http://b'.repeat(80_000),
+  'errors in errors': `${'{"a":'.repeat(60)}"b"${',"error":"x"}'.repeat(60)}`,
+  'folders in folders': `${`{"name":"${'n'.repeat(400)}","children":[`.repeat(1_500)}${']}'.repeat(1_500)}`,
+  'a label and many spaces': `Retries: ${' '.repeat(590)}\n`.repeat(1_500),
+};
+/** Far below what they took, far above what a busy machine adds. */
+const maxBlockedMs = 2_000;
+
+suite('reading hostile answers', { timeout: 120_000 }, () => {
+  let app: TestApp;
+  let server: RunningServer;
+  let answer = '';
+
+  before(async () => {
+    app = await startApp();
+    server = await startDocumentation(createOddDocumentation('hostile', { search: () => text(answer) }));
+    await app.add('hostile', { base_url: server.url });
+  });
+  after(async () => {
+    await app.close();
+    await server.close();
+  });
+
+  for (const [name, hostile] of Object.entries(answers)) {
+    test(`${name}: others are answered meanwhile`, async () => {
+      answer = hostile;
+      const delay = monitorEventLoopDelay({ resolution: 10 });
+      delay.enable();
+      const { status } = await app.api('POST', '/api/v1/query', { query: 'How often are failed requests retried?' });
+      delay.disable();
+      assert.equal(status, 200);
+      assert.ok(delay.max / 1e6 < maxBlockedMs, `nothing was answered for ${Math.round(delay.max / 1e6)} ms`);
+    });
+  }
+});
