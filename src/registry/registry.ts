@@ -7,8 +7,9 @@ import { AppError, type Problem, ValidationError } from '../errors.ts';
 import type { Events } from '../events.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
+import { collectSecrets, maskConfig } from '../security/connection-secrets.ts';
 import type { Vault } from '../security/credentials.ts';
-import { collectSecrets, createMask, maskConfig } from '../security/mask.ts';
+import { createMask, longestSecret } from '../security/mask.ts';
 import { createSecrets, type Secrets } from '../security/secrets.ts';
 import { substituteVariables } from '../security/variables.ts';
 import type { Database } from '../store/database.ts';
@@ -157,7 +158,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   }
 
   function record(id: string, eventType: string, details: JsonObject): void {
-    write(() => insertHistory(db, { server_id: id, event_type: eventType, details: secrets.maskJson(details) }));
+    write(() => insertHistory(db, { server_id: id, event_type: eventType, details: secrets.maskJson(details, id) }));
   }
 
   /** Around a write, because a read that overlaps it may show either state. */
@@ -299,7 +300,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const patch: RowPatch = { status: next.status };
       if (next.status === 'CONNECTED') Object.assign(patch, { error_message: null });
       if (event === 'connect_succeeded') patch.connected_at = new Date().toISOString();
-      if (note.error !== undefined) patch.error_message = secrets.mask(note.error);
+      if (note.error !== undefined) patch.error_message = secrets.mask(note.error, id);
       if (event === 'disconnected') patch.error_message = null;
       if (note.stderr !== undefined) patch.stderr_tail = note.stderr.join('\n');
       change(server, patch);
@@ -327,7 +328,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
     resolveConnection(id) {
       const stored = openConnection(id);
-      const { value, missing } = substituteVariables<JsonObject>(stored.connection_config, config.environment);
+      const { value, missing, used } = substituteVariables<JsonObject>(stored.connection_config, config.environment);
       if (missing.length > 0) {
         const names = missing.map((name) => `\${${name}}`).join(', ');
         throw new AppError(
@@ -338,9 +339,20 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const url = value.url ?? value.base_url;
       const problem = typeof url === 'string' ? urlProblem(url) : undefined;
       if (problem !== undefined) throw new AppError('SERVER_CONNECTION_FAILED', `the server's URL ${problem}`);
-      const values = collectSecrets(value);
+      const [tooLong] = [...used].find(([, text]) => text.length > longestSecret) ?? [];
+      if (tooLong !== undefined) {
+        throw new AppError(
+          'SERVER_CONNECTION_FAILED',
+          `\${${tooLong}} in connection_config may have at most ${longestSecret} characters`,
+        );
+      }
+      const values = collectSecrets(value, used);
       secrets.learn(id, values);
-      return { connection: { ...stored, connection_config: value } as Connection, mask: createMask(values) };
+      const maskOwn = createMask(values);
+      return {
+        connection: { ...stored, connection_config: value } as Connection,
+        mask: (text) => secrets.mask(maskOwn(text), id),
+      };
     },
 
     maskedConfig: (id) => maskConfig(openConnection(id).connection_config),
@@ -348,9 +360,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     noteIdentity(id, identity) {
       change(get(id), {
         protocol_version: identity.protocolVersion,
-        server_info: identity.serverInfo,
+        server_info: secrets.maskJson(identity.serverInfo, id),
         capabilities: identity.capabilities,
-        instructions: identity.instructions ?? null,
+        instructions: identity.instructions === undefined ? null : secrets.mask(identity.instructions, id),
       });
     },
 

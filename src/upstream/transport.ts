@@ -16,6 +16,7 @@ export interface OpenOptions extends HandshakeOptions {
   warden: Warden;
   onLine: (line: string) => void;
   credentials?: Credentials;
+  mask?: (text: string) => string;
 }
 
 export interface OpenedSession {
@@ -126,5 +127,6 @@ function wireTo(url: string, headers: Record<string, string> | undefined, option
     connectTimeoutMs: options.connectTimeoutMs,
     maxMessageBytes: options.maxMessageBytes,
     credentials: options.credentials,
+    mask: options.mask,
   });
 }
