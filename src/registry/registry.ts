@@ -9,7 +9,7 @@ import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import { collectSecrets, maskConfig } from '../security/connection-secrets.ts';
 import type { Vault } from '../security/credentials.ts';
-import { createMask, longestSecret } from '../security/mask.ts';
+import { createMask, hidden, longestSecret } from '../security/mask.ts';
 import { createSecrets, type Secrets } from '../security/secrets.ts';
 import { substituteVariables } from '../security/variables.ts';
 import type { Database } from '../store/database.ts';
@@ -464,7 +464,19 @@ function patchedConnection(current: Connection, patch: ServerPatch): Connection 
   const schema: z.ZodType = connectionConfigs[transport];
   const parsed = schema.safeParse(patch.connection_config ?? current.connection_config);
   if (!parsed.success) throw new ValidationError(toProblems(parsed.error, ['body', 'connection_config']));
+  const masked = findMasked(parsed.data, ['body', 'connection_config']);
+  if (masked.length > 0) throw new ValidationError(masked);
   return { transport_type: transport, connection_config: parsed.data } as Connection;
+}
+
+/** Whoever changes a config begins with the one that is shown, and would store its asterisks. */
+function findMasked(value: unknown, loc: (string | number)[]): Problem[] {
+  if (typeof value === 'string') {
+    const msg = `is shown with "${hidden}" in place of a secret; give the whole value again`;
+    return value.includes(hidden) ? [{ loc, msg, type: 'value_error' }] : [];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => findMasked(inner, [...loc, key]));
 }
 
 /** Zod's issues as the problems of the 422 answer; unknown fields are named one by one. */
