@@ -18,13 +18,22 @@ const secretPaths = [
   ...['databaseUrl', 'redisUrl', 'qdrantUrl', 'anthropicApiKey', 'embeddingsApiKey', 'otlpHeaders'],
 ];
 
+const lastResort = '{"level":"error","msg":"a line of the log is left out because it could not be masked"}\n';
+
 export function createLog(level: string, options: LogOptions = {}): Logger {
   const { format = 'auto', mask, destination = pino.destination({ dest: 2, sync: true }) } = options;
   const asText = format === 'text' || (format === 'auto' && options.destination === undefined && process.stderr.isTTY);
   const colours = asText && process.stderr.isTTY === true;
   const write = (line: string) => {
-    const shown = asText ? toText(line, colours) : line;
-    destination.write(mask === undefined ? shown : mask(shown));
+    destination.write(shownLine(line));
+  };
+  const shownLine = (line: string): string => {
+    try {
+      const shown = asText ? toText(line, colours) : line;
+      return mask === undefined ? shown : mask(shown);
+    } catch {
+      return lastResort; // nothing of a line that could not be masked, nor of the reason
+    }
   };
   return pino(
     {

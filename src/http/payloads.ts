@@ -27,22 +27,22 @@ const partBytes = 16_384;
 export function createPayloads(secrets: Secrets): Payloads {
   const kept = new Map<string, Payload>();
 
-  function toPart(value: unknown): PayloadPart {
+  function toPart(value: unknown, serverId: string): PayloadPart {
     // Before it is cut: half a secret is still one.
-    const json = JSON.stringify(secrets.maskJson(value));
+    const json = JSON.stringify(secrets.maskJson(value, serverId));
     const bytes = Buffer.byteLength(json);
     return bytes <= partBytes ? { json, bytes, cut: false } : { json: beginningOf(json), bytes, cut: true };
   }
 
   return {
-    keepArguments({ call_id, server, tool }, args = {}) {
-      kept.set(call_id, { server, tool, arguments: toPart(args) });
+    keepArguments({ call_id, server, server_id, tool }, args = {}) {
+      kept.set(call_id, { server, tool, arguments: toPart(args, server_id) });
       const [oldest] = kept.keys();
       if (kept.size > callsKept && oldest !== undefined) kept.delete(oldest);
     },
-    keepEnd({ call_id }, part, value) {
+    keepEnd({ call_id, server_id }, part, value) {
       const payload = kept.get(call_id);
-      if (payload !== undefined) payload[part] = toPart(value);
+      if (payload !== undefined) payload[part] = toPart(value, server_id);
     },
     find: (callId) => kept.get(callId),
   };

@@ -379,11 +379,14 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
     const problem = { loc: [place], msg: (error as Error).message, type: 'value_error' };
     return { status: 422, body: { detail: [problem], error_code: 'VALIDATION_ERROR' } };
   }
-  return {
-    status: 500,
-    body: { detail: 'Something went wrong in the aggregator; its log has the details', error_code: 'INTERNAL_ERROR' },
-  };
+  return { status: 500, body: lastResort };
 }
+
+/** Fixed, because the text of an error that nobody foresaw may hold anything. */
+const lastResort: ErrorBody = {
+  detail: 'Something went wrong in the aggregator; its log has the details',
+  error_code: 'INTERNAL_ERROR',
+};
 
 const pathOf = ({ url }: FastifyRequest) => url.split('?')[0] ?? url;
 
@@ -399,6 +402,17 @@ function sendError(
     const presented = request.headers.authorization !== undefined;
     reply.header('www-authenticate', gatekeeper.challenge({ path: pathOf(request), error, presented }));
   }
-  // A server's error may quote the credentials that it was given.
-  return reply.status(status).send(secrets.maskJson(body));
+  const text = maskedText(body, secrets);
+  if (text === undefined) return reply.status(500).send(lastResort);
+  return reply.status(status).header('content-type', 'application/json; charset=utf-8').send(text);
+}
+
+/** A server's error may quote the credentials that it was given. Our own names and codes stay, whatever is secret. */
+function maskedText({ error_code, ...body }: ErrorBody, secrets: Secrets): string | undefined {
+  try {
+    const masked = Object.entries(body).map(([name, value]) => [name, secrets.maskJson(value)]);
+    return JSON.stringify({ ...Object.fromEntries(masked), error_code });
+  } catch {
+    return undefined; // the framework would answer with the message of whatever failed here
+  }
 }

@@ -5,6 +5,7 @@ import type { ChangeReview } from '../catalog/change-review.ts';
 import { statuses } from '../registry/lifecycle.ts';
 import { overallStatus, type Server } from '../registry/registry.ts';
 import { transportTypes } from '../registry/server.ts';
+import { holdsCredential, maskUrl } from '../security/connection-secrets.ts';
 import type { Link } from '../upstream/link.ts';
 
 const time = z.string().describe('ISO 8601');
@@ -56,7 +57,9 @@ export const serverView = z.object({
 });
 
 export const detailView = serverView.extend({
-  connection_config: z.record(z.string(), z.unknown()).describe('values of headers and env are masked'),
+  connection_config: z
+    .record(z.string(), z.unknown())
+    .describe('values of headers, env, URL parameters and secret arguments are masked'),
   options: z.record(z.string(), z.unknown()),
   auto_connect: z.boolean(),
   origin: z.string(),
@@ -106,7 +109,7 @@ export function toServerView(server: Server): z.infer<typeof serverView> {
     description: server.description,
     transport_type: server.transport_type,
     status,
-    health_check_url: server.health_check_url,
+    health_check_url: shownHealthUrl(server.health_check_url),
     tool_count: server.tool_count,
     error_message: error,
     login: server.login,
@@ -114,6 +117,11 @@ export function toServerView(server: Server): z.infer<typeof serverView> {
     registered_at: server.registered_at,
     connected_at: server.connected_at,
   };
+}
+
+/** None with a credential is taken any more; older ones may be there. */
+function shownHealthUrl(url: string | null): string | null {
+  return url !== null && holdsCredential(url) ? maskUrl(url) : url;
 }
 
 export interface DetailSource {

@@ -182,7 +182,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     const key = keyOf(row.server_id, row.principal);
     absent.delete(key);
     known.set(key, login);
-    secrets.learn(`oauth:${key}`, tokens === undefined ? [] : secretsOf(tokens));
+    secrets.learnFrom(row.server_id, `oauth:${key}`, tokens === undefined ? [] : secretsOf(tokens));
     return login;
   }
 
@@ -446,7 +446,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     const expires = expiryOf(answer);
     const expiresAt = expires === null ? Number.POSITIVE_INFINITY : Date.parse(expires);
     machines.set(target.server.id, { token: answer.access_token, expiresAt, plan: made });
-    secrets.learn(`oauth:machine:${target.server.id}`, [answer.access_token]);
+    secrets.learnFrom(target.server.id, `oauth:machine:${target.server.id}`, [answer.access_token]);
     return answer.access_token;
   }
 

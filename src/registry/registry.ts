@@ -7,8 +7,9 @@ import { AppError, type Problem, ValidationError } from '../errors.ts';
 import type { Events } from '../events.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
+import { collectSecrets, maskConfig } from '../security/connection-secrets.ts';
 import type { Vault } from '../security/credentials.ts';
-import { collectSecrets, createMask, maskConfig } from '../security/mask.ts';
+import { createMask, hidden, longestSecret } from '../security/mask.ts';
 import { createSecrets, type Secrets } from '../security/secrets.ts';
 import { substituteVariables } from '../security/variables.ts';
 import type { Database } from '../store/database.ts';
@@ -157,7 +158,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   }
 
   function record(id: string, eventType: string, details: JsonObject): void {
-    write(() => insertHistory(db, { server_id: id, event_type: eventType, details: secrets.maskJson(details) }));
+    write(() => insertHistory(db, { server_id: id, event_type: eventType, details: secrets.maskJson(details, id) }));
   }
 
   /** Around a write, because a read that overlaps it may show either state. */
@@ -301,7 +302,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const patch: RowPatch = { status: next.status };
       if (next.status === 'CONNECTED') Object.assign(patch, { error_message: null });
       if (event === 'connect_succeeded') patch.connected_at = new Date().toISOString();
-      if (note.error !== undefined) patch.error_message = secrets.mask(note.error);
+      if (note.error !== undefined) patch.error_message = secrets.mask(note.error, id);
       if (event === 'disconnected') patch.error_message = null;
       if (note.stderr !== undefined) patch.stderr_tail = note.stderr.join('\n');
       change(server, patch);
@@ -329,7 +330,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
     resolveConnection(id) {
       const stored = openConnection(id);
-      const { value, missing } = substituteVariables<JsonObject>(stored.connection_config, config.environment);
+      const { value, missing, used } = substituteVariables<JsonObject>(stored.connection_config, config.environment);
       if (missing.length > 0) {
         const names = missing.map((name) => `\${${name}}`).join(', ');
         throw new AppError(
@@ -340,9 +341,20 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const url = value.url ?? value.base_url;
       const problem = typeof url === 'string' ? urlProblem(url) : undefined;
       if (problem !== undefined) throw new AppError('SERVER_CONNECTION_FAILED', `the server's URL ${problem}`);
-      const values = collectSecrets(value);
+      const [tooLong] = [...used].find(([, text]) => text.length > longestSecret) ?? [];
+      if (tooLong !== undefined) {
+        throw new AppError(
+          'SERVER_CONNECTION_FAILED',
+          `\${${tooLong}} in connection_config may have at most ${longestSecret} characters`,
+        );
+      }
+      const values = collectSecrets(value, used);
       secrets.learn(id, values);
-      return { connection: { ...stored, connection_config: value } as Connection, mask: createMask(values) };
+      const maskOwn = createMask(values);
+      return {
+        connection: { ...stored, connection_config: value } as Connection,
+        mask: (text) => secrets.mask(maskOwn(text), id),
+      };
     },
 
     maskedConfig: (id) => maskConfig(openConnection(id).connection_config),
@@ -350,9 +362,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     noteIdentity(id, identity) {
       change(get(id), {
         protocol_version: identity.protocolVersion,
-        server_info: identity.serverInfo,
+        server_info: secrets.maskJson(identity.serverInfo, id),
         capabilities: identity.capabilities,
-        instructions: identity.instructions ?? null,
+        instructions: identity.instructions === undefined ? null : secrets.mask(identity.instructions, id),
       });
     },
 
@@ -460,7 +472,19 @@ function patchedConnection(current: Connection, patch: ServerPatch): Connection 
   const schema: z.ZodType = connectionConfigs[transport];
   const parsed = schema.safeParse(patch.connection_config ?? current.connection_config);
   if (!parsed.success) throw new ValidationError(toProblems(parsed.error, ['body', 'connection_config']));
+  const masked = findMasked(parsed.data, ['body', 'connection_config']);
+  if (masked.length > 0) throw new ValidationError(masked);
   return { transport_type: transport, connection_config: parsed.data } as Connection;
+}
+
+/** Whoever changes a config begins with the one that is shown, and would store its asterisks. */
+function findMasked(value: unknown, loc: (string | number)[]): Problem[] {
+  if (typeof value === 'string') {
+    const msg = `is shown with "${hidden}" in place of a secret; give the whole value again`;
+    return value.includes(hidden) ? [{ loc, msg, type: 'value_error' }] : [];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => findMasked(inner, [...loc, key]));
 }
 
 /** Zod's issues as the problems of the 422 answer; unknown fields are named one by one. */

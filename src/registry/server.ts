@@ -1,5 +1,6 @@
 /** What a server is: the one schema for registering, changing, importing and documenting it. */
 import { z } from 'zod';
+import { holdsCredential } from '../security/connection-secrets.ts';
 import { isHttpsOrLoopback } from '../security/policy.ts';
 
 export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const;
@@ -156,6 +157,7 @@ const common = {
   health_check_url: z
     .url({ protocol: /^https?$/, error: 'health_check_url must be an http or https URL' })
     .refine(hasNoCredentials, 'health_check_url must not hold a user name or password: it is shown to everybody')
+    .refine((url) => !holdsCredential(url), 'health_check_url must not hold a key or token: it is stored in plain text')
     .nullish(),
   auto_connect: z.boolean().optional(),
   options: serverOptions.optional(),

@@ -13,6 +13,7 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
+import { maskStrings } from '../security/mask.ts';
 import { carryTrace, noTracer, type TraceContext, type Tracer } from '../tracing.ts';
 import { HttpProblem } from '../upstream/http.ts';
 import { brief, type Link } from '../upstream/link.ts';
@@ -178,22 +179,23 @@ export function createRouter(deps: RouterDependencies): Router {
       client: caller.client,
       seconds: link.server.options.request_timeout,
       onAsked: link.noteAsked,
+      mask: link.mask,
     });
     try {
       const opened = link.session(caller.owner, deadline.cancel, caller.principal.id);
       let session = opened instanceof Promise ? await opened : opened;
       timing.acquiredAt = performance.now();
       try {
-        return await session.request(method, params, deadline.exchange);
+        return maskedResult(await session.request(method, params, deadline.exchange), link);
       } catch (error) {
         if (!(error instanceof ConnectionLost) || error instanceof MessageTooLarge) throw error;
         await link.reportLost(session, error);
         if (!mayRepeat(error, method, params, server))
-          throw lostInMidCall(server, method, params, timing.acquiredAt, error);
+          throw lostInMidCall(link, method, params, timing.acquiredAt, error);
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
         const current = pool.link(server.id) ?? link;
         session = await current.session(caller.owner, deadline.cancel, caller.principal.id);
-        return await session.request(method, params, deadline.exchange);
+        return maskedResult(await session.request(method, params, deadline.exchange), link);
       }
     } catch (error) {
       throw translate(withLink(error, server, caller.principal), link, deadline);
@@ -320,7 +322,7 @@ export function createRouter(deps: RouterDependencies): Router {
 
 /** EC-003: what was in progress when the connection was lost. */
 function lostInMidCall(
-  server: Server,
+  { server, mask }: Link,
   method: string,
   params: JsonObject,
   startedAt: number,
@@ -329,7 +331,7 @@ function lostInMidCall(
   const started_at = new Date(Date.now() - (performance.now() - startedAt)).toISOString();
   return new AppError(
     'SERVER_UNAVAILABLE',
-    `Server unavailable: ${server.name} was lost during the call: ${cause.message}`,
+    `Server unavailable: ${server.name} was lost during the call: ${mask(cause.message)}`,
     {
       cause,
       body: { server: brief(server) },
@@ -351,7 +353,7 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
   }
   if (deadline.cancel.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
   if (error instanceof ConnectionLost && !(error instanceof MessageTooLarge)) {
-    return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${error.message}`, {
+    return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${link.mask(error.message)}`, {
       cause: error,
       body: { server: brief(server) },
     });
@@ -368,12 +370,9 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
 /** A caller that waits for so long and no longer (a query) says so by its reason. */
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
 
-/** Servers repeat in their errors what they were given, credentials too. */
-function maskStrings(value: unknown, mask: (text: string) => string): unknown {
-  if (typeof value === 'string') return mask(value);
-  if (Array.isArray(value)) return value.map((part) => maskStrings(part, mask));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, maskStrings(part, mask)]));
+/** Servers repeat in their errors what they were given, credentials too; what a call brought is the caller's own. */
+function maskedResult(result: JsonObject, { mask }: Link): JsonObject {
+  return result.isError === true ? maskStrings(result, mask) : result;
 }
 
 function outcomeOf(error: unknown): Outcome {

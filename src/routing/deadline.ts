@@ -2,6 +2,8 @@
 import { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import { createLedger } from '../ledger.ts';
+import type { Mask } from '../security/mask.ts';
+import { maskNotice } from '../upstream/notice.ts';
 import type { Exchange } from '../upstream/session.ts';
 
 /** What whoever asked does with the call: hears it, answers it, cancels it. */
@@ -30,6 +32,8 @@ interface Terms extends Pick<Exchange, 'client'> {
   seconds: number | undefined;
   /** The server asks the caller something. */
   onAsked: () => void;
+  /** Hides the server's secrets in what it says on the way. */
+  mask: Mask;
 }
 
 interface Running extends Deadline {
@@ -72,7 +76,7 @@ export function createDeadlines({
     call.cancel.abort(new DOMException('timed out', 'TimeoutError'));
   }
 
-  function begin(asked: RelayExchange, { client, seconds, onAsked }: Terms): Deadline {
+  function begin(asked: RelayExchange, { client, seconds, onAsked, mask }: Terms): Deadline {
     const { signal, onRequest } = asked;
     const cancel = asked.cancel ?? new Cancellation();
     const timeoutMs = seconds === undefined ? requestTimeoutMs : seconds * 1_000;
@@ -94,7 +98,7 @@ export function createDeadlines({
         onPause: asked.onPause,
         onNotification(method, params) {
           if (method === 'notifications/progress') extend();
-          asked.onNotification?.(method, params);
+          asked.onNotification?.(method, maskNotice(method, params, mask));
         },
         onRequest:
           onRequest &&

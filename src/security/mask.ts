@@ -1,55 +1,134 @@
-const hidden = '***';
+import { longestPattern, spellingsOf } from './spellings.ts';
+
+export const hidden = '***';
 /** Shorter values hide nothing and would riddle every text with asterisks. */
 const shortestSecret = 4;
+/** What one value may have: longer ones are refused where they come in, and known by their beginning here. */
+export const longestSecret = 65_536;
 
-/** The parts of a connection config that hold secrets, whatever the transport. */
-interface Secretive {
-  headers?: Record<string, string>;
-  env?: Record<string, string>;
-  oauth?: { client_secret?: string; private_key?: string };
-}
-
-/** The config as it may be shown: names of headers and variables stay, their values go. */
-export function maskConfig<T extends Secretive>(config: T): T {
-  const masked = { ...config };
-  if (config.headers !== undefined) masked.headers = maskValues(config.headers);
-  if (config.env !== undefined) masked.env = maskValues(config.env);
-  if (config.oauth !== undefined) {
-    const { client_secret: secret, private_key: key } = config.oauth;
-    masked.oauth = {
-      ...config.oauth,
-      ...(secret === undefined ? {} : { client_secret: hidden }),
-      ...(key === undefined ? {} : { private_key: hidden }),
-    };
-  }
-  return masked;
-}
-
-/** Every value that must not appear in a text, of a config with its variables filled in. */
-export function collectSecrets({ headers = {}, env = {}, oauth = {} }: Secretive): string[] {
-  const keys = [oauth.client_secret, oauth.private_key].filter((key) => key !== undefined);
-  const values = [...Object.values(headers), ...Object.values(env), ...keys];
-  // "Bearer abc": a server's error message quotes the token alone.
-  const credentials = Object.values(headers).flatMap((value) => value.split(/\s+/).slice(1));
-  return [...new Set([...values, ...credentials])].filter((secret) => secret.length >= shortestSecret);
-}
+export type Mask = (text: string) => string;
 
 /** Replaces the secrets in free text: error messages, stderr, history. */
-export function createMask(secrets: readonly string[]): (text: string) => string {
-  const spellings = secrets
-    .filter((secret) => secret.length >= shortestSecret)
-    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
-  if (spellings.length === 0) return (text) => text;
-  // The longest first: one secret may be the beginning of another.
-  const alternatives = [...new Set(spellings)].sort((a, b) => b.length - a.length).map(escapePattern);
-  const pattern = new RegExp(alternatives.join('|'), 'g');
-  return (text) => text.replace(pattern, hidden);
+export function createMask(secrets: readonly string[], shortest = shortestSecret): Mask {
+  const known = secrets.filter((secret) => secret.trim().length >= shortest);
+  return createScanner(new Set(known.flatMap((secret) => spellingsOf(secret.slice(0, longestSecret)))));
 }
 
-function maskValues(values: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.keys(values).map((name) => [name, hidden]));
+/** Of a text without end, no more is read than this. */
+const longestRead = 65_536;
+
+/** The beginning of a text, with nothing secret in it. Masked before it is cut: half a secret is not recognised. */
+export function maskBeginning(text: string, mask: Mask, chars: number): string {
+  if (text.length <= longestRead) return mask(text).slice(0, chars);
+  // What was read may end within a secret, and masking may have moved that end to the front.
+  return mask(text.slice(0, longestRead)).slice(0, -longestPattern).slice(0, chars);
 }
 
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+/** Deeper than anything that is meant to be read; to follow it would exhaust the stack. */
+const deepest = 1_000;
+
+/** The strings of a JSON value, keys included; everything else keeps its place. */
+export function maskStrings<T>(value: T, mask: Mask): T {
+  const masked = (part: unknown, depth: number): unknown => {
+    if (typeof part === 'string') return mask(part);
+    if (typeof part !== 'object' || part === null || JSON.isRawJSON(part)) return part;
+    if (depth > deepest) return hidden;
+    if (Array.isArray(part)) return part.map((inner) => masked(inner, depth + 1));
+    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [mask(key), masked(inner, depth + 1)]));
+  };
+  // Strings become strings, so the type is the same.
+  return masked(value, 0) as T;
+}
+
+/** As many characters of a pattern as a place of the text is compared with first. */
+const longestWindow = 8;
+const base = 0x01000193;
+
+/**
+ * One pass over the text with a rolling hash; a place where the hash of a pattern's beginning stands is compared with
+ * the patterns of that beginning. The time is linear in the text, whatever the secrets are: patterns are short.
+ */
+function createScanner(patterns: ReadonlySet<string>): Mask {
+  if (patterns.size === 0) return (text) => text;
+  const window = Math.min(longestWindow, ...new Set(Array.from(patterns, ({ length }) => length)));
+  const leaving = powerOf(base, window - 1);
+  const byHash = groupByHash(patterns, window);
+  const isBeginning = createFilter(byHash.keys(), byHash.size);
+  const longestAt = createFinder(byHash);
+
+  return (text) => {
+    if (text.length < window) return text;
+    let shown = '';
+    // Secrets may overlap, so what follows the beginning of one is looked at as well.
+    let hiddenUntil = -1;
+    let hash = hashOf(text, window);
+    for (let at = 0; ; at += 1) {
+      if (isBeginning(hash)) {
+        const length = longestAt(text, at, hash);
+        if (length > 0) {
+          if (at > hiddenUntil) shown += text.slice(Math.max(0, hiddenUntil), at) + hidden;
+          hiddenUntil = Math.max(hiddenUntil, at + length);
+        }
+      }
+      if (at + window >= text.length) break;
+      hash = (Math.imul(hash - Math.imul(text.charCodeAt(at), leaving), base) + text.charCodeAt(at + window)) | 0;
+    }
+    return hiddenUntil === -1 ? text : shown + text.slice(hiddenUntil);
+  };
+}
+
+/** So many are compared one by one; keys of one issuer begin alike, and then they are looked up by their length. */
+const fewPatterns = 8;
+
+type Finder = (text: string, at: number, hash: number) => number;
+
+/** The length of the longest pattern at a place, or 0: one secret may be the beginning of another. */
+function createFinder(byHash: ReadonlyMap<number, string[]>): Finder {
+  const crowded = new Map<number, { lengths: number[]; known: Set<string> }>();
+  for (const [hash, patterns] of byHash) {
+    patterns.sort((a, b) => b.length - a.length);
+    if (patterns.length <= fewPatterns) continue;
+    crowded.set(hash, { lengths: [...new Set(patterns.map(({ length }) => length))], known: new Set(patterns) });
+  }
+  return (text, at, hash) => {
+    const many = crowded.get(hash);
+    if (many !== undefined) return many.lengths.find((length) => many.known.has(text.slice(at, at + length))) ?? 0;
+    for (const pattern of byHash.get(hash) ?? []) {
+      const last = pattern.length - 1;
+      if (text.charCodeAt(at + last) === pattern.charCodeAt(last) && text.startsWith(pattern, at)) return last + 1;
+    }
+    return 0;
+  };
+}
+
+function groupByHash(patterns: Iterable<string>, window: number): Map<number, string[]> {
+  const groups = new Map<number, string[]>();
+  for (const pattern of patterns) {
+    const hash = hashOf(pattern, window);
+    const group = groups.get(hash);
+    if (group === undefined) groups.set(hash, [pattern]);
+    else group.push(pattern);
+  }
+  return groups;
+}
+
+/** Says no for nearly every place of an ordinary text, without a look into the map. */
+function createFilter(hashes: Iterable<number>, count: number): (hash: number) => boolean {
+  const bits = Math.max(8, Math.ceil(Math.log2(count * 16)));
+  const filter = new Uint8Array(2 ** bits);
+  const slotOf = (hash: number) => Math.imul(hash, 0x9e3779b1) >>> (32 - bits);
+  for (const hash of hashes) filter[slotOf(hash)] = 1;
+  return (hash) => filter[slotOf(hash)] === 1;
+}
+
+function hashOf(text: string, length: number): number {
+  let hash = 0;
+  for (let at = 0; at < length; at += 1) hash = (Math.imul(hash, base) + text.charCodeAt(at)) | 0;
+  return hash;
+}
+
+function powerOf(factor: number, exponent: number): number {
+  let power = 1;
+  for (let count = 0; count < exponent; count += 1) power = Math.imul(power, factor);
+  return power;
 }

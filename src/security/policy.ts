@@ -135,6 +135,13 @@ const inherited = new Set([
   ...['TEMP', 'TMP', 'USERNAME', 'USERPROFILE', 'WINDIR'],
 ]);
 
+/** Every child gets these, so their values are no secrets. */
+export function isInherited(name: string): boolean {
+  // Windows writes "Path", proxies are often lower case.
+  const upper = name.toUpperCase();
+  return inherited.has(upper) || upper.startsWith('LC_') || upper.startsWith('XDG_');
+}
+
 /** The environment of a STDIO server: an allow-list of ours plus what its own config sets. */
 export function childEnvironment(
   processEnv: Readonly<Record<string, string | undefined>>,
@@ -142,9 +149,7 @@ export function childEnvironment(
 ): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(processEnv)) {
-    // Windows writes "Path", proxies are often lower case.
-    const upper = name.toUpperCase();
-    if (value === undefined || !(inherited.has(upper) || upper.startsWith('LC_') || upper.startsWith('XDG_'))) continue;
+    if (value === undefined || !isInherited(name)) continue;
     // An exported shell function would be run by a child that is a shell.
     if (!value.startsWith('()')) environment[name] = value;
   }

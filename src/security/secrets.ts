@@ -1,16 +1,23 @@
 import { sameList } from '../lists.ts';
-import { createMask } from './mask.ts';
+import { createMask, type Mask, maskStrings } from './mask.ts';
 
 /**
  * Every secret value that this process works with. Whatever leaves for a log, an error answer, the history or the
  * audit passes `mask`: servers repeat their credentials in error messages, and paths can't foresee where.
  */
 export interface Secrets {
+  /** Values that we or an admin configured: hidden in every text. */
   learn(owner: string, values: readonly string[]): void;
+  /**
+   * Values that a server or its authorization server chose: hidden in what comes from that server alone. It may have
+   * chosen a word of our answers or of another server's.
+   */
+  learnFrom(serverId: string, owner: string, values: readonly string[]): void;
   forget(owner: string): void;
-  mask(text: string): string;
+  /** With a server's id: of a text that comes from that server. */
+  mask(text: string, serverId?: string): string;
   /** The same for a JSON value; unchanged, and the same object, where nothing had to be hidden. */
-  maskJson<T>(value: T): T;
+  maskJson<T>(value: T, serverId?: string): T;
   /** JSON of an object, with nothing secret in it. */
   stringify(value: object): string;
 }
@@ -19,41 +26,59 @@ export interface Secrets {
 const shortestLearned = 8;
 
 export function createSecrets(): Secrets {
-  const values = new Map<string, readonly string[]>();
-  let mask = createMask([]);
-  const rebuild = () => {
-    mask = createMask([...new Set([...values.values()].flat())]);
+  const configured = createValues();
+  const chosen = new Map<string, Values>();
+
+  const mask = (text: string, serverId?: string): string => {
+    const own = serverId === undefined ? undefined : chosen.get(serverId);
+    return configured.mask(own === undefined ? text : own.mask(text));
   };
 
   return {
-    learn(owner, learned) {
-      const kept = learned.filter((value) => value.length >= shortestLearned);
-      if (sameList(values.get(owner) ?? [], kept)) return;
-      values.set(owner, kept);
-      rebuild();
+    learn: configured.set,
+    learnFrom(serverId, owner, values) {
+      const known = chosen.get(serverId) ?? createValues();
+      chosen.set(serverId, known);
+      known.set(owner, values);
     },
     forget(owner) {
-      if (values.delete(owner)) rebuild();
+      configured.set(owner, []);
+      chosen.delete(owner);
+      for (const known of chosen.values()) known.set(owner, []);
     },
-    mask: (text) => mask(text),
-    maskJson(value) {
+    mask: (text, serverId) => mask(text, serverId),
+    maskJson(value, serverId) {
       const text = JSON.stringify(value);
-      return text === undefined || mask(text) === text ? value : mapStrings(value, mask);
+      if (text === undefined || mask(text, serverId) === text) return value;
+      return maskStrings(value, (part) => mask(part, serverId));
     },
     stringify(value) {
       const text = JSON.stringify(value);
-      return mask(text) === text ? text : JSON.stringify(mapStrings(value, mask));
+      return mask(text) === text ? text : JSON.stringify(maskStrings(value, (part) => mask(part)));
     },
   };
 }
 
-function mapStrings<T>(value: T, map: (text: string) => string): T {
-  const mapped = (part: unknown): unknown => {
-    if (typeof part === 'string') return map(part);
-    if (Array.isArray(part)) return part.map(mapped);
-    if (typeof part !== 'object' || part === null || JSON.isRawJSON(part)) return part;
-    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [map(key), mapped(inner)]));
+interface Values {
+  set(owner: string, values: readonly string[]): void;
+  mask: Mask;
+}
+
+/** The values of several owners, and the mask for all of them, made when it is needed next. */
+function createValues(): Values {
+  const values = new Map<string, readonly string[]>();
+  let mask: Mask | undefined;
+  return {
+    set(owner, learned) {
+      const kept = learned.filter((value) => value.trim().length >= shortestLearned);
+      if (sameList(values.get(owner) ?? [], kept)) return;
+      if (kept.length === 0) values.delete(owner);
+      else values.set(owner, kept);
+      mask = undefined;
+    },
+    mask(text) {
+      mask ??= createMask([...new Set([...values.values()].flat())], shortestLearned);
+      return mask(text);
+    },
   };
-  // Strings become strings and everything keeps its place, so the type is the same.
-  return mapped(value) as T;
 }

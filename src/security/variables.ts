@@ -5,19 +5,23 @@ export interface Substitution<T> {
   value: T;
   /** Variables that are named and not set, each once, in the order of their first mention. */
   missing: string[];
+  /** What was filled in from the environment, by the name of the variable. */
+  used: ReadonlyMap<string, string>;
 }
 
 /** Fills in `${VAR}` in every string of a config, however deep. Keys stay as they are. */
 export function substituteVariables<T>(config: T, env: Readonly<Record<string, string | undefined>>): Substitution<T> {
   const missing = new Set<string>();
+  const used = new Map<string, string>();
   const value = mapStrings(config, (text) =>
     text.replace(reference, (whole, name: string, fallback: string | undefined) => {
       const set = env[name] ?? fallback;
+      if (env[name] !== undefined) used.set(name, env[name]);
       if (set === undefined) missing.add(name);
       return set ?? whole;
     }),
   );
-  return { value, missing: [...missing] };
+  return { value, missing: [...missing], used };
 }
 
 function mapStrings<T>(value: T, map: (text: string) => string): T {

@@ -13,8 +13,10 @@ import type { Logger } from '../log.ts';
 import { behaviour, type Status } from '../registry/lifecycle.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection } from '../registry/server.ts';
+import { maskBeginning } from '../security/mask.ts';
 import type { Verdict } from './era.ts';
 import { createGate, type Gate } from './gate.ts';
+import { maskNotice } from './notice.ts';
 import { createOwnedSessions, type Followers, type SessionOwner } from './owned-sessions.ts';
 import {
   AccessDenied,
@@ -386,7 +388,10 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     const opened = await openSession({
       connection,
       client,
-      events,
+      events: {
+        ...events,
+        onNotification: (method, params) => events.onNotification(method, maskNotice(method, params, maskOf)),
+      },
       verdict: eraInDoubt ? undefined : verdictOf(server),
       signal: AbortSignal.any([ended, timeout]),
       connectTimeoutMs: config.connectionTimeoutMs,
@@ -396,6 +401,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       warden: deps.warden,
       onLine: keepLine,
       credentials: credentialsOf(connection, principal),
+      mask,
     });
     await refuseLargeIdentity(opened.session);
     registry.noteVerdict(server.id, opened.verdict);
@@ -417,7 +423,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   }
 
   function keepLine(line: string): void {
-    output.push(mask(line).slice(0, 500));
+    output.push(maskBeginning(line, mask, 500));
     if (output.length > stderrLines) output.shift();
   }
 

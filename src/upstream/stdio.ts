@@ -17,7 +17,7 @@ export interface ChildOptions {
   user?: ChildUser;
   maxMessageBytes: number;
   warden: Warden;
-  /** A line of stderr, or of stdout that is no message. */
+  /** A line of stderr, or of stdout that is no message; whole, because half a secret could not be masked. */
   onLine: (line: string) => void;
 }
 
@@ -63,7 +63,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
       const one = refuseAnswer(given) ?? given;
       if (!isMessage(one)) {
         if (line.trim() === '') return;
-        options.onLine(`stdout: ${line.slice(0, 500)}`);
+        options.onLine(`stdout: ${line}`);
         strayBytes += line.length;
         if (strayBytes > strayOutputLimitBytes)
           stop(new ConnectionLost('it printed too much text on stdout that is not MCP', 'maybe'));

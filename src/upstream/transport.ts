@@ -18,6 +18,7 @@ export interface OpenOptions extends HandshakeOptions {
   warden: Warden;
   onLine: (line: string) => void;
   credentials?: Credentials;
+  mask?: (text: string) => string;
 }
 
 export interface OpenedSession {
@@ -129,5 +130,6 @@ function wireTo(url: string, headers: Record<string, string> | undefined, option
     connectTimeoutMs: options.connectTimeoutMs,
     maxMessageBytes: options.maxMessageBytes,
     credentials: options.credentials,
+    mask: options.mask,
   });
 }

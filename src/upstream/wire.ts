@@ -14,6 +14,8 @@ export interface WireOptions {
   connectTimeoutMs: number;
   maxMessageBytes: number;
   credentials?: Credentials;
+  /** Hides secrets in what a server says is wrong, before anything cuts it: half a secret could not be recognised. */
+  mask?: (text: string) => string;
 }
 
 /** Credentials that change over time (OAuth): asked for before every request, told of every refusal. */
@@ -78,7 +80,11 @@ export function createWire(options: WireOptions): Wire {
         if (signal?.aborted) reject(signal.reason);
         else reject(error instanceof ConnectionLost ? error : toConnectionLost(error, url));
       };
-      pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, resolve, fail));
+      const receive = (answer: WireAnswer) => {
+        if (answer.status >= 400 && options.mask !== undefined) answer.text = options.mask(answer.text);
+        resolve(answer);
+      };
+      pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, receive, fail));
     });
   }
 

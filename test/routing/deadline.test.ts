@@ -79,7 +79,8 @@ function useClock(t: TestContext) {
   t.after(() => mock.timers.reset());
   const deadlines = createDeadlines(config);
   return {
-    begin: (asked: RelayExchange = {}, seconds?: number) => deadlines.begin(asked, { seconds, onAsked() {} }),
+    begin: (asked: RelayExchange = {}, seconds?: number) =>
+      deadlines.begin(asked, { seconds, onAsked() {}, mask: (text) => text }),
     pass(ms: number) {
       now += ms;
       mock.timers.tick(ms);

@@ -4,7 +4,8 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { collectSecrets, createMask, maskConfig } from '../../src/security/mask.ts';
+import { collectSecrets, maskConfig } from '../../src/security/connection-secrets.ts';
+import { createMask } from '../../src/security/mask.ts';
 import { loadOrCreateSecretFile } from '../../src/security/secret-file.ts';
 import { substituteVariables } from '../../src/security/variables.ts';
 

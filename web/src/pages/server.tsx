@@ -243,7 +243,7 @@ function ConfigurationForm({ server, onDone }: { server: ServerDetail; onDone: (
   const changed = text !== before;
   const problem = !isObject(parsed)
     ? 'This is not a JSON object yet.'
-    : changed && text.includes(`"${masked}"`)
+    : changed && text.includes(masked)
       ? `Type the values shown as "${masked}" again: they are stored where nobody can read them back.`
       : undefined;
   const save = (event: FormEvent) => {
