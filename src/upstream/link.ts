@@ -88,7 +88,7 @@ const everythingAClientCan: JsonObject = {
 const retryDelaysMs = [1_000, 2_000, 4_000];
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
-const tellApartMs = 10_000;
+const tellApartMs = 5_000;
 const tellApartPollMs = 50;
 /** Each is a process on STDIO, and hardly more than an id elsewhere. */
 const maxOwnedSessions = { STDIO: 100, SSE: 1_000, HTTP: 1_000 };
@@ -244,8 +244,8 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   }
 
   /**
-   * On the shared session nobody can tell for whom a server asks, unless just one call is in progress. Of several, those
-   * that are answered meanwhile did not ask; once one of them is given up, it may have been the one.
+   * On the shared session nobody can tell for whom a server asks, unless just one call is in progress, whoever made it.
+   * Of several, those that are answered meanwhile did not ask; one that was given up may have been the one.
    */
   async function answerOnShared(
     method: string,
@@ -255,7 +255,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   ): Promise<JsonObject> {
     registry.noteInteractive(server.id);
     const isRoots = method === 'roots/list';
-    const candidates = askable(inFlight(), method);
+    const candidates = inFlight().filter(isCallers);
     const left = () => inFlight().filter((exchange) => candidates.includes(exchange));
     const ended = AbortSignal.any([
       ...[signal, AbortSignal.timeout(tellApartMs)],
@@ -560,10 +560,5 @@ export function brief(server: Server): { id: string; name: string; status: Statu
   return { id: server.id, name: server.name, status: server.lifecycle.status };
 }
 
-/** The calls that can be asked; where some clients say that they can answer such a question, only theirs. */
-function askable(inFlight: Exchange[], method: string): Exchange[] {
-  const [capability = ''] = method.split('/');
-  const reachable = inFlight.filter(({ onRequest }) => onRequest !== undefined);
-  const able = reachable.filter(({ client }) => client?.capabilities[capability] !== undefined);
-  return able.length > 0 ? able : reachable;
-}
+/** A caller's, not one of our own such as a ping. Also of a caller who cannot be asked: the question may be theirs. */
+const isCallers = ({ onNotification }: Exchange) => onNotification !== undefined;
