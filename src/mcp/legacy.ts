@@ -115,8 +115,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     events.on('catalog.changed', (changed) => {
       for (const session of sessions.values()) session.hearLists(changed);
     }),
-    events.on('resource.updated', ({ server_id, uri }) => {
-      for (const session of sessions.values()) session.hearResource(`${server_id} ${uri}`);
+    events.on('resource.updated', ({ server_id, uri, principal_id: only }) => {
+      for (const session of sessions.values())
+        if (only === undefined || session.principal.id === only) session.hearResource(`${server_id} ${uri}`);
     }),
   ];
 

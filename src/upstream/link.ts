@@ -26,7 +26,7 @@ import {
 } from './session.ts';
 import { openSession } from './transport.ts';
 import type { Warden } from './warden.ts';
-import { createWatch, type Watch } from './watch.ts';
+import { createWatch, type Topic, type Watch } from './watch.ts';
 import type { Credentials } from './wire.ts';
 
 export interface LinkDependencies {
@@ -40,8 +40,11 @@ export interface LinkDependencies {
   credentials?: (server: Server, connection: Connection, principal: string | undefined) => Credentials | undefined;
   /** Somebody logged in to the server, perhaps at another replica. */
   isLoggedIn?: (server: Server) => Promise<boolean>;
-  /** A notification of the shared session, or of a client's own where its owner does not take it. */
-  onNotification: (server: Server, method: string, params: JsonObject) => void;
+  /**
+   * A notification of the shared session, or of a client's own where its owner does not take it. With a principal: of
+   * the session with that principal's credentials, and nobody else's business.
+   */
+  onNotification: (server: Server, method: string, params: JsonObject, principal?: string) => void;
 }
 
 /** What clients follow of a server: it holds for the link that takes another one's place. */
@@ -63,7 +66,12 @@ export interface Link {
   connect(attempts?: number): void;
   session(owner: SessionOwner | undefined, signal?: CancelSignal, principal?: string): Session | Promise<Session>;
   /** Until what it returns is called, whatever becomes of the connection meanwhile. */
-  subscribe(uri: string, owner: SessionOwner | undefined, principal: string): Promise<() => Promise<void>>;
+  subscribe(
+    topic: Topic,
+    key: string,
+    owner: SessionOwner | undefined,
+    principal: string,
+  ): Promise<() => Promise<void>>;
   readonly following: Following;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
@@ -237,7 +245,11 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   function sharedEvents(): SessionEvents {
     return {
-      onNotification: (method, params) => deps.onNotification(server, method, params),
+      onNotification(method, params) {
+        // Opened with one person's credentials: what it tells of their account is not for the others.
+        if (hasOwnCredentials(server) && !method.endsWith('/list_changed')) return;
+        deps.onNotification(server, method, params);
+      },
       onRequest: answerOnShared,
       onClose: (error) => lose(error),
     };
@@ -335,14 +347,22 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
     if (closed || !config.enabled || server.desired !== 'connected') throw unavailable();
     if (owner !== undefined && wantsOwnSession(server)) return await owned.get(owner, principal);
-    const common: SessionOwner = {
-      key: `principal:${principal}`,
-      client: { info: ourInfo, capabilities: everythingAClientCan },
-      onNotification: () => undefined,
-    };
-    const session = await owned.get(common, principal, answerOnShared);
+    const common = commonOwner(principal);
+    const session = await owned.get(common, principal);
     owned.expireUnused(common.key);
     return session;
+  }
+
+  /** Stands for all clients of one principal. */
+  function commonOwner(principal: string): SessionOwner {
+    return {
+      key: principalKey(principal),
+      client: { info: ourInfo, capabilities: everythingAClientCan },
+      attribute: answerOnShared,
+      onNotification(method, params) {
+        if (method === 'notifications/resources/updated') deps.onNotification(server, method, params, principal);
+      },
+    };
   }
 
   async function openOwned(
@@ -361,13 +381,19 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     }
   }
 
-  async function subscribe(uri: string, owner: SessionOwner | undefined, principal: string) {
-    if (owner === undefined || !wantsOwnSession(server)) {
-      await watch.subscribe('resourceSubscriptions', uri);
-      return () => watch.unsubscribe('resourceSubscriptions', uri);
+  async function subscribe(topic: Topic, key: string, owner: SessionOwner | undefined, principal: string) {
+    const own = owner !== undefined && wantsOwnSession(server) ? owner : undefined;
+    if (hasOwnCredentials(server)) {
+      // The shared session has somebody else's credentials.
+      await session(own, undefined, principal);
+      return await owned.follow(own ?? commonOwner(principal), topic, key, principal);
     }
-    await session(owner, undefined, principal);
-    return await owned.follow(owner, uri, hasOwnCredentials(server) ? principal : undefined);
+    if (own !== undefined) {
+      await session(own, undefined, principal);
+      return await owned.follow(own, topic, key, undefined);
+    }
+    await watch.subscribe(topic, key);
+    return () => watch.unsubscribe(topic, key);
   }
 
   async function open(
@@ -535,6 +561,9 @@ function wantsOwnSession(server: Server): boolean {
   // A server of the new era asks within the call's own answer, so it needs no session to ask in.
   return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));
 }
+
+/** Of the session that has one principal's credentials. */
+export const principalKey = (principal: string) => `principal:${principal}`;
 
 /** Everybody logs in to the server for themselves. */
 function hasOwnCredentials(server: Server): boolean {
