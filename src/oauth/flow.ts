@@ -15,7 +15,7 @@ import { authorizationPage, codeIn, randomSecret } from './authorization-request
 import { type OurClient, registerClient, takesDocument } from './client-registration.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { type LoginPlan, type Logins, type Target, trustOf } from './logins.ts';
+import { configuredClient, type LoginPlan, type Logins, type Target, trustOf } from './logins.ts';
 import { type OauthClient, requestToken, TokenRefused } from './token-endpoint.ts';
 
 export interface LoginFlow {
@@ -54,8 +54,8 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
   const { db, vault, registry, logins, fetch } = deps;
 
   async function clientAt(target: Target, { issuer, trust }: LoginPlan): Promise<OauthClient> {
-    const { client_id, client_secret, private_key, signing_algorithm } = target.oauth;
-    if (client_id !== undefined) return { client_id, client_secret, private_key, signing_algorithm };
+    const configured = configuredClient(target, issuer.issuer);
+    if (configured !== undefined) return configured;
     const ours = deps.ours();
     if (takesDocument(issuer, ours) && ours.metadataUrl !== undefined) return { client_id: ours.metadataUrl };
 

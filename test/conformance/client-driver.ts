@@ -33,7 +33,7 @@ interface ServerView {
 }
 
 try {
-  await app.register('suite', { base_url: serverUrl, ...oauthConfig() });
+  await app.register('suite', { base_url: serverUrl, ...(await oauthConfig()) });
   await connectWithLogins();
   await perform(createMcpCaller(`${app.url}/mcp/servers/suite`, app.adminToken));
 } catch (error) {
@@ -43,11 +43,20 @@ try {
   await app.close();
 }
 
-function oauthConfig() {
+async function oauthConfig() {
   const { client_id, client_secret, private_key_pem: private_key, signing_algorithm } = context;
   if (client_id === undefined) return {};
-  if (!scenario.includes('client-credentials')) return { oauth: { client_id, client_secret } };
-  return { oauth: { grant: 'client_credentials', client_id, client_secret, private_key, signing_algorithm } };
+  const issuer = client_secret === undefined ? undefined : await issuerOfSuite();
+  if (!scenario.includes('client-credentials')) return { oauth: { client_id, client_secret, issuer } };
+  return { oauth: { grant: 'client_credentials', client_id, client_secret, private_key, signing_algorithm, issuer } };
+}
+
+/** Whoever has a secret knows for which authorization server it is. */
+async function issuerOfSuite(): Promise<string | undefined> {
+  const { origin, pathname } = new URL(serverUrl);
+  const response = await fetch(`${origin}/.well-known/oauth-protected-resource${pathname}`);
+  const { authorization_servers } = (await response.json()) as { authorization_servers?: string[] };
+  return authorization_servers?.[0];
 }
 
 async function connectWithLogins(): Promise<void> {
