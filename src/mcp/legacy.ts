@@ -368,7 +368,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       requireRole(call.peer.principal, 'caller');
       if (subscriptions.size >= mostSubscriptions)
         throw new OwnError(rpcCodes.invalidParams, `A session may have ${mostSubscriptions} subscriptions`);
-      const { server, uri: theirs } = owners.find(call.peer.scope, uri);
+      const { server, uri: theirs } = owners.find(call.peer.scope, uri, call.peer.principal);
       const opened = router.subscribe(server, theirs, callerOf(call));
       const subscription = { key: `${server.id} ${theirs}`, opened };
       subscriptions.set(uri, subscription);

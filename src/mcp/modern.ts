@@ -203,7 +203,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
 
     async function watch(uri: string): Promise<void> {
       requireRole(call.peer.principal, 'caller');
-      const owner = deps.owners.find(scope, uri);
+      const owner = deps.owners.find(scope, uri, call.peer.principal);
       releases.push(await deps.router.subscribe(owner.server, owner.uri, { ...callerOf(call), owner: undefined }));
       watched.set(`${owner.server.id} ${owner.uri}`, uri);
     }
