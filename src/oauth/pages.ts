@@ -12,16 +12,20 @@ export interface Consent {
   principal: string;
   shared: boolean;
   issuer: string;
+  page: string;
   scopes: readonly string[];
   redirectUri: string;
+  digest: string;
   formKey: string;
 }
 
 export function consentPage(consent: Consent): string {
-  const { server, serverUrl, principal, shared, issuer, scopes, redirectUri, formKey } = consent;
+  const { server, serverUrl, principal, shared, issuer, scopes, redirectUri, digest, formKey } = consent;
+  const { origin, pathname } = new URL(consent.page);
   const facts = [
     ['Server', `${server} (${serverUrl})`],
     ['You log in at', issuer],
+    ['The page that opens', `${origin}${pathname}`],
     ['Permissions', scopes.length === 0 ? 'what the server gives by default' : scopes.join(', ')],
     ['You come back to', redirectUri],
     ['You are', principal],
@@ -31,7 +35,8 @@ export function consentPage(consent: Consent): string {
     `Log in to ${server}`,
     `<p>MCP Aggregator wants to use <b>${escapeHtml(server)}</b> with your account there.</p>
 <dl>${facts.map(([term, value]) => `<dt>${escapeHtml(term ?? '')}</dt><dd>${escapeHtml(value ?? '')}</dd>`).join('')}</dl>
-<form method="post"><input type="hidden" name="form_key" value="${escapeHtml(formKey)}"><button>Continue</button></form>`,
+<form method="post"><input type="hidden" name="form_key" value="${escapeHtml(formKey)}">
+<input type="hidden" name="agreed" value="${escapeHtml(digest)}"><button>Continue</button></form>`,
   );
 }
 

@@ -21,6 +21,7 @@ export interface Script {
   issuer: string;
   metadata: Record<string, unknown>;
   token: Record<string, unknown>;
+  keys: unknown[];
 }
 
 export const goodToken = 'a-token-that-works';
@@ -34,7 +35,7 @@ export async function startScriptedServer(script: Partial<Script> = {}): Promise
   const scripted: ScriptedServer = {
     origin,
     url: `${origin}/mcp`,
-    says: { issuer: origin, metadata: {}, token: {}, ...script },
+    says: { issuer: origin, metadata: {}, token: {}, keys: [], ...script },
     seen: [],
     tokenRequests: [],
     revoked: [],
@@ -63,6 +64,7 @@ export async function startScriptedServer(script: Partial<Script> = {}): Promise
           token_endpoint: `${origin}/token`,
           registration_endpoint: `${origin}/register`,
           revocation_endpoint: `${origin}/revoke`,
+          jwks_uri: `${origin}/jwks`,
           code_challenge_methods_supported: ['S256'],
           ...says.metadata,
         });
@@ -71,6 +73,8 @@ export async function startScriptedServer(script: Partial<Script> = {}): Promise
         scripted.registrations.push(registration);
         return void send(201, { ...registration, client_id: 'registered' });
       }
+      case '/jwks':
+        return void send(200, { keys: says.keys });
       case '/revoke':
         scripted.revoked.push(new URLSearchParams(body).get('token') ?? '');
         return void send(200, {});

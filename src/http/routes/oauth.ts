@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
-import { clientDocument } from '../../oauth/client-registration.ts';
+import { clientDocument, type OurClients } from '../../oauth/client-registration.ts';
 import type { LoginFlow } from '../../oauth/flow.ts';
 import type { ResourceGatekeeper } from '../../oauth/gatekeeper.ts';
 import { isPerPrincipal, type Logins } from '../../oauth/logins.ts';
@@ -25,7 +25,7 @@ export interface OauthRouteDependencies {
   pageSessions: PageSessions;
   authenticator: Authenticator;
   audit: Audit;
-  ours: () => { metadataUrl: string | undefined; redirectUri: string };
+  ours: OurClients;
   viewOf: ViewOf;
   loginLink: (server: Server, principal: Principal) => string;
   onLogout: (server: Server) => Promise<void>;
@@ -38,6 +38,12 @@ type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 're
 const base = '/api/v1/aggregator/servers';
 const byId = z.object({ id: z.string().min(1).describe("the server's id or name") });
 const byName = z.object({ server: z.string().min(1) });
+const byIssuer = z.object({
+  issuer: z
+    .string()
+    .regex(/^[0-9a-f]{24}$/)
+    .describe('stands for the authorization server'),
+});
 const html = { description: 'A page', schema: z.string(), contentType: 'text/html' };
 const loginView = z.object({
   server_id: z.string(),
@@ -186,9 +192,24 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       role: 'public',
       answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
       handle({ reply }) {
-        const { metadataUrl, redirectUri } = deps.ours();
+        const { metadataUrl, redirectUri } = deps.ours.everywhere();
         reply.header('cache-control', 'public, max-age=3600');
         return clientDocument(metadataUrl ?? new URL('/oauth/client.json', redirectUri).href, redirectUri);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/client/{issuer}',
+      tag: 'login pages',
+      summary: 'Who we are at one authorization server, which sends people back to an address of its own',
+      role: 'public',
+      params: byIssuer,
+      answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
+      handle({ params, reply }) {
+        const { metadataUrl, redirectUri } = deps.ours.at(params.issuer);
+        reply.header('cache-control', 'public, max-age=3600');
+        return clientDocument(metadataUrl ?? new URL(`/oauth/client/${params.issuer}`, redirectUri).href, redirectUri);
       },
     }),
 
@@ -217,7 +238,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           mayLogIn(server, principal);
           const { url } = logins.target(server, principal.id);
           const preview = await flow.preview(server, principal.id);
-          const formKey = sessions.createFormKey(principal, `connect ${server.id}`);
+          const formKey = sessions.createFormKey(principal, `connect ${server.id} ${preview.digest}`);
           const shared = !isPerPrincipal(server);
           return show(
             context,
@@ -249,10 +270,11 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
           const form = new URLSearchParams(String(request.body));
-          if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id}`)) {
+          const agreed = form.get('agreed') ?? '';
+          if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id} ${agreed}`)) {
             throw new AppError('FORBIDDEN', 'This page is too old or was not made for you; open the link again');
           }
-          return reply.redirect(await flow.begin(server, principal.id), 303);
+          return reply.redirect(await flow.begin(server, principal.id, agreed), 303);
         }),
     }),
 
@@ -298,7 +320,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           async () => {
             const { query, request, reply } = context;
             if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
-            const { origin, host } = new URL(deps.ours().redirectUri);
+            const { origin, host } = new URL(deps.ours.everywhere().redirectUri);
             // The provider sends people back to our one address; the cookie has to be set there.
             if (request.headers.host !== host && query.moved === undefined) {
               return reply.redirect(`${origin}/oauth/sign-in?${new URLSearchParams({ ...query, moved: '1' })}`, 303);
@@ -340,12 +362,18 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         ),
     }),
 
-    route({
+    callbackRoute('/oauth/callback'),
+    callbackRoute('/oauth/callback/{issuer}', byIssuer),
+  ];
+
+  function callbackRoute(path: string, params?: typeof byIssuer): AnyRoute {
+    return route({
       method: 'GET',
-      path: '/oauth/callback',
+      path,
       tag: 'login pages',
       summary: 'Where authorization servers send people back to',
       role: 'public',
+      ...(params === undefined ? {} : { params }),
       answers: { 200: html },
       handle: (context) =>
         asPage(context, async () => {
@@ -354,13 +382,13 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           if (principal === undefined) {
             throw new AppError('FORBIDDEN', 'This browser did not begin the login; open the link again in one browser');
           }
-          const { searchParams } = new URL(request.url, 'http://localhost');
-          const server = await flow.finish(searchParams, principal.id);
+          const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+          const server = await flow.finish(pathname, searchParams, principal.id);
           await note('server.login', server, principal, address);
           return show(context, donePage(server.name));
         }),
-    }),
-  ];
+    });
+  }
 }
 
 const toDashboard = { href: '/', text: 'Back to the dashboard' };
