@@ -69,6 +69,8 @@ export interface Logins {
   isKnown(server: Server): Promise<boolean>;
   /** Revokes and forgets. */
   logout(server: Server, principal: string): Promise<boolean>;
+  /** Everybody's; an empty principal is all who share one. */
+  list(): Promise<Pick<OauthLoginRow, 'server_id' | 'principal' | 'state' | 'issuer' | 'scope' | 'updated_at'>[]>;
   close(): Promise<void>;
 }
 
@@ -85,6 +87,8 @@ export interface LoginDependencies {
   events: Events;
   log: Logger;
   fetch: GuardedFetch;
+  /** Its token was revoked or has expired. */
+  isEnded: (principal: string) => boolean;
 }
 
 /** What is sealed. */
@@ -135,16 +139,24 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
   await tidy();
   const offRemoved = events.on('server.removed', ({ server_id }) => track(forget(server_id)));
+  const offEnded = events.on('principal.ended', ({ principal_id }) => track(forgetPrincipal(principal_id)));
   const offUpdated = events.on('server.updated', ({ server_id }) => {
     discoveries.delete(server_id);
     track(dropMoved(server_id));
   });
 
-  /** At the start: what belongs to removed servers goes. */
+  /** At the start: what belongs to removed servers and to principals that ended goes. */
   async function tidy(): Promise<void> {
     for (const row of await findOauthLogins(db)) {
       if (registry.find(row.server_id) === undefined) track(forget(row.server_id));
+      else if (deps.isEnded(row.principal)) track(drop(row));
     }
+  }
+
+  async function forgetPrincipal(principal: string): Promise<void> {
+    // At once, also where another replica was first to delete the rows.
+    for (const [key, { row }] of known) if (row.principal === principal) known.delete(key);
+    for (const row of await findOauthLogins(db)) if (row.principal === principal) await drop(row);
   }
 
   function track(task: Promise<unknown>): void {
@@ -551,9 +563,11 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       await revoke(login, trustOf(wanted));
       return true;
     },
+    list: () => findOauthLogins(db),
     async close() {
       offRemoved();
       offUpdated();
+      offEnded();
       await Promise.all(pending);
       await fetch.close();
     },

@@ -55,7 +55,9 @@ export interface IdentityProviderView {
 export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
   const { config, authenticator, vault, baseUrl } = deps;
   const fetch = createGuardedFetch();
-  const logins = await createLogins({ ...deps, fetch });
+  // The people of an identity provider have no record here that could end.
+  const isEnded = (id: string) => id !== '' && !id.startsWith('oidc:') && authenticator.findPrincipal(id) === undefined;
+  const logins = await createLogins({ ...deps, fetch, isEnded });
   const passes = createPasses({ vault, config, findPrincipal: (id) => authenticator.findPrincipal(id) });
   const gatekeeper = createGatekeeper({ config, authenticator, fetch, passes, baseUrl });
   const spend = ({ id, expires }: { id: string; expires: number }) =>

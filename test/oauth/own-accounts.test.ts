@@ -71,4 +71,35 @@ suite('accounts of their own', () => {
     assert.equal(adas.heard[0].method, 'notifications/resources/updated');
     assert.deepEqual([bobs.heard, again.heard], [[], []]);
   });
+
+  test('a login ends with its principal, and an admin can list and end them', async () => {
+    const { provider, server, app } = await start();
+    const ada = await person(app, 'ada');
+    const bob = await person(app, 'bob');
+    await logIn(app, ada.token, 'ada');
+    await app.untilStatus('notes', 'CONNECTED');
+    await logIn(app, bob.token, 'bob');
+    const list = async () => (await app.api('GET', '/api/v1/aggregator/logins')).body.logins;
+    const active = (await list()).filter(({ state }: Body) => state === 'active');
+    assert.deepEqual(
+      active.map(({ server: name, principal, principal_name }: Body) => [name, principal, principal_name]).sort(),
+      [
+        ['notes', ada.id, 'ada'],
+        ['notes', bob.id, 'bob'],
+      ].sort(),
+    );
+    assert.equal((await app.api('GET', '/api/v1/aggregator/logins', undefined, { token: bob.token })).status, 403);
+
+    await app.call('notes.whoami', {}, { token: ada.token });
+    const adas = server.seen.at(-1)?.replace('Bearer ', '') ?? '';
+    assert.equal(await provider.accountOf(adas, server.url), 'ada');
+    await app.api('DELETE', `/api/v1/tokens/${ada.id}`);
+    await until(async () => (await provider.accountOf(adas, server.url)) === undefined, 'the token is revoked');
+    assert.ok((await list()).every(({ principal }: Body) => principal !== ada.id));
+
+    const path = `${servers}/notes/logins/${bob.id}`;
+    assert.equal((await app.api('DELETE', path)).status, 204);
+    assert.equal((await app.api('DELETE', path)).status, 404);
+    assert.equal((await app.call('notes.whoami', {}, { token: bob.token })).body.error_code, 'LOGIN_REQUIRED');
+  });
 });

@@ -53,6 +53,17 @@ const loginView = z.object({
   login_url: z.string().describe('the page where to log in'),
 });
 
+const knownLogin = z.object({
+  server_id: z.string(),
+  server: z.string(),
+  principal: z.string().nullable().describe('null: everybody shares it'),
+  principal_name: z.string().nullable(),
+  state: z.enum(['active', 'required', 'expired']),
+  issuer: z.string().nullable(),
+  scope: z.string().nullable(),
+  changed_at: z.string(),
+});
+
 export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   const { registry, logins, flow, sessions, authenticator, audit } = deps;
 
@@ -179,6 +190,48 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           throw new AppError('NOT_FOUND', `There is no login to ${server.name}`);
         }
         if (!isPerPrincipal(server)) await deps.onLogout(server);
+        await note('server.logout', server, principal, address);
+        reply.status(204);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/api/v1/aggregator/logins',
+      tag: 'servers',
+      summary: 'Who is logged in to which server',
+      role: 'admin',
+      answers: { 200: { description: 'Every login that is known', schema: z.object({ logins: z.array(knownLogin) }) } },
+      async handle({ principal }) {
+        const view = deps.viewOf(principal);
+        const known = (await logins.list()).flatMap(
+          ({ server_id, principal: id, state, issuer, scope, updated_at }) => {
+            const server = registry.find(server_id);
+            if (server === undefined || !view.server(server.name)) return [];
+            const who = {
+              principal: id === '' ? null : id,
+              principal_name: authenticator.findPrincipal(id)?.name ?? null,
+            };
+            return [{ server_id, server: server.name, ...who, state, issuer, scope, changed_at: updated_at }];
+          },
+        );
+        return { logins: known };
+      },
+    }),
+
+    route({
+      method: 'DELETE',
+      path: `${base}/{id}/logins/{principal}`,
+      tag: 'servers',
+      summary: "End somebody's login to a server: its tokens are revoked and forgotten",
+      role: 'admin',
+      params: byId.extend({ principal: z.string().min(1).describe('as the list of logins has it') }),
+      answers: { 204: { description: 'Ended' }, 404: { description: 'There is no such server, or no such login' } },
+      async handle({ params, principal, address, reply }) {
+        const server = lookUp(params.id, principal);
+        if (!isPerPrincipal(server) || !(await logins.logout(server, params.principal))) {
+          throw new AppError('NOT_FOUND', `${params.principal} has no login of its own to ${server.name}`);
+        }
         await note('server.logout', server, principal, address);
         reply.status(204);
       },
