@@ -54,6 +54,18 @@ export function signInPage(next: string, problem?: string, single?: { issuer: st
   );
 }
 
+/** A link must not make somebody else of whoever opens it without their noticing. */
+export function switchPage(next: string, ticket: string, now: string, then: string): string {
+  const here = `/oauth/connect/${encodeURIComponent(next)}`;
+  return page(
+    `Continue as ${then}?`,
+    `<p>You are signed in as <b>${escapeHtml(now)}</b>. This link signs you in as <b>${escapeHtml(then)}</b>.</p>
+<form method="post" action="/oauth/sign-in"><input type="hidden" name="next" value="${escapeHtml(next)}">
+<input type="hidden" name="ticket" value="${escapeHtml(ticket)}"><button>Continue as ${escapeHtml(then)}</button></form>
+<p><a href="${escapeHtml(here)}">Stay ${escapeHtml(now)}</a></p>`,
+  );
+}
+
 export function donePage(server: string): string {
   return page('Logged in', `<p>The login to <b>${escapeHtml(server)}</b> is made. You can close this page.</p>`);
 }

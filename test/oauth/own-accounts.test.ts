@@ -102,4 +102,29 @@ suite('accounts of their own', () => {
     assert.equal((await app.api('DELETE', path)).status, 404);
     assert.equal((await app.call('notes.whoami', {}, { token: bob.token })).body.error_code, 'LOGIN_REQUIRED');
   });
+
+  test("another page signs nobody in, and somebody's link makes nobody else of its reader unasked", async () => {
+    const { app } = await start();
+    const [ada, bob] = [await person(app, 'ada'), await person(app, 'bob')];
+    const signIn = (origin: string) =>
+      fetch(`${app.url}/oauth/sign-in`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', origin },
+        body: new URLSearchParams({ next: 'notes', token: bob.token }).toString(),
+      });
+    const foreign = await signIn('http://127.0.0.1:1');
+    assert.equal(foreign.status, 403);
+    assert.deepEqual(foreign.headers.getSetCookie(), []);
+    assert.equal((await signIn(app.url)).status, 303);
+
+    const linkOf = async (token: string) =>
+      (await app.api('POST', `${servers}/notes/login`, undefined, { token })).body.login_url;
+    const browser = openBrowser();
+    assert.match((await browser.open(await linkOf(ada.token))).text, /<dd>ada<\/dd>/);
+    const asked = await browser.open(await linkOf(bob.token));
+    assert.match(asked.text, /You are signed in as <b>ada<\/b>\. This link signs you in as <b>bob<\/b>/);
+    assert.match((await browser.open(`${app.url}/oauth/connect/notes`)).text, /<dd>ada<\/dd>/);
+    assert.match((await browser.submit(asked)).text, /<dd>bob<\/dd>/);
+  });
 });

@@ -7,12 +7,12 @@ import { clientDocument, type OurClients } from '../../oauth/client-registration
 import type { LoginFlow } from '../../oauth/flow.ts';
 import type { ResourceGatekeeper } from '../../oauth/gatekeeper.ts';
 import { isPerPrincipal, type Logins } from '../../oauth/logins.ts';
-import { consentPage, donePage, pageHeaders, problemPage, signInPage } from '../../oauth/pages.ts';
+import { consentPage, donePage, pageHeaders, problemPage, signInPage, switchPage } from '../../oauth/pages.ts';
 import type { SignIn } from '../../oauth/sign-in.ts';
 import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
-import type { PageSessions } from '../../security/page-session.ts';
+import { isOwnPage, type PageSessions } from '../../security/page-session.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
 import { lookUpServer, type ViewOf } from '../view.ts';
 
@@ -280,6 +280,10 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const { params, query, reply } = context;
           const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
           if (query.ticket !== undefined) {
+            const now = await visitor(context);
+            const then = sessions.readTicket(query.ticket);
+            if (now !== undefined && then !== undefined && now.id !== then.id)
+              return show(context, switchPage(params.server, query.ticket, now.name, then.name));
             const guest = isFromHere(context) ? await sessions.redeemTicket(query.ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
             // The ticket is used up, and gone from the address that the browser keeps.
@@ -341,8 +345,18 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       handle: (context) =>
         asPage(context, async () => {
           const { request, reply } = context;
+          // Another page, on another port of this machine too, must not sign people in as somebody of its choice.
+          if (request.headers.origin !== undefined && !isOwnPage(request)) {
+            throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the sign-in page itself can sign in');
+          }
           const form = new URLSearchParams(String(request.body));
           const next = form.get('next') ?? '';
+          const ticket = form.get('ticket');
+          if (ticket !== null) {
+            const guest = isFromHere(context) ? await sessions.redeemTicket(ticket) : undefined;
+            if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
+            return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+          }
           try {
             const authorization = `Bearer ${form.get('token') ?? ''}`;
             const principal = authenticator.authenticate({ authorization, loopbackListener: false });
