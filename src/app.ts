@@ -202,7 +202,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     credentials: oauth.logins.credentials,
     isLoggedIn: oauth.logins.isKnown,
     childEnvironment: (own) => childEnvironment(environmentOf(config.childUser, config.environment), own),
-    onNotification: (server, method, params) => hear(server, method, params),
+    onNotification: (server, method, params, principal) => hear(server, method, params, principal),
   });
   closers.push(() => pool.close());
   const fleet = createFleet({ registry, pool, enabled: config.enabled, safeMode });
@@ -463,13 +463,13 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     if (server.desired === 'connected') link.connect();
   }
 
-  function hear(server: { id: string; name: string }, method: string, params: Record<string, unknown>): void {
+  function hear({ id, name }: Server, method: string, params: Record<string, unknown>, principal_id?: string): void {
     const kinds = listsBehind[method];
-    if (kinds !== undefined) events.emit('server.lists_changed', { server_id: server.id, kinds });
+    if (kinds !== undefined) events.emit('server.lists_changed', { server_id: id, kinds });
     if (method === 'notifications/resources/updated' && typeof params.uri === 'string') {
-      events.emit('resource.updated', { server_id: server.id, name: server.name, uri: params.uri });
+      events.emit('resource.updated', { server_id: id, name, uri: params.uri, principal_id });
     }
-    if (method.startsWith('notifications/tasks')) events.emit('task.changed', { server_id: server.id, method, params });
+    if (method.startsWith('notifications/tasks')) events.emit('task.changed', { server_id: id, method, params });
   }
 
   let closing: Promise<void> | undefined;

@@ -15,7 +15,8 @@ export interface AppEvents {
   };
   'server.lists_changed': { server_id: string; kinds: string[] };
   'catalog.changed': { server_id: string; tools: boolean; prompts: boolean; resources: boolean };
-  'resource.updated': { server_id: string; name: string; uri: string };
+  /** With a principal: read with that principal's credentials, and told to nobody else. */
+  'resource.updated': { server_id: string; name: string; uri: string; principal_id?: string };
   /** As its server told it, to those who follow the task. */
   'task.changed': { server_id: string; method: string; params: Record<string, unknown> };
   /** A token was revoked or has expired: what it began ends. */

@@ -49,10 +49,24 @@ interface ParkedCall {
   expires: NodeJS.Timeout | undefined;
 }
 
+/** What a requestState of ours says, sealed: nobody else resumes with it, and nothing else. */
+interface State {
+  /** A parked call's, `login` or `again` for a retry that begins anew, `server` for what a server keeps itself. */
+  id: string;
+  digest: string;
+  principal: string;
+  expires: number;
+  /** Whose state it is, and what it said. */
+  server?: string;
+  theirs?: unknown;
+}
+
 const parkedForMs = 300_000;
 const mostParkedPerPrincipal = 16;
 const mostRounds = 20;
 const mostUnheard = 100;
+/** A state of the server's own: the server says itself when it is too old; this only bounds what we vouch for. */
+const serverStateMs = 86_400_000;
 /** A server that asks several things at once does so within one turn or a few. */
 const gatherMs = 15;
 
@@ -71,7 +85,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   async function run(call: Call, server: Server, method: string, given: JsonObject, send: Send): Promise<JsonObject> {
     const params = withoutLoginState(call, method, given);
     try {
-      return await pass(call, server, method, params, send);
+      return await pass(call, server, method, params, namingErrors(send, server, call));
     } catch (error) {
       const login = loginOf(error, server, call);
       if (login === undefined) throw error;
@@ -92,18 +106,49 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     const state = params.requestState === undefined ? undefined : openState(params.requestState);
     if (state?.id !== 'login') return params;
     const { requestState: _state, inputResponses: _answers, ...plain } = params;
-    if (state.principal !== call.peer.principal.id || state.digest !== digestOf(method, plain)) {
-      throw new OwnError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
-    }
+    if (state.principal !== call.peer.principal.id || state.digest !== digestOf(method, plain)) throw foreignState();
     return plain;
+  }
+
+  function admitState(call: Call, digest: string, sealed: unknown): State {
+    const state = openState(sealed);
+    if (state === undefined || state.principal !== call.peer.principal.id || state.digest !== digest)
+      throw foreignState();
+    if (state.expires < Date.now())
+      throw new OwnError(rpcCodes.invalidParams, 'requestState has expired; send the request again without it');
+    return state;
   }
 
   function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
     const { peer } = call;
     if (peer.era === 'legacy') return askWithin(call, server, params, send);
-    // Between equals the question, its state and the retry pass through untouched.
-    if (server.era === 'modern') return send(params, callerOf(call), exchangeOf(call));
+    if (server.era === 'modern') return relayQuestions(call, server, method, params, send);
     return askByAnswer(call, server, method, params, send);
+  }
+
+  /** Between equals the question and the retry pass through; the state is sealed for whoever was asked. */
+  async function relayQuestions(
+    call: Call,
+    server: Server,
+    method: string,
+    params: JsonObject,
+    send: Send,
+  ): Promise<JsonObject> {
+    const { requestState, ...plain } = params;
+    const digest = () => digestOf(method, params);
+    const state = requestState === undefined ? undefined : admitState(call, digest(), requestState);
+    if (state !== undefined && state.server !== server.id) throw foreignState();
+    const sent = state === undefined ? params : { ...plain, requestState: state.theirs };
+    const result = await send(sent, callerOf(call), exchangeOf(call));
+    if (result.resultType !== 'input_required') return result;
+    const named = nameQuestions(result, server, call);
+    if (result.requestState === undefined) return named;
+    const { id: principal } = call.peer.principal;
+    const theirs = { server: server.id, theirs: result.requestState };
+    return {
+      ...named,
+      requestState: sealState({ id: 'server', digest: digest(), principal, ...theirs }, serverStateMs),
+    };
   }
 
   /** Legacy client: questions of either era become requests on the stream of its call. */
@@ -252,12 +297,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   }
 
   function resume(call: Call, digest: string, sealed: unknown, answers: JsonObject): ParkedCall | undefined {
-    const state = openState(sealed);
-    if (state === undefined || state.principal !== call.peer.principal.id || state.digest !== digest) {
-      throw new OwnError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
-    }
-    if (state.expires < Date.now())
-      throw new OwnError(rpcCodes.invalidParams, 'requestState has expired; send the request again without it');
+    const state = admitState(call, digest, sealed);
     if (state.id === 'again') return undefined;
     const entry = parked.get(state.id);
     if (entry === undefined || entry.current !== undefined) {
@@ -296,7 +336,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     return {
       resultType: 'input_required',
       inputRequests,
-      requestState: sealState({ ...entry, digest: entry.digest() }),
+      requestState: sealState({ id: entry.id, principal: entry.principal, digest: entry.digest() }),
     };
   }
 
@@ -329,14 +369,18 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     };
   }
 
-  function sealState({ id, digest, principal }: { id: string; digest: string; principal: string }): string {
-    return vault.seal({ id, digest, principal, expires: Date.now() + parkedForMs }, 'requestState');
+  function sealState(
+    { id, digest, principal, server, theirs }: Omit<State, 'expires'>,
+    lifetimeMs = parkedForMs,
+  ): string {
+    const state: State = { id, digest, principal, server, theirs, expires: Date.now() + lifetimeMs };
+    return vault.seal(state, 'requestState');
   }
 
-  function openState(sealed: unknown): { id: string; digest: string; principal: string; expires: number } | undefined {
+  function openState(sealed: unknown): State | undefined {
     if (typeof sealed !== 'string') return undefined;
     try {
-      return vault.open(sealed, 'requestState') as { id: string; digest: string; principal: string; expires: number };
+      return vault.open(sealed, 'requestState') as State;
     } catch {
       return undefined; // tampered with, or another deployment's
     }
@@ -411,9 +455,46 @@ function exchangeOf({ cancel, notify, pause }: Call, onRequest?: RelayExchange['
 
 /** Clients show who asks, and behind us they see only us: the message says whose question it is. */
 function attributed(params: JsonObject, method: string, server: Server, { peer }: Call): JsonObject {
-  if (method !== 'elicitation/create' || peer.scope.single !== undefined || typeof params.message !== 'string')
-    return params;
-  return { ...params, message: `[${server.name}] ${params.message}` };
+  if (peer.scope.single !== undefined) return params;
+  if (method === 'elicitation/create') return { ...params, message: withServer(server, params.message) };
+  return { ...params, _meta: { ...(isObject(params._meta) ? params._meta : {}), [askedBy]: server.name } };
+}
+
+const askedBy = 'mcp-aggregator/server';
+
+const withServer = ({ name }: Server, message: unknown) =>
+  typeof message === 'string' ? `[${name}] ${message}` : `[${name}]`;
+
+/** The same for the questions in a result of the new era. */
+export function nameQuestions(result: JsonObject, server: Server, call: Call): JsonObject {
+  if (!isObject(result.inputRequests)) return result;
+  const named = Object.entries(result.inputRequests).map(([key, request]) => {
+    if (!isObject(request)) return [key, request];
+    const params = isObject(request.params) ? request.params : {};
+    return [key, { ...request, params: attributed(params, String(request.method), server, call) }];
+  });
+  return { ...result, inputRequests: Object.fromEntries(named) };
+}
+
+/** And for the addresses in the error «open this first». */
+function namingErrors(send: Send, server: Server, { peer }: Call): Send {
+  if (peer.scope.single !== undefined) return send;
+  return async (...request) => {
+    try {
+      return await send(...request);
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.code !== rpcCodes.urlElicitationRequired) throw error;
+      const data = isObject(error.data) ? error.data : {};
+      const elicitations = (Array.isArray(data.elicitations) ? data.elicitations : [])
+        .filter(isObject)
+        .map((one) => ({ ...one, message: withServer(server, one.message) }));
+      throw new RpcError(error.code, withServer(server, error.message), { ...data, elicitations });
+    }
+  };
+}
+
+function foreignState(): OwnError {
+  return new OwnError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
 }
 
 /** 2025-11-25 identifies an elicitation by URL with an id that the new era no longer has. */

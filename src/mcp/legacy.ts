@@ -115,8 +115,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     events.on('catalog.changed', (changed) => {
       for (const session of sessions.values()) session.hearLists(changed);
     }),
-    events.on('resource.updated', ({ server_id, uri }) => {
-      for (const session of sessions.values()) session.hearResource(`${server_id} ${uri}`);
+    events.on('resource.updated', ({ server_id, uri, principal_id: only }) => {
+      for (const session of sessions.values())
+        if (only === undefined || session.principal.id === only) session.hearResource(`${server_id} ${uri}`);
     }),
   ];
 
@@ -367,7 +368,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       requireRole(call.peer.principal, 'caller');
       if (subscriptions.size >= mostSubscriptions)
         throw new OwnError(rpcCodes.invalidParams, `A session may have ${mostSubscriptions} subscriptions`);
-      const { server, uri: theirs } = owners.find(call.peer.scope, uri);
+      const { server, uri: theirs } = owners.find(call.peer.scope, uri, call.peer.principal);
       const opened = router.subscribe(server, theirs, callerOf(call));
       const subscription = { key: `${server.id} ${theirs}`, opened };
       subscriptions.set(uri, subscription);

@@ -6,7 +6,7 @@ import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.t
 import type { Server } from '../registry/registry.ts';
 import type { CallResult, Router } from '../routing/call.ts';
 import { requireRole } from '../security/policy.ts';
-import { type Bridge, callerOf, type Send } from './bridge.ts';
+import { type Bridge, callerOf, nameQuestions, type Send } from './bridge.ts';
 import { dressTool, missingCapability, OwnError } from './dress.ts';
 import type { GatewayTools } from './gateway-tools.ts';
 import { createLogLevels } from './log-levels.ts';
@@ -132,7 +132,7 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   /** Whose the resources are that a result speaks of. */
   function remember({ peer }: Call, server: Server, result: JsonObject): JsonObject {
-    if (peer.scope.single === undefined) owners.remember(server, result);
+    if (peer.scope.single === undefined) owners.remember(server, result, peer.principal);
     return result;
   }
 
@@ -150,7 +150,7 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   async function readResource(call: Call, params: JsonObject): Promise<JsonObject> {
     if (typeof params.uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
-    const { server, uri } = owners.find(call.peer.scope, params.uri);
+    const { server, uri } = owners.find(call.peer.scope, params.uri, call.peer.principal);
     const named = { ...params, uri };
     return remember(
       call,
@@ -171,7 +171,7 @@ export function createMethods(deps: MethodDependencies): Methods {
       );
     }
     if (ref.type === 'ref/resource' && typeof ref.uri === 'string') {
-      const { server, uri } = owners.find(scope, ref.uri);
+      const { server, uri } = owners.find(scope, ref.uri, call.peer.principal);
       return await relayTo(server, 'completion/complete')({ ...params, ref: { ...ref, uri } }, callerOf(call), {
         cancel: call.cancel,
       });
@@ -197,7 +197,10 @@ export function createMethods(deps: MethodDependencies): Methods {
     if (task === undefined)
       throw new OwnError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
     const { server, taskId } = task;
-    const known = (said: JsonObject) => (said.taskId === taskId ? { ...said, taskId: params.taskId } : said);
+    const known = (said: JsonObject) => {
+      const named = nameQuestions(said, server, call);
+      return said.taskId === taskId ? { ...named, taskId: params.taskId } : named;
+    };
     const result = await router.relay(server, call.method, { ...params, taskId }, callerOf(call), {
       cancel: call.cancel,
       onNotification: (method, notice) => call.notify(method, known(notice)),

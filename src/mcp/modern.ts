@@ -203,7 +203,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
 
     async function watch(uri: string): Promise<void> {
       requireRole(call.peer.principal, 'caller');
-      const owner = deps.owners.find(scope, uri);
+      const owner = deps.owners.find(scope, uri, call.peer.principal);
       releases.push(await deps.router.subscribe(owner.server, owner.uri, { ...callerOf(call), owner: undefined }));
       watched.set(`${owner.server.id} ${owner.uri}`, uri);
     }
@@ -211,7 +211,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     async function follow(id: string): Promise<void> {
       const task = deps.taskIds.find(call.peer, id);
       if (task === undefined) return;
-      releases.push(await deps.router.follow(task.server, task.taskId));
+      releases.push(await deps.router.follow(task.server, task.taskId, callerOf(call)));
       followed.set(`${task.server.id} ${task.taskId}`, id);
     }
 
@@ -228,7 +228,8 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
           if (changed.resources && filter.resourcesListChanged === true)
             send('notifications/resources/list_changed', {});
         }),
-        deps.events.on('resource.updated', ({ server_id, uri }) => {
+        deps.events.on('resource.updated', ({ server_id, uri, principal_id: only }) => {
+          if (only !== undefined && only !== call.peer.principal.id) return;
           const known = watched.get(`${server_id} ${uri}`);
           if (known !== undefined) send('notifications/resources/updated', { uri: known });
         }),

@@ -6,11 +6,16 @@ import type { CatalogItem } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
+import type { Principal } from '../security/auth.ts';
 import type { Scope } from './scope.ts';
 import { matchesTemplate } from './uri-template.ts';
 
 const scheme = 'mcp-aggregator://';
-const remembered = 10_000;
+/** A server that links to very much forgets what it linked to itself, and nothing of the others'. */
+const maxLinksPerServer = 500;
+/** Principals and servers, each pair with its links. */
+const maxPairs = 500;
+const maxLinkLength = 2_048;
 
 export interface OfferedResource {
   uri: string;
@@ -21,21 +26,28 @@ export interface ResourceOwners {
   /** The list as clients see it: a URI that two servers use is qualified for both. */
   offered(scope: Scope, kind: 'resource' | 'resource_template'): OfferedResource[];
   /** The server and the URI as that server knows it. */
-  find(scope: Scope, uri: string): { server: Server; uri: string };
-  /** Results may link to resources that no list has. */
-  remember(server: Server, result: JsonObject): void;
+  find(scope: Scope, uri: string, principal: Principal): { server: Server; uri: string };
+  /** Results may link to resources that no list has: known to whoever got the result. */
+  remember(server: Server, result: JsonObject, principal: Principal): void;
 }
 
 export function createResourceOwners(findServer: (id: string) => Server | undefined): ResourceOwners {
-  const seen = new Map<string, Set<string>>();
+  /** By principal and server: what one of them was told must not lead another astray. */
+  const linked = new Map<string, { principal: string; serverId: string; uris: Set<string> }>();
 
-  function note(uri: string, server: Server): void {
-    const owners = seen.get(uri) ?? new Set();
-    seen.delete(uri);
-    seen.set(uri, owners.add(server.id));
-    if (seen.size <= remembered) return;
-    const oldest = seen.keys().next();
-    if (!oldest.done) seen.delete(oldest.value);
+  function note(uri: string, server: Server, principal: Principal): void {
+    if (uri.length > maxLinkLength) return;
+    const key = `${server.id} ${principal.id}`;
+    const pair = linked.get(key) ?? { principal: principal.id, serverId: server.id, uris: new Set() };
+    renew(linked, key, maxPairs);
+    linked.set(key, pair);
+    renew(pair.uris, uri, maxLinksPerServer);
+    pair.uris.add(uri);
+  }
+
+  function linkedBy(uri: string, principal: Principal): Server[] {
+    const pairs = [...linked.values()].filter((pair) => pair.principal === principal.id && pair.uris.has(uri));
+    return pairs.map(({ serverId }) => findServer(serverId)).filter((server) => server !== undefined);
   }
 
   return {
@@ -49,7 +61,7 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
       }));
     },
 
-    find(scope, uri) {
+    find(scope, uri, principal) {
       if (scope.single !== undefined) return { server: scope.single, uri };
       const owners = new Map<string, Server>();
       const qualified = unqualify(uri);
@@ -63,13 +75,16 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
           owners.set(server.id, server);
         }
       };
+      const covering = (claims: boolean) => {
+        if (owners.size > 0) return;
+        for (const { key, server } of scope.listItems('resource_template'))
+          if (claimsScheme(key) === claims && (key === plain || matchesTemplate(key, plain))) candidate(server);
+      };
       for (const item of scope.listItems('resource')) if (item.key === plain) candidate(item.server);
-      if (owners.size === 0) for (const id of seen.get(plain) ?? []) candidate(findServer(id));
-      if (owners.size === 0) {
-        for (const item of scope.listItems('resource_template')) {
-          if (item.key === plain || matchesTemplate(item.key, plain)) candidate(item.server);
-        }
-      }
+      // A link is no claim: anybody can link to anything. A template that fits every address is none either.
+      covering(true);
+      if (owners.size === 0) for (const server of linkedBy(plain, principal)) candidate(server);
+      covering(false);
       const [server, ...others] = owners.values();
       if (server === undefined)
         throw new AppError('RESOURCE_NOT_FOUND', `Resource not found: ${uri}`, { context: { uri } });
@@ -84,11 +99,21 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
       );
     },
 
-    remember(server, result) {
-      eachUri(result, (uri) => note(uri, server));
+    remember(server, result, principal) {
+      eachUri(result, (uri) => note(uri, server, principal));
     },
   };
 }
+
+/** Makes a key the newest, and room for it. */
+function renew(kept: Pick<Map<string, unknown>, 'delete' | 'size' | 'keys'>, key: string, max: number): void {
+  kept.delete(key);
+  if (kept.size < max) return;
+  const oldest = kept.keys().next();
+  if (!oldest.done) kept.delete(oldest.value);
+}
+
+const claimsScheme = (template: string) => /^[a-z][a-z0-9+.-]*:/i.test(template);
 
 function qualify(server: Server, uri: string): string {
   return `${scheme}${server.name}/${uri}`;

@@ -13,6 +13,8 @@ export interface BrowserSessions {
    */
   createTicket(principal: Principal): string;
   redeemTicket(ticket: string): Promise<Principal | undefined>;
+  /** Whom it would sign in; it stays good. */
+  readTicket(ticket: string): Principal | undefined;
   cookieFor(principal: Principal): string;
   /** Takes the cookie back. */
   endCookie(): string;
@@ -45,6 +47,7 @@ export function createBrowserSessions({ passes, spend, isSecure }: BrowserSessio
 
   return {
     createTicket: (principal) => passes.issue(principal, ticketLifetimeMs, 'oauth-ticket'),
+    readTicket: (ticket) => passes.open(ticket, 'oauth-ticket')?.principal,
     async redeemTicket(ticket) {
       const opened = passes.open(ticket, 'oauth-ticket');
       return opened !== undefined && (await spend(opened)) ? opened.principal : undefined;

@@ -1,4 +1,5 @@
 /** Which client we are at an authorization server: the one an admin registered, our metadata document, or a new one. */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
@@ -6,11 +7,30 @@ import type { IssuerMetadata } from './discovery.ts';
 import type { GuardedFetch, Trust } from './guarded-fetch.ts';
 import type { OauthClient } from './token-endpoint.ts';
 
+/**
+ * Who we are at one issuer. Each issuer sends people back to an address of its own: an answer that one server elicited
+ * from the issuer of another then never reaches us as the first one's (mix-up, RFC 9700, 4.4).
+ */
 export interface OurClient {
   /** Where the client metadata document is; undefined where we have no public https address. */
   metadataUrl: string | undefined;
   redirectUri: string;
 }
+
+export interface OurClients {
+  for(issuer: IssuerMetadata): OurClient;
+  at(issuerKey: string): OurClient;
+  /** For the document of `MCP_AGGREGATOR_CLIENT_METADATA_URL`, which is the same for all issuers. */
+  everywhere(): OurClient;
+}
+
+/** The part of our addresses that stands for an issuer. */
+export function issuerKey(issuer: string): string {
+  return createHash('sha256').update(issuer).digest('hex').slice(0, 24);
+}
+
+/** The end of the year 9999. */
+const latestSecond = 253_402_300_799;
 
 const registered = z.looseObject({
   client_id: z.string().min(1),
@@ -71,6 +91,7 @@ export async function registerClient(
     client_id,
     client_secret,
     token_endpoint_auth_method,
-    expiresAt: expires === undefined || expires === 0 ? undefined : expires * 1_000,
+    // Later than that, or before anything began, is no date that anybody means.
+    expiresAt: expires === undefined || expires <= 0 || expires > latestSecond ? undefined : expires * 1_000,
   };
 }

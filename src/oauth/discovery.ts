@@ -1,10 +1,22 @@
 /** From a server that wants a token to the authorization server that gives one (RFC 9728, RFC 8414, OIDC). */
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Challenge } from './challenge.ts';
 import type { FetchedAnswer, GuardedFetch, Trust } from './guarded-fetch.ts';
 
-const url = z.string().refine((value) => URL.canParse(value), 'is no URL');
+const url = z
+  .string()
+  .max(2_048)
+  .refine((value) => URL.canParse(value), 'is no URL');
+
+/** A browser goes there, or our credentials do: nothing that starts a program, is overheard or looks like another. */
+const endpoint = url.refine((value) => isEndpoint(new URL(value)), 'must be https, or loopback, without user info');
+
+function isEndpoint({ protocol, hostname, username, password }: URL): boolean {
+  if (username !== '' || password !== '') return false;
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
 
 const resourceMetadata = z.looseObject({
   resource: url,
@@ -14,11 +26,11 @@ const resourceMetadata = z.looseObject({
 
 const issuerMetadata = z.looseObject({
   issuer: z.string(),
-  authorization_endpoint: url.optional(),
-  token_endpoint: url.optional(),
-  registration_endpoint: url.optional(),
-  revocation_endpoint: url.optional(),
-  jwks_uri: url.optional(),
+  authorization_endpoint: endpoint.optional(),
+  token_endpoint: endpoint.optional(),
+  registration_endpoint: endpoint.optional(),
+  revocation_endpoint: endpoint.optional(),
+  jwks_uri: endpoint.optional(),
   scopes_supported: z.array(z.string()).optional(),
   grant_types_supported: z.array(z.string()).optional(),
   code_challenge_methods_supported: z.array(z.string()).optional(),
@@ -115,7 +127,9 @@ const isThere = ({ status, json: body }: FetchedAnswer) => status === 200 && bod
 function parseAs<Schema extends z.ZodType>(schema: Schema, body: unknown, place: string): z.output<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new AppError('SERVER_CONNECTION_FAILED', `${place} is no metadata as the standards have it`, {
+  const [issue] = parsed.error.issues;
+  const problem = issue === undefined ? '' : `: ${issue.path.join('.')} ${issue.message}`;
+  throw new AppError('SERVER_CONNECTION_FAILED', `${place} is no metadata as the standards have it${problem}`, {
     cause: parsed.error,
   });
 }

@@ -12,19 +12,29 @@ import {
   upsertOauthClient,
 } from '../store/oauth.ts';
 import { authorizationPage, codeIn, randomSecret } from './authorization-request.ts';
-import { type OurClient, registerClient, takesDocument } from './client-registration.ts';
+import { type OurClients, registerClient, takesDocument } from './client-registration.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { type LoginPlan, type Logins, type Target, trustOf } from './logins.ts';
+import { configuredClient, type LoginPlan, type Logins, type Target, trustOf } from './logins.ts';
 import { type OauthClient, requestToken, TokenRefused } from './token-endpoint.ts';
 
 export interface LoginFlow {
   /** What the person is asked to agree to. */
-  preview(server: Server, principal: string): Promise<{ issuer: string; scopes: string[]; redirectUri: string }>;
-  /** The authorization server's page. */
-  begin(server: Server, principal: string): Promise<string>;
-  /** The person is back with a code, or with a refusal. */
-  finish(parameters: URLSearchParams, principal: string): Promise<Server>;
+  preview(server: Server, principal: string): Promise<LoginPreview>;
+  /** The authorization server's page, if it is still what the person agreed to. */
+  begin(server: Server, principal: string, agreed: string): Promise<string>;
+  /** The person is back, at this path, with a code or with a refusal. */
+  finish(path: string, parameters: URLSearchParams, principal: string): Promise<Server>;
+}
+
+export interface LoginPreview {
+  issuer: string;
+  /** Where the browser goes: not always the issuer's own address. */
+  page: string;
+  scopes: string[];
+  redirectUri: string;
+  /** Stands for all of it. */
+  digest: string;
 }
 
 export interface FlowDependencies {
@@ -33,7 +43,7 @@ export interface FlowDependencies {
   registry: Registry;
   logins: Logins;
   fetch: GuardedFetch;
-  ours: () => OurClient;
+  ours: OurClients;
   onLogin: (server: Server) => void;
 }
 
@@ -54,9 +64,9 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
   const { db, vault, registry, logins, fetch } = deps;
 
   async function clientAt(target: Target, { issuer, trust }: LoginPlan): Promise<OauthClient> {
-    const { client_id, client_secret, private_key, signing_algorithm } = target.oauth;
-    if (client_id !== undefined) return { client_id, client_secret, private_key, signing_algorithm };
-    const ours = deps.ours();
+    const configured = configuredClient(target, issuer.issuer);
+    if (configured !== undefined) return configured;
+    const ours = deps.ours.for(issuer);
     if (takesDocument(issuer, ours) && ours.metadataUrl !== undefined) return { client_id: ours.metadataUrl };
 
     const row = await findOauthClient(db, target.server.id, issuer.issuer);
@@ -76,16 +86,32 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     return client;
   }
 
-  async function begin(server: Server, principal: string): Promise<string> {
+  function previewOf({ issuer, scope, resource }: LoginPlan): LoginPreview {
+    const shown = {
+      issuer: issuer.issuer,
+      page: issuer.authorization_endpoint ?? issuer.issuer,
+      scopes: scope?.split(' ') ?? [],
+      redirectUri: deps.ours.for(issuer).redirectUri,
+    };
+    return { ...shown, digest: hash(JSON.stringify([shown, resource, issuer.token_endpoint])) };
+  }
+
+  async function begin(server: Server, principal: string, agreed: string): Promise<string> {
     const target = logins.target(server, principal);
     const plan = await logins.plan(target);
+    if (previewOf(plan).digest !== agreed) {
+      throw new AppError(
+        'SERVER_STATE_CONFLICT',
+        `${server.name} now wants you to log in elsewhere, or to more, than the page showed; open the link again`,
+      );
+    }
     const { issuer } = plan;
     if (issuer.code_challenge_methods_supported?.includes('S256') !== true) {
       throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} does not support PKCE with S256`);
     }
     const client = await clientAt(target, plan);
     const [verifier, state] = [randomSecret(), randomSecret()];
-    const { redirectUri } = deps.ours();
+    const { redirectUri } = deps.ours.for(issuer);
     const { resource, scope, scopesSupported } = plan;
     const page = authorizationPage(issuer, verifier, {
       client_id: client.client_id,
@@ -111,7 +137,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     return page;
   }
 
-  async function finish(parameters: URLSearchParams, principal: string): Promise<Server> {
+  async function finish(path: string, parameters: URLSearchParams, principal: string): Promise<Server> {
     const state = parameters.get('state') ?? '';
     const row = await takeOauthFlow(db, hash(state));
     if (row === undefined || Date.parse(row.expires_at) < Date.now()) {
@@ -125,6 +151,9 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
       row.sealed,
       `oauth-flow:${row.state_hash}`,
     ) as Begun;
+    if (new URL(redirectUri).pathname !== path) {
+      throw new AppError('FORBIDDEN', 'The answer does not come from the authorization server that was asked');
+    }
     const target = logins.target(server, principal);
     if (target.url !== url) {
       throw new AppError('SERVER_STATE_CONFLICT', 'The server was moved meanwhile; begin again');
@@ -153,10 +182,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
   }
 
   return {
-    async preview(server, principal) {
-      const { issuer, scope } = await logins.plan(logins.target(server, principal));
-      return { issuer: issuer.issuer, scopes: scope?.split(' ') ?? [], redirectUri: deps.ours().redirectUri };
-    },
+    preview: async (server, principal) => previewOf(await logins.plan(logins.target(server, principal))),
     begin,
     finish,
   };

@@ -73,9 +73,8 @@ function decode(part: string): unknown {
   }
 }
 
-const keySet = z.looseObject({
-  keys: z.array(z.looseObject({ kty: z.string(), kid: z.string().optional(), use: z.string().optional() })),
-});
+const jsonKey = z.looseObject({ kty: z.string(), kid: z.string().optional(), use: z.string().optional() });
+const keySet = z.looseObject({ keys: z.array(z.unknown()) });
 
 interface KnownKey {
   kid: string | undefined;
@@ -99,7 +98,7 @@ export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
     const answer = await fetch(metadata.jwks_uri, trust, { headers: { accept: 'application/json' } });
     const parsed = keySet.safeParse(answer.json);
     if (!parsed.success) throw new AppError('EXECUTION_FAILED', `${issuer} publishes keys that are no key set`);
-    known = parsed.data.keys.filter(({ use = 'sig' }) => use === 'sig').flatMap(toKey);
+    known = parsed.data.keys.flatMap(toKey);
     readAt = Date.now();
   }
 
@@ -125,9 +124,15 @@ export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
   };
 }
 
-function toKey(jwk: z.infer<typeof keySet>['keys'][number]): KnownKey[] {
-  if (!['RSA', 'EC', 'OKP'].includes(jwk.kty)) return []; // secret keys and kinds to come
-  return [{ kid: jwk.kid, key: createPublicKey({ key: jwk, format: 'jwk' }) }];
+function toKey(published: unknown): KnownKey[] {
+  const { data: jwk } = jsonKey.safeParse(published);
+  // Secret keys, keys for other uses, and kinds to come.
+  if (jwk === undefined || (jwk.use ?? 'sig') !== 'sig' || !['RSA', 'EC', 'OKP'].includes(jwk.kty)) return [];
+  try {
+    return [{ kid: jwk.kid, key: createPublicKey({ key: jwk, format: 'jwk' }) }];
+  } catch {
+    return []; // a curve that we do not know, or a broken key: the others are as good as before
+  }
 }
 
 /** An RSA key must not check a signature that claims to be of another kind. */

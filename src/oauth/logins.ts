@@ -69,6 +69,8 @@ export interface Logins {
   isKnown(server: Server): Promise<boolean>;
   /** Revokes and forgets. */
   logout(server: Server, principal: string): Promise<boolean>;
+  /** Everybody's; an empty principal is all who share one. */
+  list(): Promise<Pick<OauthLoginRow, 'server_id' | 'principal' | 'state' | 'issuer' | 'scope' | 'updated_at'>[]>;
   close(): Promise<void>;
 }
 
@@ -85,6 +87,8 @@ export interface LoginDependencies {
   events: Events;
   log: Logger;
   fetch: GuardedFetch;
+  /** Its token was revoked or has expired. */
+  isEnded: (principal: string) => boolean;
 }
 
 /** What is sealed. */
@@ -126,7 +130,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   const known = new Map<string, Login>();
   /** Looked for and not there: most servers want no login, and no call may wait for the database to say so again. */
   const absent = new Set<string>();
-  const machines = new Map<string, { token: string; expiresAt: number; plan: LoginPlan }>();
+  const machines = new Map<string, { token: string; expiresAt: number; plan: LoginPlan; madeFor: string }>();
   const refreshing = new Map<string, Promise<Login>>();
   /** The access token that each login got because the one before was refused. */
   const renewed = new Map<string, string>();
@@ -135,13 +139,24 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
   await tidy();
   const offRemoved = events.on('server.removed', ({ server_id }) => track(forget(server_id)));
-  const offUpdated = events.on('server.updated', ({ server_id }) => discoveries.delete(server_id));
+  const offEnded = events.on('principal.ended', ({ principal_id }) => track(forgetPrincipal(principal_id)));
+  const offUpdated = events.on('server.updated', ({ server_id }) => {
+    discoveries.delete(server_id);
+    track(dropMoved(server_id));
+  });
 
-  /** At the start: what belongs to removed servers goes. */
+  /** At the start: what belongs to removed servers and to principals that ended goes. */
   async function tidy(): Promise<void> {
     for (const row of await findOauthLogins(db)) {
       if (registry.find(row.server_id) === undefined) track(forget(row.server_id));
+      else if (deps.isEnded(row.principal)) track(drop(row));
     }
+  }
+
+  async function forgetPrincipal(principal: string): Promise<void> {
+    // At once, also where another replica was first to delete the rows.
+    for (const [key, { row }] of known) if (row.principal === principal) known.delete(key);
+    for (const row of await findOauthLogins(db)) if (row.principal === principal) await drop(row);
   }
 
   function track(task: Promise<unknown>): void {
@@ -158,7 +173,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       absent.add(key);
       return undefined;
     }
-    return keep({ row, tokens: row.sealed === null ? undefined : (vault.open(row.sealed, contextOf(row)) as Tokens) });
+    return keep({ row, tokens: tokensIn(row) });
   }
 
   /** Undefined where somebody else changed the login since it was read: theirs is the newer one. */
@@ -209,8 +224,9 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   }
 
   /** A token for another address than the server's present one would be told to a stranger. */
-  function usable(login: Login | undefined, { url }: Target): Tokens | undefined {
-    return login?.row.state === 'active' && login.tokens?.server_url === url ? login.tokens : undefined;
+  function usable(login: Login | undefined, target: Target): Tokens | undefined {
+    if (login?.row.state !== 'active' || login.tokens === undefined) return undefined;
+    return isMadeFor(login.tokens, target) ? login.tokens : undefined;
   }
 
   /** `needed`: the token that there is no longer works, so it is no answer while somebody else refreshes. */
@@ -409,7 +425,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   /** Machines need nobody: their token is asked for when it is needed, by every replica for itself. */
   async function machineHeaders(target: Target): Promise<Record<string, string>> {
     const machine = machines.get(target.server.id);
-    if (machine === undefined) return {};
+    if (machine === undefined || machine.madeFor !== purposeOf(target)) return {};
     if (Date.now() < machine.expiresAt - 10_000) return bearer(machine.token);
     return bearer(await machineToken(target, machine.plan));
   }
@@ -427,14 +443,13 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   }
 
   async function machineToken(target: Target, made: LoginPlan): Promise<string> {
-    const { client_id, client_secret, private_key, signing_algorithm } = target.oauth;
-    if (client_id === undefined || (client_secret === undefined && private_key === undefined)) {
+    const client = configuredClient(target, made.issuer.issuer);
+    if (client === undefined || (client.client_secret === undefined && client.private_key === undefined)) {
       throw new AppError(
         'SERVER_CONNECTION_FAILED',
         'client_credentials need oauth.client_id and oauth.client_secret or oauth.private_key in connection_config',
       );
     }
-    const client = { client_id, client_secret, private_key, signing_algorithm };
     const answer = await requestToken(
       fetch,
       { issuer: made.issuer, client, trust: made.trust },
@@ -445,7 +460,12 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     });
     const expires = expiryOf(answer);
     const expiresAt = expires === null ? Number.POSITIVE_INFINITY : Date.parse(expires);
-    machines.set(target.server.id, { token: answer.access_token, expiresAt, plan: made });
+    machines.set(target.server.id, {
+      token: answer.access_token,
+      expiresAt,
+      plan: made,
+      madeFor: purposeOf(target),
+    });
     secrets.learnFrom(target.server.id, `oauth:machine:${target.server.id}`, [answer.access_token]);
     return answer.access_token;
   }
@@ -456,20 +476,40 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     log.info({ server_id: row.server_id }, 'tokens revoked');
   }
 
-  /** The server is gone; its address is in what was sealed. */
+  /** The server is gone. */
   async function forget(serverId: string): Promise<void> {
     const rows = (await findOauthLogins(db)).filter((row) => row.server_id === serverId);
     await deleteOauthServer(db, serverId);
     machines.delete(serverId);
     discoveries.delete(serverId);
+    for (const row of rows) await drop(row);
+  }
+
+  /** The server has another address or another issuer: what was made for the old one is of no use. */
+  async function dropMoved(serverId: string): Promise<void> {
+    const server = registry.find(serverId);
+    const rows = (await findOauthLogins(db)).filter((row) => row.server_id === serverId && row.sealed !== null);
+    if (server === undefined || rows.length === 0) return;
+    const made = toTarget(server, registry.resolveConnection(serverId).connection, '');
     for (const row of rows) {
-      known.delete(keyOf(row.server_id, row.principal));
-      renewed.delete(keyOf(row.server_id, row.principal));
-      secrets.forget(`oauth:${keyOf(row.server_id, row.principal)}`);
-      if (row.sealed === null) continue;
-      const tokens = vault.open(row.sealed, contextOf(row)) as Tokens;
-      await revoke({ row, tokens }, trustIn([tokens.server_url]));
+      const tokens = tokensIn(row);
+      if (tokens !== undefined && (made === undefined || !isMadeFor(tokens, made))) await drop(row);
     }
+  }
+
+  /** Forgets a login, here and at its issuer, whose address is in what was sealed. */
+  async function drop(row: OauthLoginRow): Promise<void> {
+    const key = keyOf(row.server_id, row.principal);
+    await deleteOauthLogin(db, row.server_id, row.principal);
+    known.delete(key);
+    renewed.delete(key);
+    secrets.forget(`oauth:${key}`);
+    const tokens = tokensIn(row);
+    if (tokens !== undefined) await revoke({ row, tokens }, trustIn([tokens.server_url]));
+  }
+
+  function tokensIn(row: OauthLoginRow): Tokens | undefined {
+    return row.sealed === null ? undefined : (vault.open(row.sealed, contextOf(row)) as Tokens);
   }
 
   function target(server: Server, principal: string): Target {
@@ -523,9 +563,11 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       await revoke(login, trustOf(wanted));
       return true;
     },
+    list: () => findOauthLogins(db),
     async close() {
       offRemoved();
       offUpdated();
+      offEnded();
       await Promise.all(pending);
       await fetch.close();
     },
@@ -545,6 +587,35 @@ function toTarget(server: Server, connection: Connection, principal: string): Ta
   const url =
     'url' in connection.connection_config ? connection.connection_config.url : connection.connection_config.base_url;
   return { server, url, oauth: oauth ?? {}, ...loginOf(server, principal) };
+}
+
+/** For another address, or another issuer than the one an admin named, they would be told to a stranger. */
+function isMadeFor({ server_url, issuer }: Tokens, { url, oauth }: Pick<Target, 'url' | 'oauth'>): boolean {
+  return server_url === url && (oauth.issuer === undefined || oauth.issuer === issuer.issuer);
+}
+
+/** Whatever changes it makes another token necessary. */
+const purposeOf = ({ url, oauth }: Target) => JSON.stringify([url, oauth]);
+
+/**
+ * The client that an admin registered. A server names whichever issuer it likes, so the secret goes only to the one that
+ * the admin named, or to one at the server's own address.
+ */
+export function configuredClient(
+  { server, url, oauth }: Pick<Target, 'server' | 'url' | 'oauth'>,
+  issuer: string,
+): OauthClient | undefined {
+  const { client_id, client_secret, private_key, signing_algorithm } = oauth;
+  if (client_id === undefined) return undefined;
+  const isNamed = oauth.issuer === issuer || new URL(issuer).origin === new URL(url).origin;
+  if (client_secret !== undefined && !isNamed) {
+    throw new AppError(
+      'SERVER_CONNECTION_FAILED',
+      `${server.name} names the authorization server ${issuer}, which nobody configured, so oauth.client_secret is not ` +
+        'sent to it; if it is the right one, set oauth.issuer in connection_config to it',
+    );
+  }
+  return { client_id, client_secret, private_key, signing_algorithm };
 }
 
 export function trustOf({ url, oauth }: Pick<Target, 'url' | 'oauth'>): Trust {

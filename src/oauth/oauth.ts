@@ -10,7 +10,7 @@ import type { Secrets } from '../security/secrets.ts';
 import type { Database } from '../store/database.ts';
 import { insertSpentPass } from '../store/sign-in.ts';
 import { type BrowserSessions, createBrowserSessions } from './browser-session.ts';
-import type { OurClient } from './client-registration.ts';
+import { issuerKey, type OurClient, type OurClients } from './client-registration.ts';
 import { createLoginFlow, type LoginFlow } from './flow.ts';
 import { createGatekeeper, type ResourceGatekeeper } from './gatekeeper.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
@@ -36,7 +36,7 @@ export interface Oauth {
   logins: Logins;
   flow: LoginFlow;
   sessions: BrowserSessions;
-  ours: () => OurClient;
+  ours: OurClients;
   loginLink: (server: Server, principal: Principal) => string;
   gatekeeper: ResourceGatekeeper;
   signIn: SignIn | undefined;
@@ -55,7 +55,9 @@ export interface IdentityProviderView {
 export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
   const { config, authenticator, vault, baseUrl } = deps;
   const fetch = createGuardedFetch();
-  const logins = await createLogins({ ...deps, fetch });
+  // The people of an identity provider have no record here that could end.
+  const isEnded = (id: string) => id !== '' && !id.startsWith('oidc:') && authenticator.findPrincipal(id) === undefined;
+  const logins = await createLogins({ ...deps, fetch, isEnded });
   const passes = createPasses({ vault, config, findPrincipal: (id) => authenticator.findPrincipal(id) });
   const gatekeeper = createGatekeeper({ config, authenticator, fetch, passes, baseUrl });
   const spend = ({ id, expires }: { id: string; expires: number }) =>
@@ -80,14 +82,29 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     };
   }
 
-  function ours(): OurClient {
+  function at(key: string): OurClient {
     const base = baseUrl();
     const own = base.startsWith('https:') && !isLoopback(new URL(base).hostname);
     return {
-      metadataUrl: config.clientMetadataUrl ?? (own ? `${base}/oauth/client.json` : undefined),
-      redirectUri: `${base}/oauth/callback`,
+      metadataUrl: own ? `${base}/oauth/client/${key}` : undefined,
+      redirectUri: `${base}/oauth/callback/${key}`,
     };
   }
+
+  const ours: OurClients = {
+    at,
+    for(issuer) {
+      // A document that is kept elsewhere names one address for all, so its issuers must say who answers (RFC 9207).
+      const says = issuer.authorization_response_iss_parameter_supported === true;
+      const isShared = config.clientMetadataUrl !== undefined && issuer.client_id_metadata_document_supported === true;
+      if (isShared && says) return ours.everywhere();
+      return { ...at(issuerKey(issuer.issuer)), ...(config.clientMetadataUrl && { metadataUrl: undefined }) };
+    },
+    everywhere: () => ({
+      metadataUrl: config.clientMetadataUrl ?? `${baseUrl()}/oauth/client.json`,
+      redirectUri: `${baseUrl()}/oauth/callback`,
+    }),
+  };
 
   return {
     logins,

@@ -12,16 +12,20 @@ export interface Consent {
   principal: string;
   shared: boolean;
   issuer: string;
+  page: string;
   scopes: readonly string[];
   redirectUri: string;
+  digest: string;
   formKey: string;
 }
 
 export function consentPage(consent: Consent): string {
-  const { server, serverUrl, principal, shared, issuer, scopes, redirectUri, formKey } = consent;
+  const { server, serverUrl, principal, shared, issuer, scopes, redirectUri, digest, formKey } = consent;
+  const { origin, pathname } = new URL(consent.page);
   const facts = [
     ['Server', `${server} (${serverUrl})`],
     ['You log in at', issuer],
+    ['The page that opens', `${origin}${pathname}`],
     ['Permissions', scopes.length === 0 ? 'what the server gives by default' : scopes.join(', ')],
     ['You come back to', redirectUri],
     ['You are', principal],
@@ -31,7 +35,8 @@ export function consentPage(consent: Consent): string {
     `Log in to ${server}`,
     `<p>MCP Aggregator wants to use <b>${escapeHtml(server)}</b> with your account there.</p>
 <dl>${facts.map(([term, value]) => `<dt>${escapeHtml(term ?? '')}</dt><dd>${escapeHtml(value ?? '')}</dd>`).join('')}</dl>
-<form method="post"><input type="hidden" name="form_key" value="${escapeHtml(formKey)}"><button>Continue</button></form>`,
+<form method="post"><input type="hidden" name="form_key" value="${escapeHtml(formKey)}">
+<input type="hidden" name="agreed" value="${escapeHtml(digest)}"><button>Continue</button></form>`,
   );
 }
 
@@ -46,6 +51,18 @@ export function signInPage(next: string, problem?: string, single?: { issuer: st
     `${note}<p>Who are you? Sign in with your token for this aggregator.</p>
 <form method="post" action="/oauth/sign-in"><input type="hidden" name="next" value="${escapeHtml(next)}">
 <label>Token <input type="password" name="token" autocomplete="off" required autofocus></label><button>Sign in</button></form>${other}`,
+  );
+}
+
+/** A link must not make somebody else of whoever opens it without their noticing. */
+export function switchPage(next: string, ticket: string, now: string, then: string): string {
+  const here = `/oauth/connect/${encodeURIComponent(next)}`;
+  return page(
+    `Continue as ${then}?`,
+    `<p>You are signed in as <b>${escapeHtml(now)}</b>. This link signs you in as <b>${escapeHtml(then)}</b>.</p>
+<form method="post" action="/oauth/sign-in"><input type="hidden" name="next" value="${escapeHtml(next)}">
+<input type="hidden" name="ticket" value="${escapeHtml(ticket)}"><button>Continue as ${escapeHtml(then)}</button></form>
+<p><a href="${escapeHtml(here)}">Stay ${escapeHtml(now)}</a></p>`,
   );
 }
 

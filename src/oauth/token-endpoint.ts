@@ -18,10 +18,17 @@ export interface OauthClient {
 export const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const;
 export type SigningAlgorithm = (typeof signingAlgorithms)[number];
 
+export const longestLifeSeconds = 315_360_000;
+
 const tokenAnswer = z.looseObject({
   access_token: z.string().min(1),
   token_type: z.string().refine((type) => type.toLowerCase() === 'bearer', 'is not Bearer'),
-  expires_in: z.coerce.number().positive().optional(),
+  // Ten years are for ever; what is larger would be no date.
+  expires_in: z.coerce
+    .number()
+    .positive()
+    .transform((seconds) => Math.min(seconds, longestLifeSeconds))
+    .optional(),
   refresh_token: z.string().min(1).optional(),
   scope: z.string().optional(),
 });

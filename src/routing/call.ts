@@ -80,7 +80,7 @@ export interface Router {
   /** Tells the server that somebody wants to hear of changes; the function that ends it. */
   subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>>;
   /** The same for how a task gets on (2026-07-28). */
-  follow(server: Server, taskId: string): Promise<() => Promise<void>>;
+  follow(server: Server, taskId: string, caller: Caller): Promise<() => Promise<void>>;
   /** An MCP client went away: the sessions that only it used end. */
   release(ownerKey: string): Promise<void>;
   tell(ownerKey: string, method: string, params: JsonObject): void;
@@ -297,14 +297,16 @@ export function createRouter(deps: RouterDependencies): Router {
     }
   }
 
-  function subscribe(server: Server, uri: string, { owner, principal }: Caller): Promise<() => Promise<void>> {
-    return pool.open(server).subscribe(uri, owner, principal.id);
+  async function subscribe(server: Server, uri: string, { owner, principal }: Caller): Promise<() => Promise<void>> {
+    try {
+      return await pool.open(server).subscribe('resourceSubscriptions', uri, owner, principal.id);
+    } catch (error) {
+      throw withLink(error, server, principal);
+    }
   }
 
-  async function follow(server: Server, taskId: string): Promise<() => Promise<void>> {
-    const { watch } = pool.open(server).following;
-    await watch.subscribe('taskIds', taskId);
-    return () => watch.unsubscribe('taskIds', taskId);
+  function follow(server: Server, taskId: string, { principal }: Caller): Promise<() => Promise<void>> {
+    return pool.open(server).subscribe('taskIds', taskId, undefined, principal.id);
   }
 
   return {

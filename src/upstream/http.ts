@@ -22,6 +22,7 @@ import { createLedger } from '../ledger.ts';
 import { createQuestions } from './questions.ts';
 import {
   ConnectionLost,
+  createAbandoned,
   createFloodGuard,
   dress,
   type Exchange,
@@ -80,6 +81,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   const inFlight = createLedger<{ exchange: Exchange; progressToken: unknown }>(1);
   const questions = createQuestions(sendAnswer);
   const isFlooding = createFloodGuard();
+  const abandoned = createAbandoned();
   let reopening: Promise<void> | undefined;
   let heardAt = performance.now();
 
@@ -114,6 +116,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     } catch (error) {
       if (signal?.aborted) {
         if (identity.era === 'legacy') {
+          abandoned.add(id, exchange);
           void notify('notifications/cancelled', { requestId: id, reason: 'cancelled' }).catch(() => undefined);
         }
         throw signal.reason;
@@ -293,7 +296,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     if (isFlooding()) throw flooded();
     if (isResponse(message)) return;
     if (isRequest(message)) {
-      const candidates = () => Array.from(inFlight, ({ exchange }) => exchange);
+      const candidates = () => [...abandoned.list(), ...Array.from(inFlight, ({ exchange }) => exchange)];
       void questions.answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
     } else if (tellKnown(message)) {
       // told

@@ -29,7 +29,7 @@ import {
 } from './session.ts';
 import { openSession } from './transport.ts';
 import type { Warden } from './warden.ts';
-import { createWatch, type Watch } from './watch.ts';
+import { createWatch, type Topic, type Watch } from './watch.ts';
 import type { Credentials } from './wire.ts';
 
 export interface LinkDependencies {
@@ -43,8 +43,11 @@ export interface LinkDependencies {
   credentials?: (server: Server, connection: Connection, principal: string | undefined) => Credentials | undefined;
   /** Somebody logged in to the server, perhaps at another replica. */
   isLoggedIn?: (server: Server) => Promise<boolean>;
-  /** A notification of the shared session, or of a client's own where its owner does not take it. */
-  onNotification: (server: Server, method: string, params: JsonObject) => void;
+  /**
+   * A notification of the shared session, or of a client's own where its owner does not take it. With a principal: of
+   * the session with that principal's credentials, and nobody else's business.
+   */
+  onNotification: (server: Server, method: string, params: JsonObject, principal?: string) => void;
 }
 
 /** What clients follow of a server: it holds for the link that takes another one's place. */
@@ -66,7 +69,12 @@ export interface Link {
   connect(attempts?: number): void;
   session(owner: SessionOwner | undefined, signal?: CancelSignal, principal?: string): Session | Promise<Session>;
   /** Until what it returns is called, whatever becomes of the connection meanwhile. */
-  subscribe(uri: string, owner: SessionOwner | undefined, principal: string): Promise<() => Promise<void>>;
+  subscribe(
+    topic: Topic,
+    key: string,
+    owner: SessionOwner | undefined,
+    principal: string,
+  ): Promise<() => Promise<void>>;
   readonly following: Following;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
@@ -91,7 +99,7 @@ const everythingAClientCan: JsonObject = {
 const retryDelaysMs = [1_000, 2_000, 4_000];
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
-const tellApartMs = 10_000;
+const tellApartMs = 5_000;
 const tellApartPollMs = 50;
 /** Each is a process on STDIO, and hardly more than an id elsewhere. */
 const maxOwnedSessions = { STDIO: 100, SSE: 1_000, HTTP: 1_000 };
@@ -240,15 +248,19 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   function sharedEvents(): SessionEvents {
     return {
-      onNotification: (method, params) => deps.onNotification(server, method, params),
+      onNotification(method, params) {
+        // Opened with one person's credentials: what it tells of their account is not for the others.
+        if (hasOwnCredentials(server) && !method.endsWith('/list_changed')) return;
+        deps.onNotification(server, method, params);
+      },
       onRequest: answerOnShared,
       onClose: (error) => lose(error),
     };
   }
 
   /**
-   * On the shared session nobody can tell for whom a server asks, unless just one call is in progress. Of several, those
-   * that are answered meanwhile did not ask; once one of them is given up, it may have been the one.
+   * On the shared session nobody can tell for whom a server asks, unless just one call is in progress, whoever made it.
+   * Of several, those that are answered meanwhile did not ask; one that was given up may have been the one.
    */
   async function answerOnShared(
     method: string,
@@ -258,7 +270,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   ): Promise<JsonObject> {
     registry.noteInteractive(server.id);
     const isRoots = method === 'roots/list';
-    const candidates = askable(inFlight(), method);
+    const candidates = inFlight().filter(isCallers);
     const left = () => inFlight().filter((exchange) => candidates.includes(exchange));
     const ended = AbortSignal.any([
       ...[signal, AbortSignal.timeout(tellApartMs)],
@@ -338,14 +350,22 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
     if (closed || !config.enabled || server.desired !== 'connected') throw unavailable();
     if (owner !== undefined && wantsOwnSession(server)) return await owned.get(owner, principal);
-    const common: SessionOwner = {
-      key: `principal:${principal}`,
-      client: { info: ourInfo, capabilities: everythingAClientCan },
-      onNotification: () => undefined,
-    };
-    const session = await owned.get(common, principal, answerOnShared);
+    const common = commonOwner(principal);
+    const session = await owned.get(common, principal);
     owned.expireUnused(common.key);
     return session;
+  }
+
+  /** Stands for all clients of one principal. */
+  function commonOwner(principal: string): SessionOwner {
+    return {
+      key: principalKey(principal),
+      client: { info: ourInfo, capabilities: everythingAClientCan },
+      attribute: answerOnShared,
+      onNotification(method, params) {
+        if (method === 'notifications/resources/updated') deps.onNotification(server, method, params, principal);
+      },
+    };
   }
 
   async function openOwned(
@@ -364,13 +384,19 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     }
   }
 
-  async function subscribe(uri: string, owner: SessionOwner | undefined, principal: string) {
-    if (owner === undefined || !wantsOwnSession(server)) {
-      await watch.subscribe('resourceSubscriptions', uri);
-      return () => watch.unsubscribe('resourceSubscriptions', uri);
+  async function subscribe(topic: Topic, key: string, owner: SessionOwner | undefined, principal: string) {
+    const own = owner !== undefined && wantsOwnSession(server) ? owner : undefined;
+    if (hasOwnCredentials(server)) {
+      // The shared session has somebody else's credentials.
+      await session(own, undefined, principal);
+      return await owned.follow(own ?? commonOwner(principal), topic, key, principal);
     }
-    await session(owner, undefined, principal);
-    return await owned.follow(owner, uri, hasOwnCredentials(server) ? principal : undefined);
+    if (own !== undefined) {
+      await session(own, undefined, principal);
+      return await owned.follow(own, topic, key, undefined);
+    }
+    await watch.subscribe(topic, key);
+    return () => watch.unsubscribe(topic, key);
   }
 
   async function open(
@@ -561,6 +587,9 @@ function wantsOwnSession(server: Server): boolean {
   return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));
 }
 
+/** Of the session that has one principal's credentials. */
+export const principalKey = (principal: string) => `principal:${principal}`;
+
 /** Everybody logs in to the server for themselves. */
 function hasOwnCredentials(server: Server): boolean {
   return server.options.credentials === 'per_principal';
@@ -585,10 +614,5 @@ export function brief(server: Server): { id: string; name: string; status: Statu
   return { id: server.id, name: server.name, status: server.lifecycle.status };
 }
 
-/** The calls that can be asked; where some clients say that they can answer such a question, only theirs. */
-function askable(inFlight: Exchange[], method: string): Exchange[] {
-  const [capability = ''] = method.split('/');
-  const reachable = inFlight.filter(({ onRequest }) => onRequest !== undefined);
-  const able = reachable.filter(({ client }) => client?.capabilities[capability] !== undefined);
-  return able.length > 0 ? able : reachable;
-}
+/** A caller's, not one of our own such as a ping. Also of a caller who cannot be asked: the question may be theirs. */
+const isCallers = ({ onNotification }: Exchange) => onNotification !== undefined;

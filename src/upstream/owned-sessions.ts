@@ -3,7 +3,7 @@ import { AppError, RpcError } from '../errors.ts';
 import { type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { ClientIdentity, Session, SessionEvents } from './session.ts';
-import { createWatch, type Watch } from './watch.ts';
+import { createWatch, type Topic, type Watch } from './watch.ts';
 
 export interface SessionOwner {
   key: string;
@@ -13,16 +13,18 @@ export interface SessionOwner {
   onNotification: (method: string, params: JsonObject, server: Server) => void;
   /** Answers what the server asks while none of the owner's calls is in progress. */
   onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+  /** Decides whom a question is for, where the session is not just one client's. */
+  attribute?: SessionEvents['onRequest'];
 }
 
 export interface OwnedSessions {
   readonly size: number;
   has(ownerKey: string): boolean;
   /** Opened on first use, with the credentials of the principal where everybody has their own. */
-  get(owner: SessionOwner, principal?: string, onRequest?: SessionEvents['onRequest']): Promise<Session>;
-  /** For one that no client's end ends. */
+  get(owner: SessionOwner, principal?: string): Promise<Session>;
+  /** For one that no client's end ends; what is followed on it keeps it. */
   expireUnused(ownerKey: string): void;
-  follow(owner: SessionOwner, uri: string, principal: string | undefined): Promise<() => Promise<void>>;
+  follow(owner: SessionOwner, topic: Topic, key: string, principal: string | undefined): Promise<() => Promise<void>>;
   /** Clients that follow something get a session again. */
   resume(): void;
   tell(ownerKey: string, method: string, params: JsonObject): void;
@@ -62,22 +64,15 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
   const { server, followers } = options;
   const owned = new Map<string, Owned>();
 
-  function get(
-    owner: SessionOwner,
-    principal?: string,
-    onRequest: SessionEvents['onRequest'] = answerFor(owner),
-  ): Promise<Session> {
+  function get(owner: SessionOwner, principal?: string): Promise<Session> {
     // One that is opened for a client that left would never be ended.
     owner.gone?.throwIfAborted();
-    return owned.get(owner.key)?.opening ?? open(owner, principal, onRequest);
+    return owned.get(owner.key)?.opening ?? open(owner, principal);
   }
 
-  async function open(
-    owner: SessionOwner,
-    principal: string | undefined,
-    onRequest: SessionEvents['onRequest'],
-  ): Promise<Session> {
+  async function open(owner: SessionOwner, principal: string | undefined): Promise<Session> {
     if (owned.size >= options.most) throw crowded();
+    const onRequest = owner.attribute ?? answerFor(owner);
     const events = { onRequest, onNotification: hear(owner), onClose: () => lose(owner.key) };
     const entry: Owned = { opening: options.open(owner.client, events, principal) };
     owned.set(owner.key, entry);
@@ -120,6 +115,12 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     await session.close();
   }
 
+  function expire(key: string, entry: Owned): void {
+    if (owned.get(key) !== entry) return;
+    if (followers.get(key)?.watch.isNeeded === true) entry.expires?.refresh();
+    else void close(key);
+  }
+
   function crowded(): AppError {
     return new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
       retryAfterSeconds: 5,
@@ -133,7 +134,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
       if (watch.isNeeded && owner.gone?.aborted !== true) void get(owner, principal).catch(() => undefined);
   }
 
-  async function follow(owner: SessionOwner, uri: string, principal: string | undefined) {
+  async function follow(owner: SessionOwner, topic: Topic, key: string, principal: string | undefined) {
     const session = await get(owner, principal);
     const known = followers.get(owner.key);
     const watch = known?.watch ?? createWatch(options.onListChanged);
@@ -141,8 +142,8 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
       followers.set(owner.key, { owner, principal, watch });
       watch.attach(session);
     }
-    await watch.subscribe('resourceSubscriptions', uri);
-    return () => watch.unsubscribe('resourceSubscriptions', uri);
+    await watch.subscribe(topic, key);
+    return () => watch.unsubscribe(topic, key);
   }
 
   return {
@@ -154,7 +155,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     expireUnused(key) {
       const entry = owned.get(key);
       if (entry === undefined) return;
-      entry.expires ??= setTimeout(() => owned.get(key) === entry && void close(key), options.unusedMs).unref();
+      entry.expires ??= setTimeout(() => expire(key, entry), options.unusedMs).unref();
       entry.expires.refresh();
     },
     follow,

@@ -1,7 +1,7 @@
 /** One link per registered server. */
 import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
-import { createLink, type Link, type LinkDependencies } from './link.ts';
+import { createLink, type Link, type LinkDependencies, principalKey } from './link.ts';
 
 export interface Pool {
   links(): Link[];
@@ -19,6 +19,9 @@ export interface Pool {
 export function createPool(deps: LinkDependencies): Pool {
   const links = new Map<string, Link>();
 
+  // The sessions with a principal's credentials end with the principal.
+  const offEnded = deps.events.on('principal.ended', ({ principal_id }) => void release(principalKey(principal_id)));
+
   const open = (server: Server) => links.get(server.id) ?? add(server);
 
   function add(server: Server, before?: Link): Link {
@@ -33,6 +36,10 @@ export function createPool(deps: LinkDependencies): Pool {
     await link?.close();
   }
 
+  async function release(ownerKey: string): Promise<void> {
+    await Promise.all([...links.values()].map((link) => link.release(ownerKey)));
+  }
+
   return {
     links: () => [...links.values()],
     link: (serverId) => links.get(serverId),
@@ -44,13 +51,12 @@ export function createPool(deps: LinkDependencies): Pool {
       await drop(server.id);
       return links.get(server.id) ?? add(server, before);
     },
-    async release(ownerKey) {
-      await Promise.all([...links.values()].map((link) => link.release(ownerKey)));
-    },
+    release,
     tell(ownerKey, method, params) {
       for (const link of links.values()) link.tell(ownerKey, method, params);
     },
     async close() {
+      offEnded();
       await Promise.all([...links.values()].map((link) => link.close()));
       links.clear();
       deps.warden.close();

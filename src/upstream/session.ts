@@ -56,7 +56,10 @@ export interface Session extends ServerIdentity {
 export interface SessionEvents {
   /** A notification that belongs to no single request. */
   onNotification: (method: string, params: JsonObject) => void;
-  /** A request of the server's that its stream does not tie to one of ours; `inFlight` tells the candidates as they are. */
+  /**
+   * A request of the server's that its stream does not tie to one of ours; `inFlight` tells the candidates as they are,
+   * with those that were given up and that the server may still work on.
+   */
   onRequest: (
     method: string,
     params: JsonObject,
@@ -131,6 +134,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   let closing = false;
   let heardAt = performance.now();
   const isFlooding = createFloodGuard();
+  const abandoned = createAbandoned();
 
   const questions = createQuestions((answer) => channel.send(answer));
   const channel = open({ onMessage: receive, onClose: fail });
@@ -148,6 +152,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
 
     const cancel = () => {
       if (pending.remove(id) === undefined) return;
+      abandoned.add(id, exchange);
       void Promise.resolve(
         channel.send({
           jsonrpc: '2.0',
@@ -202,6 +207,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     result?: JsonObject;
     error?: { code: number; message: string; data?: unknown };
   }) {
+    abandoned.remove(message.id as number);
     const owner = pending.remove(message.id as number);
     if (owner === undefined) return countUnasked();
     if (message.error !== undefined) {
@@ -213,7 +219,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
 
   function take(message: RpcRequest): void {
     countUnasked();
-    const inFlight = () => Array.from(pending, (owner) => owner.exchange);
+    const inFlight = () => [...abandoned.list(), ...Array.from(pending, (owner) => owner.exchange)];
     void questions.answer(message, (params, signal) => events.onRequest(message.method, params, inFlight, signal));
   }
 
@@ -247,6 +253,27 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
       closing = true;
       fail(new ConnectionLost('the connection was closed', 'maybe'));
       await channel.close();
+    },
+  };
+}
+
+const abandonedMs = 600_000;
+const maxAbandoned = 1_000;
+
+/** Requests that were given up. A server may go on with one, and ask, until it answers all the same. */
+export function createAbandoned() {
+  const requests = new Map<number, { exchange: Exchange; until: number }>();
+  return {
+    add(id: number, exchange: Exchange): void {
+      requests.set(id, { exchange, until: performance.now() + abandonedMs });
+      const [oldest] = requests.keys();
+      if (requests.size > maxAbandoned && oldest !== undefined) requests.delete(oldest);
+    },
+    remove: (id: number) => requests.delete(id),
+    list(): Exchange[] {
+      const now = performance.now();
+      for (const [id, { until }] of requests) if (until <= now) requests.delete(id);
+      return Array.from(requests.values(), ({ exchange }) => exchange);
     },
   };
 }

@@ -36,7 +36,7 @@ export async function performScenario(scenario: Scenario): Promise<void> {
     MCP_AGGREGATOR_CLIENT_METADATA_URL: 'https://conformance-test.local/client-metadata.json',
   });
   try {
-    await app.register('suite', { base_url: scenario.serverUrl, ...oauthConfig(scenario) });
+    await app.register('suite', { base_url: scenario.serverUrl, ...(await oauthConfig(scenario)) });
     await connectWithLogins(app);
     await perform(app, scenario, createMcpCaller(`${app.url}/mcp/servers/suite`, app.adminToken));
   } finally {
@@ -44,11 +44,20 @@ export async function performScenario(scenario: Scenario): Promise<void> {
   }
 }
 
-function oauthConfig({ name, context }: Scenario) {
+async function oauthConfig({ name, context, serverUrl }: Scenario) {
   const { client_id, client_secret, private_key_pem: private_key, signing_algorithm } = context;
   if (client_id === undefined) return {};
-  if (!name.includes('client-credentials')) return { oauth: { client_id, client_secret } };
-  return { oauth: { grant: 'client_credentials', client_id, client_secret, private_key, signing_algorithm } };
+  const issuer = client_secret === undefined ? undefined : await issuerOfSuite(serverUrl);
+  if (!name.includes('client-credentials')) return { oauth: { client_id, client_secret, issuer } };
+  return { oauth: { grant: 'client_credentials', client_id, client_secret, private_key, signing_algorithm, issuer } };
+}
+
+/** Whoever has a secret knows for which authorization server it is. */
+async function issuerOfSuite(serverUrl: string): Promise<string | undefined> {
+  const { origin, pathname } = new URL(serverUrl);
+  const response = await fetch(`${origin}/.well-known/oauth-protected-resource${pathname}`);
+  const { authorization_servers } = (await response.json()) as { authorization_servers?: string[] };
+  return authorization_servers?.[0];
 }
 
 async function connectWithLogins(app: TestApp): Promise<void> {

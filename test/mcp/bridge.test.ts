@@ -7,7 +7,7 @@ import { createTestDatabase } from '../support/databases.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
-import { createProgram, structured, text } from '../support/servers/program.ts';
+import { createProgram, InputRequired, structured, text } from '../support/servers/program.ts';
 import {
   answering,
   connectClient,
@@ -156,7 +156,7 @@ suite('a modern client and a legacy server that asks', () => {
     assert.deepEqual(Object.values(first.result.inputRequests), [
       {
         method: 'elicitation/create',
-        params: { mode: 'url', url: 'https://example.com/connect', message: 'Connect' },
+        params: { mode: 'url', url: 'https://example.com/connect', message: '[refusing] Connect' },
       },
     ]);
     connected = true;
@@ -171,6 +171,77 @@ suite('a modern client and a legacy server that asks', () => {
     const { structuredContent } = await client.callTool({ name: 's__elicit', arguments: {} });
     assert.deepEqual(structuredContent, { form: { action: 'accept', content: { name: 'eve' } } });
   });
+});
+
+suite('a modern client and a modern server that asks', () => {
+  /** As stateless servers do it: what it has to know later is in the state. */
+  const bank = createProgram({
+    info: { name: 'bank', version: '1.0.0' },
+    tools: [
+      {
+        definition: { name: 'transfer', description: 'Asks first', inputSchema: { type: 'object' } },
+        call: ({ requestState, inputResponses }, { to }) => {
+          if (requestState !== undefined) return structured({ to: JSON.parse(requestState).to, inputResponses });
+          const params = { message: 'Your bank password please', requestedSchema: { type: 'object', properties: {} } };
+          throw new InputRequired({ form: { method: 'elicitation/create', params } }, JSON.stringify({ to }));
+        },
+      },
+    ],
+  });
+
+  const start = async (t: TestContext) => {
+    const app = await startApp();
+    const server = await startHttpProgram(bank, { transport: 'streamable-modern' });
+    t.after(server.close);
+    t.after(app.close);
+    await app.add('bank', { base_url: server.url });
+    return app;
+  };
+  const params = { name: 'bank__transfer', arguments: { to: 'ann' } };
+
+  test('the question names its server, and the state is sealed for whoever was asked', async (t) => {
+    const app = await start(t);
+    const call = async (given: Record<string, Body>, options = {}) =>
+      (await postModern(app, 'tools/call', given, { capabilities, ...options })).body;
+    const { result } = await call(params);
+    assert.equal(result.inputRequests.form.params.message, '[bank] Your bank password please');
+    assert.doesNotMatch(result.requestState, /ann/);
+    const retry = { ...params, inputResponses: { form: accepted }, requestState: result.requestState };
+    const token = await createToken(app, { role: 'caller' });
+    assert.equal((await call(retry, { token })).error.code, -32_602, 'another principal');
+    assert.equal((await call({ ...retry, arguments: { to: 'eve' } })).error.code, -32_602, 'other arguments');
+    assert.equal((await call({ ...retry, requestState: '{"to":"eve"}' })).error.code, -32_602, 'made up');
+    const done = await call(retry);
+    assert.deepEqual(done.result.structuredContent, { to: 'ann', inputResponses: { form: accepted } });
+  });
+
+  test("the same at the server's own endpoint, where its name is known", async (t) => {
+    const app = await start(t);
+    const own = { ...params, name: 'transfer' };
+    const options = { capabilities, path: '/mcp/servers/bank' };
+    const { result } = (await postModern(app, 'tools/call', own, options)).body;
+    assert.equal(result.inputRequests.form.params.message, 'Your bank password please');
+    assert.doesNotMatch(result.requestState, /ann/);
+    const retry = { ...own, inputResponses: { form: accepted }, requestState: result.requestState };
+    const done = (await postModern(app, 'tools/call', retry, options)).body;
+    assert.equal(done.result.structuredContent.to, 'ann');
+  });
+});
+
+test('a legacy client hears which server wants an address opened', async (t) => {
+  const app = await startApp();
+  t.after(app.close);
+  const elicitations = [{ mode: 'url', elicitationId: 'e1', url: 'https://example.com/connect', message: 'Connect' }];
+  const refusing = await legacyServer(
+    () => new RefusedWith({ code: -32_042, message: 'Open this first', data: { elicitations } }),
+  );
+  t.after(refusing.close);
+  await app.add('refusing', { base_url: refusing.url });
+  const session = await openSession(app, { capabilities });
+  const { body } = await session.request('tools/call', { name: 'refusing__connect', arguments: {} });
+  assert.equal(body.error.code, -32_042);
+  assert.equal(body.error.message, '[refusing] Open this first');
+  assert.deepEqual(body.error.data.elicitations, [{ ...elicitations[0], message: '[refusing] Connect' }]);
 });
 
 test('after a restart a state is refused, not misunderstood', async (t) => {

@@ -1,6 +1,6 @@
 /** An MCP server that wants a token with every request and knows whose it is. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { IdentityProvider } from './identity-provider.ts';
 
@@ -8,7 +8,17 @@ export interface ProtectedServer {
   readonly url: string;
   /** The Authorization headers that came in. */
   readonly seen: string[];
+  /** Whose token asked to follow what. */
+  readonly subscriptions: { account: string; uri: string }[];
+  /** Tells those who follow it, as whoever their token says they are. */
+  update(uri: string): void;
   close(): Promise<void>;
+}
+
+interface Message {
+  id?: number;
+  method: string;
+  params?: { uri?: string };
 }
 
 const tools = [
@@ -22,12 +32,14 @@ const tools = [
 
 export async function startProtectedServer(provider: IdentityProvider): Promise<ProtectedServer> {
   const seen: string[] = [];
+  const subscriptions: ProtectedServer['subscriptions'] = [];
+  const listening = new Map<ServerResponse, string>();
   const server = createServer((request, response) => {
     const send = (status: number, body?: unknown, headers: Record<string, string> = {}) =>
       response
         .writeHead(status, { 'content-type': 'application/json', ...headers })
         .end(body === undefined ? undefined : JSON.stringify(body));
-    void answer(request, send);
+    void answer(request, response, send);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -38,7 +50,13 @@ export async function startProtectedServer(provider: IdentityProvider): Promise<
 
   type Send = (status: number, body?: unknown, headers?: Record<string, string>) => void;
 
-  async function answer(request: IncomingMessage, send: Send): Promise<void> {
+  function listen(response: ServerResponse, account: string): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': listening\n\n');
+    listening.set(response, account);
+    response.on('close', () => listening.delete(response));
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse, send: Send): Promise<void> {
     if (request.url === metadataPath) {
       return send(200, { resource: url, authorization_servers: [provider.issuer], scopes_supported: ['mcp:use'] });
     }
@@ -49,17 +67,20 @@ export async function startProtectedServer(provider: IdentityProvider): Promise<
       const challenge = `Bearer resource_metadata="${origin}${metadataPath}", scope="mcp:use"`;
       return send(401, { error: 'invalid_token' }, { 'www-authenticate': challenge });
     }
+    if (request.method === 'GET') return listen(response, account);
     if (request.method !== 'POST') return send(405);
-    const { id, method } = JSON.parse(await text(request)) as { id?: number; method: string };
+    const { id, method, params } = JSON.parse(await text(request)) as Message;
+    if (method === 'resources/subscribe') subscriptions.push({ account, uri: params?.uri ?? '' });
     if (id === undefined) return send(202);
     const results: Record<string, unknown> = {
       initialize: {
         protocolVersion: '2025-11-25',
         serverInfo: { name: 'protected', version: '1.0.0' },
-        capabilities: { tools: {} },
+        capabilities: { tools: {}, resources: { subscribe: true } },
       },
       ping: {},
       'tools/list': { tools },
+      'resources/subscribe': {},
       'tools/call': { content: [{ type: 'text', text: account }] },
     };
     const result = results[method];
@@ -70,6 +91,13 @@ export async function startProtectedServer(provider: IdentityProvider): Promise<
   return {
     url,
     seen,
+    subscriptions,
+    update(uri) {
+      const notice = { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
+      for (const [response, account] of listening)
+        if (subscriptions.some((one) => one.account === account && one.uri === uri))
+          response.write(`data: ${JSON.stringify(notice)}\n\n`);
+    },
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

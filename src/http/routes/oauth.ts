@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
-import { clientDocument } from '../../oauth/client-registration.ts';
+import { clientDocument, type OurClients } from '../../oauth/client-registration.ts';
 import type { LoginFlow } from '../../oauth/flow.ts';
 import type { ResourceGatekeeper } from '../../oauth/gatekeeper.ts';
 import { isPerPrincipal, type Logins } from '../../oauth/logins.ts';
-import { consentPage, donePage, pageHeaders, problemPage, signInPage } from '../../oauth/pages.ts';
+import { consentPage, donePage, pageHeaders, problemPage, signInPage, switchPage } from '../../oauth/pages.ts';
 import type { SignIn } from '../../oauth/sign-in.ts';
 import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
-import type { PageSessions } from '../../security/page-session.ts';
+import { isOwnPage, type PageSessions } from '../../security/page-session.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
 import { lookUpServer, type ViewOf } from '../view.ts';
 
@@ -25,7 +25,7 @@ export interface OauthRouteDependencies {
   pageSessions: PageSessions;
   authenticator: Authenticator;
   audit: Audit;
-  ours: () => { metadataUrl: string | undefined; redirectUri: string };
+  ours: OurClients;
   viewOf: ViewOf;
   loginLink: (server: Server, principal: Principal) => string;
   onLogout: (server: Server) => Promise<void>;
@@ -38,6 +38,12 @@ type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 're
 const base = '/api/v1/aggregator/servers';
 const byId = z.object({ id: z.string().min(1).describe("the server's id or name") });
 const byName = z.object({ server: z.string().min(1) });
+const byIssuer = z.object({
+  issuer: z
+    .string()
+    .regex(/^[0-9a-f]{24}$/)
+    .describe('stands for the authorization server'),
+});
 const html = { description: 'A page', schema: z.string(), contentType: 'text/html' };
 const loginView = z.object({
   server_id: z.string(),
@@ -45,6 +51,17 @@ const loginView = z.object({
   state: z.enum(['active', 'required', 'expired']).nullable().describe('null: no login is known to be needed'),
   changed_at: z.string().nullable(),
   login_url: z.string().describe('the page where to log in'),
+});
+
+const knownLogin = z.object({
+  server_id: z.string(),
+  server: z.string(),
+  principal: z.string().nullable().describe('null: everybody shares it'),
+  principal_name: z.string().nullable(),
+  state: z.enum(['active', 'required', 'expired']),
+  issuer: z.string().nullable(),
+  scope: z.string().nullable(),
+  changed_at: z.string(),
 });
 
 export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
@@ -180,15 +197,72 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
 
     route({
       method: 'GET',
+      path: '/api/v1/aggregator/logins',
+      tag: 'servers',
+      summary: 'Who is logged in to which server',
+      role: 'admin',
+      answers: { 200: { description: 'Every login that is known', schema: z.object({ logins: z.array(knownLogin) }) } },
+      async handle({ principal }) {
+        const view = deps.viewOf(principal);
+        const known = (await logins.list()).flatMap(
+          ({ server_id, principal: id, state, issuer, scope, updated_at }) => {
+            const server = registry.find(server_id);
+            if (server === undefined || !view.server(server.name)) return [];
+            const who = {
+              principal: id === '' ? null : id,
+              principal_name: authenticator.findPrincipal(id)?.name ?? null,
+            };
+            return [{ server_id, server: server.name, ...who, state, issuer, scope, changed_at: updated_at }];
+          },
+        );
+        return { logins: known };
+      },
+    }),
+
+    route({
+      method: 'DELETE',
+      path: `${base}/{id}/logins/{principal}`,
+      tag: 'servers',
+      summary: "End somebody's login to a server: its tokens are revoked and forgotten",
+      role: 'admin',
+      params: byId.extend({ principal: z.string().min(1).describe('as the list of logins has it') }),
+      answers: { 204: { description: 'Ended' }, 404: { description: 'There is no such server, or no such login' } },
+      async handle({ params, principal, address, reply }) {
+        const server = lookUp(params.id, principal);
+        if (!isPerPrincipal(server) || !(await logins.logout(server, params.principal))) {
+          throw new AppError('NOT_FOUND', `${params.principal} has no login of its own to ${server.name}`);
+        }
+        await note('server.logout', server, principal, address);
+        reply.status(204);
+      },
+    }),
+
+    route({
+      method: 'GET',
       path: '/oauth/client.json',
       tag: 'login pages',
       summary: 'Who we are, for authorization servers (client id metadata document)',
       role: 'public',
       answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
       handle({ reply }) {
-        const { metadataUrl, redirectUri } = deps.ours();
+        const { metadataUrl, redirectUri } = deps.ours.everywhere();
         reply.header('cache-control', 'public, max-age=3600');
         return clientDocument(metadataUrl ?? new URL('/oauth/client.json', redirectUri).href, redirectUri);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/client/{issuer}',
+      tag: 'login pages',
+      summary: 'Who we are at one authorization server, which sends people back to an address of its own',
+      role: 'public',
+      params: byIssuer,
+      answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
+      handle({ params, reply }) {
+        const { metadataUrl, redirectUri } = deps.ours.at(params.issuer);
+        reply.header('cache-control', 'public, max-age=3600');
+        return clientDocument(metadataUrl ?? new URL(`/oauth/client/${params.issuer}`, redirectUri).href, redirectUri);
       },
     }),
 
@@ -206,6 +280,10 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const { params, query, reply } = context;
           const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
           if (query.ticket !== undefined) {
+            const now = await visitor(context);
+            const then = sessions.readTicket(query.ticket);
+            if (now !== undefined && then !== undefined && now.id !== then.id)
+              return show(context, switchPage(params.server, query.ticket, now.name, then.name));
             const guest = isFromHere(context) ? await sessions.redeemTicket(query.ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
             // The ticket is used up, and gone from the address that the browser keeps.
@@ -217,7 +295,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           mayLogIn(server, principal);
           const { url } = logins.target(server, principal.id);
           const preview = await flow.preview(server, principal.id);
-          const formKey = sessions.createFormKey(principal, `connect ${server.id}`);
+          const formKey = sessions.createFormKey(principal, `connect ${server.id} ${preview.digest}`);
           const shared = !isPerPrincipal(server);
           return show(
             context,
@@ -249,10 +327,11 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
           const form = new URLSearchParams(String(request.body));
-          if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id}`)) {
+          const agreed = form.get('agreed') ?? '';
+          if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id} ${agreed}`)) {
             throw new AppError('FORBIDDEN', 'This page is too old or was not made for you; open the link again');
           }
-          return reply.redirect(await flow.begin(server, principal.id), 303);
+          return reply.redirect(await flow.begin(server, principal.id, agreed), 303);
         }),
     }),
 
@@ -266,8 +345,18 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       handle: (context) =>
         asPage(context, async () => {
           const { request, reply } = context;
+          // Another page, on another port of this machine too, must not sign people in as somebody of its choice.
+          if (request.headers.origin !== undefined && !isOwnPage(request)) {
+            throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the sign-in page itself can sign in');
+          }
           const form = new URLSearchParams(String(request.body));
           const next = form.get('next') ?? '';
+          const ticket = form.get('ticket');
+          if (ticket !== null) {
+            const guest = isFromHere(context) ? await sessions.redeemTicket(ticket) : undefined;
+            if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
+            return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+          }
           try {
             const authorization = `Bearer ${form.get('token') ?? ''}`;
             const principal = authenticator.authenticate({ authorization, loopbackListener: false });
@@ -298,7 +387,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           async () => {
             const { query, request, reply } = context;
             if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
-            const { origin, host } = new URL(deps.ours().redirectUri);
+            const { origin, host } = new URL(deps.ours.everywhere().redirectUri);
             // The provider sends people back to our one address; the cookie has to be set there.
             if (request.headers.host !== host && query.moved === undefined) {
               return reply.redirect(`${origin}/oauth/sign-in?${new URLSearchParams({ ...query, moved: '1' })}`, 303);
@@ -340,12 +429,18 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         ),
     }),
 
-    route({
+    callbackRoute('/oauth/callback'),
+    callbackRoute('/oauth/callback/{issuer}', byIssuer),
+  ];
+
+  function callbackRoute(path: string, params?: typeof byIssuer): AnyRoute {
+    return route({
       method: 'GET',
-      path: '/oauth/callback',
+      path,
       tag: 'login pages',
       summary: 'Where authorization servers send people back to',
       role: 'public',
+      ...(params === undefined ? {} : { params }),
       answers: { 200: html },
       handle: (context) =>
         asPage(context, async () => {
@@ -354,13 +449,13 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           if (principal === undefined) {
             throw new AppError('FORBIDDEN', 'This browser did not begin the login; open the link again in one browser');
           }
-          const { searchParams } = new URL(request.url, 'http://localhost');
-          const server = await flow.finish(searchParams, principal.id);
+          const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+          const server = await flow.finish(pathname, searchParams, principal.id);
           await note('server.login', server, principal, address);
           return show(context, donePage(server.name));
         }),
-    }),
-  ];
+    });
+  }
 }
 
 const toDashboard = { href: '/', text: 'Back to the dashboard' };

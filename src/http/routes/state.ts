@@ -138,6 +138,8 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         });
         const off = deps.events.onAny((name, payload) => {
           if (!isTold(name) || !concerns(payload, principal, view)) return;
+          if ('principal_id' in payload && payload.principal_id !== undefined && payload.principal_id !== principal.id)
+            return;
           id += 1;
           write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
         });
