@@ -177,6 +177,7 @@ export function createRouter(deps: RouterDependencies): Router {
     active += 1;
     const deadline = deadlines.begin(exchange, {
       client: caller.client,
+      owner: caller.owner?.key,
       seconds: link.server.options.request_timeout,
       onAsked: link.noteAsked,
       mask: link.mask,

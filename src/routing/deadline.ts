@@ -27,7 +27,7 @@ export interface Deadlines {
   begin(asked: RelayExchange, terms: Terms): Deadline;
 }
 
-interface Terms extends Pick<Exchange, 'client'> {
+interface Terms extends Pick<Exchange, 'client' | 'owner'> {
   /** The server's own request timeout. */
   seconds: number | undefined;
   /** The server asks the caller something. */
@@ -76,7 +76,7 @@ export function createDeadlines({
     call.cancel.abort(new DOMException('timed out', 'TimeoutError'));
   }
 
-  function begin(asked: RelayExchange, { client, seconds, onAsked, mask }: Terms): Deadline {
+  function begin(asked: RelayExchange, { client, owner, seconds, onAsked, mask }: Terms): Deadline {
     const { signal, onRequest } = asked;
     const cancel = asked.cancel ?? new Cancellation();
     const timeoutMs = seconds === undefined ? requestTimeoutMs : seconds * 1_000;
@@ -93,6 +93,7 @@ export function createDeadlines({
       timedOut: false,
       exchange: {
         client,
+        owner,
         signal: cancel,
         headers: asked.headers,
         onPause: asked.onPause,

@@ -260,7 +260,8 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   /**
    * On the shared session nobody can tell for whom a server asks, unless just one call is in progress, whoever made it.
-   * Of several, those that are answered meanwhile did not ask; one that was given up may have been the one.
+   * Of several, those that are answered meanwhile did not ask; one that was given up may have been the one, unless the
+   * same client has another.
    */
   async function answerOnShared(
     method: string,
@@ -271,10 +272,10 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     registry.noteInteractive(server.id);
     const isRoots = method === 'roots/list';
     const candidates = inFlight().filter(isCallers);
-    const left = () => inFlight().filter((exchange) => candidates.includes(exchange));
+    const left = () => withoutSuperseded(inFlight().filter((exchange) => candidates.includes(exchange)));
     const ended = AbortSignal.any([
       ...[signal, AbortSignal.timeout(tellApartMs)],
-      ...candidates.flatMap(({ signal: own }) => (own === undefined ? [] : toAbortSignal(own))),
+      ...candidates.flatMap(({ signal: own }) => (own === undefined || own.aborted ? [] : toAbortSignal(own))),
     ]);
     unattributed += 1;
     // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
@@ -612,6 +613,13 @@ function verdictOf(server: Server): Verdict | undefined {
 
 export function brief(server: Server): { id: string; name: string; status: Status } {
   return { id: server.id, name: server.name, status: server.lifecycle.status };
+}
+
+/** Without what was given up by clients that wait for something else: whichever asks, they are the ones to answer. */
+function withoutSuperseded(exchanges: readonly Exchange[]): Exchange[] {
+  const isGivenUp = ({ signal }: Exchange) => signal?.aborted === true;
+  const waiting = new Set(exchanges.flatMap((one) => (isGivenUp(one) || one.owner === undefined ? [] : one.owner)));
+  return exchanges.filter((one) => !isGivenUp(one) || one.owner === undefined || !waiting.has(one.owner));
 }
 
 /** A caller's, not one of our own such as a ping. Also of a caller who cannot be asked: the question may be theirs. */

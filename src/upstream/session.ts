@@ -29,6 +29,8 @@ export interface ClientIdentity {
 /** One request's side channel: what the server says and asks while it works on it. */
 export interface Exchange {
   signal?: CancelSignal;
+  /** Whose it is, where that is a client with a session: two of its requests may be taken for one another. */
+  owner?: string;
   client?: ClientIdentity;
   headers?: Record<string, string>;
   onNotification?: (method: string, params: JsonObject) => void;

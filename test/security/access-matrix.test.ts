@@ -129,6 +129,8 @@ const table: Record<string, Row> = {
   'POST /api/v1/aggregator/servers/{id}/login': sharedLogin(200),
   'GET /api/v1/aggregator/servers/{id}/login': onServer('viewer', '/login'),
   'DELETE /api/v1/aggregator/servers/{id}/login': sharedLogin(404),
+  'GET /api/v1/aggregator/logins': { role: 'admin', own: {} },
+  'DELETE /api/v1/aggregator/servers/{id}/logins/{principal}': onServer('admin', '/logins/nobody', { status: 404 }),
   'POST /api/v1/aggregator/servers': { role: 'admin', unbound: true, own: { body: registration, status: 409 } },
   'GET /api/v1/aggregator/servers': { role: 'viewer', own: { path: `${servers}?include_tools=true` } },
   'GET /api/v1/aggregator/servers/{id}': onServer('viewer', ''),
@@ -177,6 +179,8 @@ const table: Record<string, Row> = {
   'GET /oauth/sign-in': open(404),
   'GET /oauth/sign-in/callback': open(404),
   'GET /oauth/callback': open(403),
+  'GET /oauth/callback/{issuer}': open(403, '/oauth/callback/0123456789abcdef01234567'),
+  'GET /oauth/client/{issuer}': open(200, '/oauth/client/0123456789abcdef01234567'),
 
   'POST /api/v1/tools/call': {
     role: 'caller',

@@ -1,6 +1,8 @@
 /**
  * Whatever reads what servers send takes time that grows with the length and no faster: a text that was made to be slow
- * must not stop everyone else. Every reader is given every hostile text, eight times longer each time. Times are those of the processor, so that a busy machine changes little.
+ * must not stop everyone else. Every reader is given every hostile text, eight times longer each time. Times are those of
+ * the processor, so that a busy machine changes little. All texts take minutes (`npm run hostile-text`); a test run takes
+ * some of them.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -271,8 +273,10 @@ const timeoutMs = 10_000;
 
 type Reader = (text: string) => unknown;
 
+const takenOf = process.env.HOSTILE_TEXTS === 'all' ? 1 : 8;
+
 suite('the time for foreign text grows with its length', () => {
-  for (const text of hostileTexts) {
+  for (const text of hostileTexts.filter((_, at) => at % takenOf === 0)) {
     test(text.name, async () => {
       const texts = new Map<number, string>();
       const makeText = (size: number): string => {
