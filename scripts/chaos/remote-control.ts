@@ -4,7 +4,6 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-const file = process.env.CHAOS_CONTROL;
 const RealDate = Date;
 let offsetMs = 0;
 
@@ -21,6 +20,8 @@ class JumpingDate extends RealDate {
 globalThis.Date = JumpingDate as DateConstructor;
 
 process.on('SIGUSR2', () => {
+  // Not before: the aggregator starts itself again to hide its environment, and has it back a little later.
+  const file = process.env.CHAOS_CONTROL;
   if (file === undefined) return;
   const order = JSON.parse(readFileSync(file, 'utf8')) as { offsetMs?: number; measure?: true };
   if (order.offsetMs !== undefined) offsetMs = order.offsetMs;

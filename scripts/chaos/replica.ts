@@ -68,6 +68,8 @@ export async function createReplica({ name, directory, dataDir, env }: ReplicaOp
         MCP_AGGREGATOR_PORT: String(port),
         MCP_AGGREGATOR_DATA_DIR: dataDir ?? join(home, 'data'),
         MCP_AGGREGATOR_ADMIN_TOKEN: token,
+        // It is killed on purpose, and again soon after.
+        MCP_AGGREGATOR_SAFE_MODE: 'off',
         ...env,
       },
     });
