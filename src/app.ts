@@ -440,6 +440,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     ],
   });
   const { host, port } = await http.listen();
+  // What is left of the start is no news.
+  setImmediate(watchdog.start);
   listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
   closers.push(await takePart(rooms, config.advertiseUrl ?? advertisedAddress(host, port)));

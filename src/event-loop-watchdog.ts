@@ -8,6 +8,8 @@ export interface Work {
 }
 
 export interface EventLoopWatchdog {
+  /** From now on somebody may be waiting for an answer. */
+  start(): void;
   /** Runs synchronous work that a report should name. */
   run<T>(work: Work, act: () => T): T;
   close(): void;
@@ -29,7 +31,7 @@ export function createEventLoopWatchdog({ log, onBlocked }: WatchdogDependencies
   let lastTick = performance.now();
   let longest: { work: Work; ms: number } | undefined;
   const loggedAt = new Map<string, number>();
-  const timer = setInterval(tick, tickMs).unref();
+  let timer: NodeJS.Timeout | undefined;
 
   function tick(): void {
     const now = performance.now();
@@ -52,6 +54,10 @@ export function createEventLoopWatchdog({ log, onBlocked }: WatchdogDependencies
   }
 
   return {
+    start() {
+      lastTick = performance.now();
+      timer ??= setInterval(tick, tickMs).unref();
+    },
     run(work, act) {
       const started = performance.now();
       try {

@@ -26,6 +26,7 @@ test('a blocked event loop is reported with the work that took the time', { time
     log: createLog('warn', { format: 'json', destination }),
     onBlocked: (ms, work) => tell({ ms, work }),
   });
+  watchdog.start();
   const keepAlive = setInterval(() => undefined, 1_000);
   try {
     const work = { server: 'docs', tool: 'search' };
