@@ -115,7 +115,7 @@ export const settings = {
   }),
   childUser: setting({
     env: 'MCP_AGGREGATOR_CHILD_USER',
-    help: 'the user (a name, or uid:gid) that runs STDIO servers, so that they cannot read our files and memory; needs root',
+    help: 'the user (a name, or uid:gid) that runs STDIO servers, so that they cannot read the files and memory of the aggregator; needs root',
     example: 'nobody',
     parse: childUser,
     default: undefined as ChildUser | undefined,

@@ -223,7 +223,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'DELETE',
       path: `${base}/{id}/logins/{principal}`,
       tag: 'servers',
-      summary: "End somebody's login to a server: its tokens are revoked and forgotten",
+      summary: "End a principal's login to a server; its tokens are revoked and deleted",
       role: 'admin',
       params: byId.extend({ principal: z.string().min(1).describe('as the list of logins has it') }),
       answers: { 204: { description: 'Ended' }, 404: { description: 'There is no such server, or no such login' } },
