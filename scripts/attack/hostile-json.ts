@@ -19,7 +19,7 @@ export function properResult({ method, params }: Request): object {
   return {};
 }
 
-export const searchTool = {
+const searchTool = {
   name: 'search_notes',
   description: 'Search all notes for words',
   inputSchema: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
@@ -30,7 +30,7 @@ const megabyte = 2 ** 20;
 const respond = (id: unknown, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result });
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
-/** Complete messages; `wire` sends each as its transport does. */
+/** Complete messages; each transport sends them in its own framing. */
 export const hostileMessages: Record<string, (request: Request) => string[]> = {
   'result null': ({ id }) => [respond(id, null)],
   'result a string': ({ id }) => [respond(id, 'fine')],
@@ -39,7 +39,7 @@ export const hostileMessages: Record<string, (request: Request) => string[]> = {
   'error of 5 MB': ({ id }) => [
     JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'x'.repeat(5 * megabyte) } }),
   ],
-  'wrong id': (request) => [respond('somebody-else', properResult(request))],
+  'wrong id': (request) => [respond('another-request', properResult(request))],
   'answers twice': (request) => Array.from({ length: 2 }, () => respond(request.id, properResult(request))),
   'nested 100,000 deep': ({ id }) => [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${nested(100_000)}}`],
   'a result of 20 MB': ({ id }) => [

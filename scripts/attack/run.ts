@@ -38,8 +38,6 @@ export interface Outcome {
 export interface Attack {
   quietP99: number;
   outcomes: Outcome[];
-  /** Why the aggregator ended, if it did. */
-  ended?: string;
 }
 
 export interface AttackOptions {

@@ -18,7 +18,7 @@ export interface OauthClient {
 export const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const;
 export type SigningAlgorithm = (typeof signingAlgorithms)[number];
 
-export const longestLifeSeconds = 315_360_000;
+const longestLifeSeconds = 315_360_000;
 
 const tokenAnswer = z.looseObject({
   access_token: z.string().min(1),

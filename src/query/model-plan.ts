@@ -103,7 +103,7 @@ function describeServer({ name, tools, strategy, handles, tables }: PlannableSer
   return `Server ${name}\n${[...lines, ...known, ...schema].join('\n')}\n\n`;
 }
 
-export function readPlan(answer: unknown, servers: readonly PlannableServer[]): ModelPlan {
+function readPlan(answer: unknown, servers: readonly PlannableServer[]): ModelPlan {
   const parsed = planSchema.safeParse(answer);
   if (!parsed.success) return { ok: false, reason: 'not a plan' };
   const calls: PlannedCall[] = [];

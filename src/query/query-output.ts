@@ -177,7 +177,8 @@ function toCompactResult(result: QueryResult): QueryResult {
 }
 
 /** With `explain`: how each server would be asked. */
-export function toExplanation({ plans, skipped, failed, choice, warnings }: QueryPlan, ms: number): QueryOutput {
+export function toExplanation(plan: QueryPlan, ms: number): QueryOutput {
+  const { plans, tried, skipped, failed, choice, warnings } = plan;
   const metadata = {
     serversQueried: 0,
     serversSucceeded: 0,
@@ -190,5 +191,7 @@ export function toExplanation({ plans, skipped, failed, choice, warnings }: Quer
     warnings,
     skipped: [...skipped, ...failed.map(({ server, error = 'failed' }) => ({ server, reason: error }))],
   };
-  return { results: [], metadata, plan: plans };
+  const described = plans.map((describe) => describe());
+  const inOrder = described.toSorted((a, b) => tried.indexOf(a.server) - tried.indexOf(b.server));
+  return { results: [], metadata, plan: inOrder };
 }

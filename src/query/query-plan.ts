@@ -15,14 +15,15 @@ import type { Nearness } from './reading/sql.ts';
 import { fittingTool, type Planner, type Step } from './reading/step.ts';
 import type { QueryRequest } from './request.ts';
 import { chooseServers, type ServerChoice } from './server-rules.ts';
-import { describeStrategy } from './strategy/describe-strategy.ts';
+import { describeNamedTools, describeStrategy } from './strategy/describe-strategy.ts';
 import { canBeAsked } from './strategy/strategy.ts';
 
 export interface QueryPlan {
   choice: Pick<QueryOutput['metadata'], 'chosenBy' | 'pattern'>;
   /** Most promising first. */
   asks: ServerAsk[];
-  plans: ServerPlan[];
+  /** How each server is asked, for people. Made only when somebody looks. */
+  plans: (() => ServerPlan)[];
   skipped: { server: string; reason: string }[];
   /** Named servers that cannot be called: failures from the start. */
   failed: ServerOutcome[];
@@ -106,7 +107,6 @@ export function makePlan(
         server,
       );
   }
-  plan.plans.sort((a, b) => choice.servers.indexOf(a.server) - choice.servers.indexOf(b.server));
   return plan;
 }
 
@@ -122,12 +122,12 @@ function addNamedTools(plan: QueryPlan, deps: QueryDeps, { request, meter }: Sub
   const { query } = request;
   const known = new Set(server.tools.map(({ name: tool }) => tool));
   const { calls, missing } = planNamedTools(queryTools, known, query);
-  plan.plans.push({
+  plan.plans.push(() => ({
     server: name,
-    strategy: [`Calls the tools named in query_tools: ${queryTools.map(({ tool }) => tool).join(', ')}.`],
+    strategy: describeNamedTools(queryTools),
     calls: calls.map(({ tool, arguments: args }) => ({ tool, arguments: args, reason: 'named in query_tools' })),
     leftOut: missing.map((tool) => ({ tool, reason: 'named in query_tools, but the server has no such tool' })),
-  });
+  }));
   if (calls.length === 0) {
     plan.skipped.push({ server: name, reason: 'query_tools names no tool that the server has' });
     return;
@@ -151,7 +151,7 @@ interface ReadingBasis {
 function addServer(plan: QueryPlan, deps: QueryDeps, basis: ReadingBasis, server: QueryServer): void {
   const { name, strategy, isLocal } = server;
   const { planner, exploration, isNamed } = basis;
-  plan.plans.push({
+  plan.plans.push(() => ({
     server: name,
     strategy: describeStrategy(strategy),
     calls: firstSteps(planner, Date.now())
@@ -159,7 +159,7 @@ function addServer(plan: QueryPlan, deps: QueryDeps, basis: ReadingBasis, server
       .flatMap(toCall)
       .slice(0, shownCalls),
     leftOut: [...strategy.leftOut],
-  });
+  }));
   if (!canBeAsked(strategy)) {
     const reason =
       'none of its tools or resources can be read for a question; name tools in query_readers or query_tools';

@@ -19,7 +19,7 @@ import { createKnowledge } from './reading/knowledge.ts';
 import type { RunWork, ServerGateway } from './reading/reading.ts';
 import { parseQuery } from './request.ts';
 import { rulesFor, type ServerRule } from './server-rules.ts';
-import { describeStrategy } from './strategy/describe-strategy.ts';
+import { describeNamedTools, describeStrategy } from './strategy/describe-strategy.ts';
 import { createStrategies, toStrategyTool, visibleStrategy } from './strategy/strategies.ts';
 
 type Server = Catalog['snapshot']['tools'][number]['server'];
@@ -80,7 +80,10 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
       if (added.length + changed.length + removed.length > 0) knowledge.forget(id);
     }),
     events.on('server.lists_changed', ({ server_id: id }) => knowledge.forget(id)),
-    events.on('server.removed', ({ server_id: id }) => knowledge.forget(id)),
+    events.on('server.removed', ({ server_id: id }) => {
+      knowledge.forget(id);
+      folders.forget(id);
+    }),
   ];
 
   function common({ caller, view }: Asking): Omit<QueryDeps, 'rules' | 'limits'> {
@@ -150,7 +153,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
   /** Seed 002 §6: a server that fails is logged, the others answer. */
   function logFailures(watch: QueryWatch | undefined): QueryWatch {
     return {
-      onPlan: (plan) => watch?.onPlan(plan),
+      onPlan: watch?.onPlan,
       onServer(report) {
         const { server, error, ms } = report;
         if (error !== undefined) log.warn({ server, error, duration_ms: ms }, 'server did not answer a query');
@@ -192,11 +195,8 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
             ),
     describe(server, view) {
       const { queryTools = [], strategy } = visibleTo(server, view);
-      const named = queryTools.map(({ tool }) => tool).join(', ');
-      return {
-        strategy: named === '' ? describeStrategy(strategy) : [`Calls the tools named in query_tools: ${named}.`],
-        never_called: named === '' ? [...strategy.leftOut] : [],
-      };
+      if (queryTools.length > 0) return { strategy: describeNamedTools(queryTools), never_called: [] };
+      return { strategy: describeStrategy(strategy), never_called: [...strategy.leftOut] };
     },
     close() {
       for (const end of off) end();
@@ -221,6 +221,7 @@ function createFolders(connectionOf: QueryRunnerDependencies['connectionOf']) {
       known.set(id, { at, folders });
       return folders;
     },
+    forget: (id: string) => void known.delete(id),
   };
 }
 

@@ -45,7 +45,7 @@ export interface ToolFit {
 /** Told how a query gets on, while it runs. */
 export interface QueryWatch {
   /** What `explain` would have answered. */
-  onPlan(plan: QueryOutput): void;
+  onPlan?(plan: QueryOutput): void;
   onServer(report: ServerReport): void;
 }
 
@@ -87,7 +87,7 @@ export async function runQuery(deps: QueryDeps, input: unknown, signal: AbortSig
   const plan = makePlan(deps, subject, candidates, thought.calls);
   plan.warnings.push(...thought.warnings);
   if (request.explain === true) return toExplanation(plan, elapsed());
-  deps.watch?.onPlan(toExplanation(plan, elapsed()));
+  if (deps.watch?.onPlan !== undefined) deps.watch.onPlan(toExplanation(plan, elapsed()));
   for (const outcome of plan.failed) deps.watch?.onServer(toReport(outcome));
 
   const outcomes = await ask(deps, plan, signal);

@@ -61,7 +61,7 @@ function fenced(content: string): string {
   return content.slice(0, shownChars).replaceAll(/<(\/?)result/gi, '‹$1result');
 }
 
-export function applyRanking(results: readonly Ranked[], answer: unknown): Reranked {
+function applyRanking(results: readonly Ranked[], answer: unknown): Reranked {
   const parsed = rankingSchema.safeParse(answer);
   if (!parsed.success) return { ok: false, reason: 'not a ranking' };
   const { ranking } = parsed.data;

@@ -24,7 +24,7 @@ export function createPostgresDialect(url: string): PostgresDialect {
 }
 
 /** Without the user and the password. */
-export function postgresPlace(url: string): string {
+function postgresPlace(url: string): string {
   const { hostname, port, pathname } = new URL(url);
   return `PostgreSQL at ${hostname || 'localhost'}:${port || 5432}${pathname}`;
 }

@@ -65,20 +65,10 @@ const postgresFaults: Record<string, Fault> = {
   25006: { cause: 'it is read-only', remedy: 'Connect to the primary.', retryAfterSeconds: 10 },
   53100: { ...full, cause: 'its disk is full' },
   57014: { cause: 'a query took too long', remedy: 'Look at the load of the database.', retryAfterSeconds: 5 },
-  '08': {
-    cause: 'the connection was lost',
-    remedy: 'Retrying automatically.',
-    retryAfterSeconds: 5,
-    isConnection: true,
-  },
+  '08': { ...away, cause: 'the connection was lost' },
   28: { cause: 'it refuses the login', remedy: 'Correct DATABASE_URL.', retryAfterSeconds: 30 },
   53: { cause: 'it is out of resources', remedy: 'Look at its limits and its log.', retryAfterSeconds: 10 },
-  57: {
-    cause: 'it is shutting down or starting',
-    remedy: 'Retrying automatically.',
-    retryAfterSeconds: 5,
-    isConnection: true,
-  },
+  57: { ...away, cause: 'it is shutting down or starting' },
   58: { cause: 'it reports a system error', remedy: 'Look at its log.', retryAfterSeconds: 30 },
   XX: { cause: 'it reports an internal error', remedy: 'Look at its log.', retryAfterSeconds: 30 },
 };

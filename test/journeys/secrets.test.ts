@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import pg from 'pg';
 import { startApp, type TestApp } from '../support/app.ts';
+import { dumpPostgres } from '../support/databases.ts';
 import { misbehavingServer } from '../support/servers/misbehaving.ts';
 
 const servers = '/api/v1/aggregator/servers';
@@ -69,7 +69,7 @@ test('a secret in headers or env appears nowhere: answers, log, events, history,
   assertHidden('the log', app.log.join('\n'));
   assertHidden('an event', JSON.stringify(app.seen.all));
   for (const file of readdirSync(app.dataDir)) assertHidden(file, readFileSync(join(app.dataDir, file), 'latin1'));
-  if (app.database.url !== undefined) assertHidden('the database', await dump(app.database.url));
+  if (app.database.url !== undefined) assertHidden('the database', await dumpPostgres(app.database.url));
 });
 
 test('a variable that is not set is a clear error on the row, and nothing is sent', async (t) => {
@@ -154,14 +154,4 @@ async function startEchoing() {
       server.closeAllConnections();
     },
   };
-}
-
-async function dump(url: string): Promise<string> {
-  const client = new pg.Client(url);
-  await client.connect();
-  const { rows } = await client.query("select table_name from information_schema.tables where table_schema = 'mcp'");
-  const tables = [];
-  for (const { table_name } of rows) tables.push((await client.query(`select * from mcp.${table_name}`)).rows);
-  await client.end();
-  return JSON.stringify(tables);
 }

@@ -4,10 +4,9 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import pg from 'pg';
 import { connectClient } from '../mcp/clients.ts';
 import { startApp, type TestApp } from '../support/app.ts';
-import { createTestDatabase } from '../support/databases.ts';
+import { createTestDatabase, dumpPostgres } from '../support/databases.ts';
 import { leakingServer, startLeakingServer } from '../support/servers/leaking.ts';
 
 const api = '/api/v1/aggregator';
@@ -106,7 +105,7 @@ test('a secret in any field of a configuration appears nowhere, however its serv
   for (const file of readdirSync(app.dataDir, { withFileTypes: true })) {
     if (file.isFile()) assertHidden(file.name, readFileSync(join(app.dataDir, file.name), 'latin1'));
   }
-  if (app.database.url !== undefined) assertHidden('the database', await dump(app.database.url));
+  if (app.database.url !== undefined) assertHidden('the database', await dumpPostgres(app.database.url));
 
   const shown = (await app.server('stdio')).connection_config;
   assert.equal(shown.args[1], '--v=${ARGUMENT}');
@@ -174,14 +173,4 @@ function assertHidden(where: string, text: string): void {
 function assertAbsent(where: string, planted: string, text: string, part: string): void {
   const at = text.indexOf(part);
   assert.equal(at, -1, `${where} shows ${planted}: ${text.slice(Math.max(0, at - 300), at + 100)}`);
-}
-
-async function dump(url: string): Promise<string> {
-  const client = new pg.Client(url);
-  await client.connect();
-  const { rows } = await client.query("select table_name from information_schema.tables where table_schema = 'mcp'");
-  const tables = [];
-  for (const { table_name } of rows) tables.push((await client.query(`select * from mcp.${table_name}`)).rows);
-  await client.end();
-  return JSON.stringify(tables);
 }

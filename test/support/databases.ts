@@ -51,3 +51,14 @@ async function execute(url: string, statement: string): Promise<void> {
   await client.query(statement);
   await client.end();
 }
+
+/** Everything that is stored in PostgreSQL, as text to search in. */
+export async function dumpPostgres(url: string): Promise<string> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client.query("select table_name from information_schema.tables where table_schema = 'mcp'");
+  const tables = [];
+  for (const { table_name } of rows) tables.push((await client.query(`select * from mcp.${table_name}`)).rows);
+  await client.end();
+  return JSON.stringify(tables);
+}

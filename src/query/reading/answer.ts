@@ -1,5 +1,6 @@
 /** What a tool answered, taken apart once: records, texts, links. Items, handles and pages are read from this. */
 import { isObject } from '../../json-rpc.ts';
+import { isDeeperThan } from '../../json-size.ts';
 import { printable } from '../results/records.ts';
 import { copyOf, jsonPrefix } from './json-prefix.ts';
 import { parsePythonLiteral } from './literal.ts';
@@ -34,7 +35,8 @@ export interface ParsedAnswer {
 export function parseAnswer(answer: ToolAnswer, maxChars: number): ParsedAnswer {
   const blocks = Array.isArray(answer.content) ? answer.content.filter(isObject) : [];
   const room = { chars: maxChars, truncated: false };
-  if (isTooDeep(answer.structuredContent)) throw new Error(`the answer is nested more than ${maxDepth} levels deep`);
+  if (isDeeperThan(answer.structuredContent, maxDepth))
+    throw new Error(`the answer is nested more than ${maxDepth} levels deep`);
   const structured = structureOf(answer.structuredContent, blocks);
   const parts: AnswerPart[] = structured === undefined ? [] : [toRecords(structured)];
   // The specification asks servers to repeat structured content as text for older clients: one of them is enough.
@@ -89,7 +91,7 @@ function resourceParts(resource: Record<string, unknown>, room: Room): AnswerPar
 function textParts(whole: string, room: Room): AnswerPart[] {
   if (looksBinary(whole)) return [{ kind: 'binary', text: `(${size(whole.length)} of binary data, not shown)` }];
   const value = parseValue(whole, room);
-  if (value !== undefined && !isTooDeep(value)) return [toRecords(value)];
+  if (value !== undefined && !isDeeperThan(value, maxDepth)) return [toRecords(value)];
   const text = whole.length > room.chars ? cutText(whole, room) : whole;
   room.chars -= text.length;
   const table = tableOf(text);
@@ -145,15 +147,6 @@ function parseJson(text: string): unknown {
 
 /** Whatever walks through values does so by calling itself, which has an end. */
 const maxDepth = 500;
-
-function isTooDeep(value: unknown): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) return true;
-    level = level.flatMap((inner) => (typeof inner === 'object' && inner !== null ? Object.values(inner) : []));
-  }
-  return false;
-}
 
 function toRecords(value: unknown): AnswerPart {
   return { kind: 'records', ...groupRecords(value) };

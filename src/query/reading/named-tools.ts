@@ -120,7 +120,7 @@ export async function readNamedTools(input: NamedReadingInput): Promise<Reading>
 }
 
 /** Values of the first key that occurs, in the order the server gave them; of bare lines, the lines. */
-export function findIds(entries: readonly Entry[], keys: readonly string[]): string[] {
+function findIds(entries: readonly Entry[], keys: readonly string[]): string[] {
   const text = (value: Scalar): string => (typeof value === 'object' ? value.rawJSON : String(value));
   for (const key of keys) {
     const wanted = plain(key);

@@ -215,7 +215,7 @@ function distanceByWords(short: PreparedText, long: PreparedText): number {
 }
 
 /** The largest distance that still counts as similar, by the very expression of the definition. */
-export function largestDistance(length: number, threshold: number): number {
+function largestDistance(length: number, threshold: number): number {
   if (length === 0) return 0;
   let distance = Math.ceil((1 - threshold) * length) + 1;
   while (distance >= 0 && !(1 - distance / length > threshold)) distance -= 1;

@@ -39,6 +39,11 @@ export function describeStrategy(strategy: Strategy): string[] {
   return sentences;
 }
 
+/** Where the option `query_tools` of a server takes the place of a strategy. */
+export function describeNamedTools(named: readonly { tool: string }[]): string[] {
+  return [`Calls the tools named in query_tools: ${named.map(({ tool }) => tool).join(', ')}.`];
+}
+
 const styles: Record<NonNullable<Operation['style']>, string> = {
   meaning: 'with the whole question',
   literal: 'word by word',

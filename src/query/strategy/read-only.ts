@@ -37,15 +37,16 @@ function readsAt(words: readonly string[], at: number): boolean {
 /** They change something wherever a verb can stand, and are nothing but verbs. */
 const writeVerbs = toSet(
   'create update delete remove write send add insert upsert edit modify rename replace append pay purchase buy ' +
-    'execute exec eval evaluate deploy publish upload install uninstall merge commit approve reject cancel subscribe ' +
-    'unsubscribe grant revoke reset kill drop truncate clear save submit reply invite assign unassign enable disable ' +
-    'trigger destroy erase overwrite terminate transfer refund withdraw deposit register schedule move copy import ' +
-    'export sync wipe purge restore rollback mutate increment mark toggle invoke launch spawn generate apply set put ' +
-    'patch start stop restart run close connect disconnect download attach detach reserve book checkout pin unpin ' +
-    'archive unarchive lock unlock rotate rebuild reindex migrate seed init initialize initialise stage unstage push ' +
-    'pull rebase cherry revert forward mute unmute snooze dismiss acknowledge ack escalate transition dispose ship respond ' +
-    'react sign login logout switch accept decline empty trash discard eject pay order roll hand give take move vote ' +
-    'dispatch feed charge bill ship reroute void enhance trim extract generate compress define configure manage',
+    'execute exec eval evaluate deploy publish upload install uninstall merge commit approve reject cancel ' +
+    'subscribe unsubscribe grant revoke reset kill drop truncate clear save submit reply invite assign unassign ' +
+    'enable disable trigger destroy erase overwrite terminate transfer refund withdraw deposit register schedule ' +
+    'move copy import export sync wipe purge restore rollback mutate increment mark toggle invoke launch spawn ' +
+    'generate apply set put patch start stop restart run close connect disconnect download attach detach reserve ' +
+    'book checkout pin unpin archive unarchive lock unlock rotate rebuild reindex migrate seed init initialize ' +
+    'initialise stage unstage push pull rebase cherry revert forward mute unmute snooze dismiss acknowledge ack ' +
+    'escalate transition dispose ship respond react sign login logout switch accept decline empty trash discard ' +
+    'eject order roll hand give take vote dispatch feed charge bill reroute void enhance trim extract compress ' +
+    'define configure manage',
 );
 
 /** Names that end so, or begin as a question does, tell what is returned: "channelHistory", "whosOnCall". */
@@ -60,11 +61,12 @@ const questionWords = toSet('who whos what whats which where when how is are has
 
 /** Also nouns or participles: "get_order", "log_search", "open_nodes". A change only where they lead, without a reader beside them. */
 const ambiguousVerbs = toSet(
-  'report return display ask issue file text page ping print post order run set put patch start stop restart close open call comment star fork push pull charge store archive lock ' +
-    'unlock like follow block vote tag label release build test type fill press play pause record log mail email message ' +
-    'notify book commit import export copy schedule register transfer deposit refund purchase report merge stage forward ' +
-    'pin mark reply invite checkout download patch branch deploy install update share draft note plan process handle ' +
-    'extract define bill feed ship seed react trash',
+  'report return display ask issue file text page ping print post order run set put patch start stop restart ' +
+    'close open call comment star fork push pull charge store archive lock unlock like follow block vote tag ' +
+    'label release build test type fill press play pause record log mail email message notify book commit import ' +
+    'export copy schedule register transfer deposit refund purchase merge stage forward pin mark reply invite ' +
+    'checkout download branch deploy install update share draft note plan process handle extract define bill ' +
+    'feed ship seed react trash',
 );
 
 /** Of these, those that hardly ever stand for a thing where they lead: "update_list", "mark_as_read" are acts. */
