@@ -31,6 +31,9 @@ export type Connection =
 const program = fileURLToPath(new URL('../bin/mcp-aggregator.js', import.meta.url));
 const api = '/api/v1/aggregator';
 const startTimeoutMs = 30_000;
+/** `PROFILE_DIR=<folder> npm run …` writes a CPU profile of the aggregator there when it ends. */
+const profileDir = process.env.PROFILE_DIR;
+const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
 
 export async function startAggregator(env: Record<string, string> = {}): Promise<Aggregator> {
   const dataDir = await mkdtemp(join(tmpdir(), 'aggregator-'));
@@ -38,7 +41,7 @@ export async function startAggregator(env: Record<string, string> = {}): Promise
   const adminToken = randomBytes(24).toString('base64url');
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16', program, 'serve'],
+    ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16', ...profiling, program, 'serve'],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {

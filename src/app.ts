@@ -314,7 +314,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     listRules: ruleBook.list,
     tracer,
     onQuery: (ms) => metrics.onQuery(ms),
-    runWork: watchdog.run,
+    beginWork: watchdog.begin,
   });
   closers.push(() => queryRunner.close());
   const limiter =

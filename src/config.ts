@@ -348,7 +348,7 @@ export const settings = {
     help: 'largest message in bytes that a server may send',
     example: '67108864',
     parse: integer(65_536, 1_073_741_824),
-    default: 67_108_864,
+    default: 33_554_432,
   }),
   allowedHosts: setting({
     env: 'MCP_AGGREGATOR_ALLOWED_HOSTS',

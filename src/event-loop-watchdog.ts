@@ -1,5 +1,6 @@
 /** Notices when nobody could be answered for a while, and says what was being worked on. */
 import type { Logger } from './log.ts';
+import { createTimeSlice, type TimeSlice } from './time-slice.ts';
 
 /** Whose text is being read. */
 export interface Work {
@@ -10,8 +11,8 @@ export interface Work {
 export interface EventLoopWatchdog {
   /** From now on somebody may be waiting for an answer. */
   start(): void;
-  /** Runs synchronous work that a report should name. */
-  run<T>(work: Work, act: () => T): T;
+  /** The time for work that a report should name; whoever takes it ends it. */
+  begin(work: Work): TimeSlice;
   close(): void;
 }
 
@@ -58,15 +59,10 @@ export function createEventLoopWatchdog({ log, onBlocked }: WatchdogDependencies
       lastTick = performance.now();
       timer ??= setInterval(tick, tickMs).unref();
     },
-    run(work, act) {
-      const started = performance.now();
-      try {
-        return act();
-      } finally {
-        const ms = performance.now() - started;
+    begin: (work) =>
+      createTimeSlice((ms) => {
         if (ms > (longest?.ms ?? 0)) longest = { work, ms };
-      }
-    },
+      }),
     close: () => clearInterval(timer),
   };
 }

@@ -24,6 +24,8 @@ const floor = [
   'json-size',
   'ledger',
   'lists',
+  'long-text',
+  'time-slice',
   'turns',
   'unicode',
   'version',

@@ -1,4 +1,4 @@
-/** Servers on Streamable HTTP, in this process, that are proper until the moment comes. */
+/** A server on Streamable HTTP that is proper until the moment comes; it prints its address. `node bad-http.ts <method> <manner>` */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -46,39 +46,34 @@ const ownManners: Record<string, (response: ServerResponse, request: Request) =>
     response.writeHead(200, { ...asJson, 'content-encoding': 'gzip' }).end(bomb()),
 };
 
-let packed: Buffer | undefined;
+/** Packed parts may follow one another: 64 times the same 16 MB. */
 function bomb(): Buffer {
-  packed ??= gzipSync(Buffer.alloc(2 ** 30, 0x20));
-  return packed;
+  const part = gzipSync(Buffer.alloc(2 ** 24, 0x20));
+  return Buffer.concat(Array.from({ length: 64 }, () => part));
 }
 
 export const httpManners = [...Object.keys(ownManners), ...Object.keys(hostileMessages)];
 
-export async function startBadServer(moment: string, manner: string): Promise<{ url: string; close(): void }> {
+if (import.meta.main) {
+  const [moment = '', manner = ''] = process.argv.slice(2);
   const server = createServer((incoming, response) => {
     if (incoming.method !== 'POST') return void response.writeHead(405).end();
     void json(incoming).then(
-      (body) => answer(response, body as Request),
+      (body) => answer(response, body as Request, { moment, manner }),
       () => response.destroy(),
     );
   });
-
-  function answer(response: ServerResponse, request: Request): void {
-    if (request.id === undefined) return void response.writeHead(202).end();
-    const proper = JSON.stringify({ jsonrpc: '2.0', id: request.id, result: properResult(request) });
-    if (request.method !== moment) return void response.writeHead(200, asJson).end(proper);
-    const own = ownManners[manner];
-    if (own !== undefined) return own(response, request);
-    response.writeHead(200, asEvents);
-    for (const message of hostileMessages[manner]?.(request) ?? []) response.write(`data: ${message}\n\n`);
-    response.end();
-  }
-
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const close = (): void => {
-    server.closeAllConnections();
-    server.close();
-  };
-  return { url: `http://127.0.0.1:${port}/`, close };
+  console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+function answer(response: ServerResponse, request: Request, bad: { moment: string; manner: string }): void {
+  if (request.id === undefined) return void response.writeHead(202).end();
+  const proper = JSON.stringify({ jsonrpc: '2.0', id: request.id, result: properResult(request) });
+  if (request.method !== bad.moment) return void response.writeHead(200, asJson).end(proper);
+  const own = ownManners[bad.manner];
+  if (own !== undefined) return own(response, request);
+  response.writeHead(200, asEvents);
+  for (const message of hostileMessages[bad.manner]?.(request) ?? []) response.write(`data: ${message}\n\n`);
+  response.end();
 }

@@ -1,11 +1,18 @@
-/** Bad servers, one after the other, beside a good one that is called all the time. */
+/**
+ * Bad servers, one after the other, beside a good one that is called all the time. This process only calls and takes the
+ * time; bad servers and their users are processes of their own.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Aggregator, startAggregator } from '../../bench/aggregator.ts';
 import { percentile } from '../../bench/table.ts';
 import { stdioFeatureServer } from '../../test/support/servers/feature-server.ts';
-import { httpManners, startBadServer } from './bad-http.ts';
+import { httpManners } from './bad-http.ts';
 import { stdioManners } from './bad-stdio.ts';
+import type { Task } from './use-bad-server.ts';
 
 export interface Behaviour {
   transport: 'STDIO' | 'HTTP';
@@ -57,30 +64,32 @@ export async function runAttack({
   onOutcome,
 }: AttackOptions): Promise<Attack> {
   const aggregator = await startAggregator({ MCP_AGGREGATOR_LOG_LEVEL: 'silent' });
+  const user = fork(programs.user, { execArgv: ['--disable-warning=ExperimentalWarning'] });
   try {
     await aggregator.register('good', { transport_type: 'STDIO', connection_config: stdioFeatureServer('legacy') });
     await measure(aggregator, 2_000);
     const quiet = await measure(aggregator, quietSeconds * 1_000);
     const attack: Attack = { quietP99: percentile(quiet.times, 99), outcomes: [] };
     for (const behaviour of chosen) {
-      const outcome = await endure(aggregator, behaviour, secondsEach * 1_000);
+      const outcome = await endure(aggregator, user, behaviour, secondsEach * 1_000);
       attack.outcomes.push(outcome);
       onOutcome?.(outcome);
     }
     return attack;
   } finally {
+    user.kill();
     await aggregator.close();
   }
 }
 
-async function endure(aggregator: Aggregator, behaviour: Behaviour, ms: number): Promise<Outcome> {
+async function endure(aggregator: Aggregator, user: ChildProcess, behaviour: Behaviour, ms: number): Promise<Outcome> {
   const bad = await connect(behaviour);
   const name = `bad-${behaviour.transport.toLowerCase()}`;
   try {
     const { id } = (await aggregator.request('POST', api, { name, ...bad.connection })) as { id: string };
-    const during = measure(aggregator, ms);
-    await annoy(aggregator, name, ms);
-    const { times, failed } = await during;
+    const { url, adminToken } = aggregator;
+    user.send({ url, adminToken, server: name, ms } satisfies Task);
+    const { times, failed } = await measure(aggregator, ms);
     const memoryMb = await aggregator.memoryMb();
     const { status, error_message: error } = (await aggregator.request('GET', `${api}/${id}`)) as {
       status: string;
@@ -94,34 +103,18 @@ async function endure(aggregator: Aggregator, behaviour: Behaviour, ms: number):
   }
 }
 
-const stdioProgram = fileURLToPath(new URL('bad-stdio.ts', import.meta.url));
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const programs = { STDIO: path('bad-stdio.ts'), HTTP: path('bad-http.ts'), user: path('use-bad-server.ts') };
 
 async function connect({ transport, moment, manner }: Behaviour): Promise<{ connection: object; close(): void }> {
+  const args = ['--disable-warning=ExperimentalWarning', programs[transport], moment, manner];
   if (transport === 'STDIO') {
-    const args = ['--disable-warning=ExperimentalWarning', stdioProgram, moment, manner];
-    return {
-      connection: { transport_type: transport, connection_config: { command: process.execPath, args } },
-      close: () => undefined,
-    };
+    const config = { command: process.execPath, args };
+    return { connection: { transport_type: transport, connection_config: config }, close: () => undefined };
   }
-  const { url, close } = await startBadServer(moment, manner);
-  return { connection: { transport_type: transport, connection_config: { base_url: url } }, close };
-}
-
-/** The bad server is used, too: its tool is called, and a query reads what it says. What becomes of that is its business. */
-async function annoy(aggregator: Aggregator, server: string, ms: number): Promise<void> {
-  const until = performance.now() + ms;
-  const ignore = () => undefined;
-  while (performance.now() < until - 200) {
-    const rest = Math.max(200, until - performance.now());
-    const query = aggregator
-      .request('POST', '/api/v1/query', { query: 'where are the notes about winter' })
-      .catch(ignore);
-    const call = aggregator
-      .request('POST', '/api/v1/tools/call', { name: `${server}.search_notes`, arguments: { query: 'winter' } })
-      .catch(ignore);
-    await Promise.race([Promise.all([query, call, delay(300)]), delay(rest)]);
-  }
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  return { connection: { transport_type: transport, connection_config: { base_url: url } }, close: () => child.kill() };
 }
 
 /** Four callers, one call after the other each. */

@@ -11,6 +11,7 @@ import { createId } from '../ids.ts';
 import { isDeeperThan } from '../json-size.ts';
 import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
+import { inPieces, isLong } from '../long-text.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
@@ -128,6 +129,11 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     }
   });
 
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (typeof payload !== 'string' || !isLong(payload)) return done(null, payload);
+    reply.header('content-length', Buffer.byteLength(payload));
+    done(null, inPieces(payload));
+  });
   app.addHook('onResponse', async (request, reply) => {
     const notes = inProgress.get(request);
     if (notes !== undefined) conclude(request, reply.statusCode, notes);

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
 import { type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { createLedger } from '../ledger.ts';
+import { inPieces, isLong } from '../long-text.ts';
 
 export interface Reply {
   /** Something before the answer. */
@@ -136,7 +137,9 @@ export function sendJson(
   // As text it goes out in one piece with the headers; bytes would be a second one.
   const text = serialize(body);
   const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
-  writeHead(response, status, more === undefined ? headers : { ...headers, ...more }).end(text);
+  writeHead(response, status, more === undefined ? headers : { ...headers, ...more });
+  if (isLong(text)) inPieces(text).pipe(response);
+  else response.end(text);
 }
 
 /** With the request's id added to the headers. One that is set beforehand makes Node take the slow way for all. */

@@ -171,7 +171,7 @@ function addServer(plan: QueryPlan, deps: QueryDeps, basis: ReadingBasis, server
     server: name,
     isLocal,
     read: (limits, turn) =>
-      readServer({ ...planner, server: name, gateway, runWork: deps.runWork, limits, turn, exploration, isNamed }),
+      readServer({ ...planner, server: name, gateway, beginWork: deps.beginWork, limits, turn, exploration, isNamed }),
   });
 }
 

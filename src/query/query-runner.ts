@@ -16,7 +16,7 @@ import { type QueryDeps, type QueryServer, type QueryWatch, runQuery } from './q
 import { presentOutput } from './query-output.ts';
 import type { QueryOutput } from './query-tool.ts';
 import { createKnowledge } from './reading/knowledge.ts';
-import type { RunWork, ServerGateway } from './reading/reading.ts';
+import type { BeginWork, ServerGateway } from './reading/reading.ts';
 import { parseQuery } from './request.ts';
 import { rulesFor, type ServerRule } from './server-rules.ts';
 import { describeNamedTools, describeStrategy } from './strategy/describe-strategy.ts';
@@ -63,7 +63,7 @@ export interface QueryRunnerDependencies {
   listRules: () => readonly ServerRule[];
   tracer?: Tracer;
   onQuery?: (ms: number) => void;
-  runWork?: RunWork;
+  beginWork?: BeginWork;
 }
 
 export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
@@ -101,7 +101,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
       lexicon: finder.lexicon,
       embed: (texts) => finder.embed(texts),
       threshold: config.queryDuplicateThreshold,
-      runWork: deps.runWork,
+      beginWork: deps.beginWork,
       model,
     };
   }

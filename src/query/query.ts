@@ -10,7 +10,7 @@ import { analyseQuestion, type Lexicon } from './question/question.ts';
 import { answers, createRelevanceMeter } from './question/relevance.ts';
 import type { ServerKnowledge } from './reading/knowledge.ts';
 import type { NamedTool } from './reading/named-tools.ts';
-import type { RunWork, ServerGateway } from './reading/reading.ts';
+import type { BeginWork, ServerGateway } from './reading/reading.ts';
 import { AllServersFailedError, parseQuery, QueryInputError, type QueryRequest } from './request.ts';
 import { rerank } from './rerank.ts';
 import { condense } from './results/condense.ts';
@@ -55,7 +55,7 @@ export interface QueryDeps {
   findTools(query: string, servers: readonly string[], limit: number): ToolFit[] | Promise<ToolFit[]>;
   gateway(server: string): ServerGateway;
   knowledge(server: string): ServerKnowledge;
-  runWork?: RunWork;
+  beginWork?: BeginWork;
   lexicon: Lexicon;
   rules: readonly ServerRule[];
   embed?(texts: readonly string[]): Float32Array[] | Promise<Float32Array[]>;

@@ -13,7 +13,7 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
-import { maskStrings } from '../security/mask.ts';
+import { maskError, maskStrings } from '../security/mask.ts';
 import { carryTrace, noTracer, type TraceContext, type Tracer } from '../tracing.ts';
 import { HttpProblem } from '../upstream/http.ts';
 import { brief, type Link } from '../upstream/link.ts';
@@ -365,7 +365,8 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
     return new AppError('EXECUTION_FAILED', `${server.name}: ${link.mask(describe(error))}`, { cause: error });
   }
   if (error instanceof RpcError) {
-    return new RpcError(error.code, link.mask(error.message), maskStrings(error.data, link.mask));
+    const mask = (text: string): string => maskError(text, link.mask);
+    return new RpcError(error.code, mask(error.message), maskStrings(error.data, mask));
   }
   return error;
 }
@@ -375,7 +376,7 @@ const isTimeout = (reason: unknown): boolean => reason instanceof DOMException &
 
 /** Servers repeat in their errors what they were given, credentials too; what a call brought is the caller's own. */
 function maskedResult(result: JsonObject, { mask }: Link): JsonObject {
-  return result.isError === true ? maskStrings(result, mask) : result;
+  return result.isError === true ? maskStrings(result, (text) => maskError(text, mask)) : result;
 }
 
 function outcomeOf(error: unknown): Outcome {

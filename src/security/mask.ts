@@ -24,6 +24,16 @@ export function maskBeginning(text: string, mask: Mask, chars: number): string {
   return mask(text.slice(0, longestRead)).slice(0, -longestPattern).slice(0, chars);
 }
 
+/** An error longer than this has no reader. */
+const longestError = 262_144;
+
+/** What a server says is wrong, with nothing secret in it. */
+export function maskError(text: string, mask: Mask): string {
+  if (text.length <= longestError) return mask(text);
+  const shown = mask(text.slice(0, longestError)).slice(0, -longestPattern);
+  return `${shown}… (the rest of ${text.length} characters is left out)`;
+}
+
 /** Deeper than anything that is meant to be read; to follow it would exhaust the stack. */
 const deepest = 1_000;
 

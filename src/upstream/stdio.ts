@@ -6,6 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildUser } from '../config.ts';
 import { parseJson } from '../exact-json.ts';
 import { envelopeProblem, isMessage, isObject, type RpcFailure, rpcCodes, toLine } from '../json-rpc.ts';
+import { largeBytes } from '../time-slice.ts';
+import { readLines } from './lines.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
 import type { Warden } from './warden.ts';
 
@@ -28,6 +30,7 @@ export interface Child extends Channel {
 const lastOutputMs = 20;
 const graceAfterStdinMs = 500;
 const graceAfterTermMs = 1_500;
+const longestStderrLine = 65_536;
 const strayOutputLimitBytes = 1_048_576;
 const unreadInputLimitBytes = 67_108_864;
 
@@ -47,15 +50,10 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
     void endGroup();
   });
   stdin?.on('error', () => undefined); // a closed pipe shows as an exit
-  stdout?.on('data', lines(options.maxMessageBytes, receive, overflow));
-  stderr?.on(
-    'data',
-    lines(
-      65_536,
-      (line) => options.onLine(line),
-      () => undefined,
-    ),
-  );
+  const endings = [
+    stdout && readLines(stdout, { limit: options.maxMessageBytes, onLine: receive, onOverflow: overflow }),
+    stderr && readLines(stderr, { limit: longestStderrLine, onLine: options.onLine, onOverflow: () => undefined }),
+  ];
 
   function receive(line: string): void {
     const message = line.startsWith('{') || line.startsWith('[') ? parse(line) : undefined;
@@ -70,7 +68,8 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
         return;
       }
       heard = true;
-      handlers.onMessage(one);
+      if (line.length < largeBytes) handlers.onMessage(one);
+      else setImmediate(() => handlers.onMessage(one)); // what becomes of it takes as long again
     }
   }
 
@@ -78,7 +77,9 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
     stop(new MessageTooLarge(options.maxMessageBytes));
   }
 
+  /** Nothing more of it is read: it may never stop talking. */
   function stop(reason: ConnectionLost): void {
+    for (const end of endings) end?.();
     fail(reason);
     void close();
   }
@@ -219,31 +220,4 @@ function parse(line: string): unknown {
   } catch {
     return undefined; // not a message; the caller keeps it as stray output
   }
-}
-
-/** Splits a byte stream into lines without copying a long line once per chunk. */
-function lines(limit: number, onLine: (line: string) => void, onOverflow: () => void) {
-  let parts: Buffer[] = [];
-  let length = 0;
-  let over = false;
-  return (chunk: Buffer) => {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      const tail = chunk.subarray(start, end);
-      const line = parts.length === 0 ? tail : Buffer.concat([...parts, tail]);
-      parts = [];
-      length = 0;
-      start = end + 1;
-      if (over) over = false;
-      else if (line.length > limit) onOverflow();
-      else onLine(line.toString('utf8').replace(/\r$/, ''));
-    }
-    if (start === chunk.length || over) return;
-    parts.push(chunk.subarray(start));
-    length += chunk.length - start;
-    if (length <= limit) return;
-    over = true;
-    parts = [];
-    onOverflow();
-  };
 }

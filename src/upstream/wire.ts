@@ -6,6 +6,7 @@ import type { CancelSignal } from '../cancellation.ts';
 import { AppError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
+import { createTimeSlice, largeBytes } from '../time-slice.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from './session.ts';
 
 export interface WireOptions {
@@ -170,8 +171,10 @@ function createReceiver(
       const [only] = parts;
       const bytes = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
       if (answer === undefined) return;
-      answer.text = bytes.toString('utf8');
-      resolve(answer);
+      const whole = answer;
+      whole.text = bytes.toString('utf8');
+      if (bytes.length < largeBytes) resolve(whole);
+      else setImmediate(() => resolve(whole));
     },
     onResponseError(_controller, error) {
       release();
@@ -267,10 +270,12 @@ export async function readEvents(
     },
     onRetry,
   });
+  const slice = createTimeSlice();
   for await (const chunk of body) {
     sinceEvent += chunk.length;
     if (sinceEvent > limit) throw new MessageTooLarge(limit);
     parser.feed(decoder.decode(chunk, { stream: true }));
+    await slice.giveWay();
   }
 }
 

@@ -124,7 +124,7 @@ const step = (operation: typeof lists): Step => ({
 });
 const assess = (text: string, operation: typeof lists) => {
   const parsed = parseAnswer({ content: [{ type: 'text', text }] }, roomy);
-  return assessAnswer({
+  const work = assessAnswer({
     step: step(operation),
     answer: parsed,
     entries: entriesOf(parsed),
@@ -135,6 +135,7 @@ const assess = (text: string, operation: typeof lists) => {
     about: 'notes',
     limits: { maxChars: roomy, maxItems: 2_000 },
   });
+  for (const _slice of work);
 };
 /** Where the text is JSON, the value; else a record that holds it everywhere. */
 const asValue = (text: string): unknown => {

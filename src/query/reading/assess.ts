@@ -1,7 +1,7 @@
 /** Which parts of an answer answer the question. Pure: an answer and what led to it in, items with their chance out. */
 import type { Question } from '../question/question.ts';
 import { answers, type RelevanceMeter, type Said } from '../question/relevance.ts';
-import { type Item, type ItemLimits, itemsOf, type RelevantItem } from '../results/items.ts';
+import { eachItem, type Item, type ItemLimits, type RelevantItem } from '../results/items.ts';
 import { packRows } from '../results/rows.ts';
 import { nameWords } from '../strategy/read-only.ts';
 import type { ParsedAnswer } from './answer.ts';
@@ -34,7 +34,8 @@ export interface Assessed {
 /** Items with less are kept only where something better is there, too. */
 const keptFrom = 0.7 * answers;
 
-export function assessAnswer(input: AssessInput): Assessed {
+/** Yields where it may be interrupted: an answer can be long. */
+export function* assessAnswer(input: AssessInput): Generator<void, Assessed> {
   const { step, answer, entries, source, about, limits } = input;
   const isNames = isTree(step, entries);
   const items: RelevantItem[] = [];
@@ -42,15 +43,18 @@ export function assessAnswer(input: AssessInput): Assessed {
   let { truncated } = answer;
   const noun = step.target.kind === 'tool' ? step.target.operation.noun : '';
   for (const { part, title } of sectionsOf(groupByFile(answer), step.titles)) {
-    const found = itemsOf(part, source, limits, isDocument(step));
-    truncated ||= found.truncated;
     const contexts = toContexts(input, `${step.context} ${title ?? ''} ${noun} ${about}`);
-    for (const item of found.items) {
+    const found = eachItem(part, source, limits, isDocument(step));
+    let next = found.next();
+    for (; !next.done; next = found.next()) {
+      yield;
+      const item = next.value;
       const position = rows.push(item.content) - 1;
       if (isNames || isEcho(item.content, step) || isHeading(item.content)) continue;
       const relevance = relevanceOf(input, item, contexts);
       if (relevance >= keptFrom) items.push({ ...withTitle(item, title, step), position, relevance });
     }
+    truncated ||= next.value;
   }
   return { items: asOneAnswer(input, items, rows), rawItems: rows.length, truncated };
 }

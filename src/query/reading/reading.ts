@@ -5,6 +5,7 @@
 
 import { describe } from '../../errors.ts';
 import type { EventLoopWatchdog } from '../../event-loop-watchdog.ts';
+import { createTimeSlice, inSlices } from '../../time-slice.ts';
 import type { ServerTurn } from '../fan-out.ts';
 import { wordsOf } from '../question/question.ts';
 import { answers } from '../question/relevance.ts';
@@ -71,15 +72,15 @@ export interface Reading {
   isPaused?: true;
 }
 
-export type RunWork = EventLoopWatchdog['run'];
+export type BeginWork = EventLoopWatchdog['begin'];
 
 export const nothingRead: Reading = { items: [], calls: [], receivedChars: 0, rawItems: 0, resting: [] };
 
 export interface ReadingInput extends Planner {
   server: string;
   gateway: ServerGateway;
-  /** Runs work on what a tool answered, so that it is known whose text takes long to read. */
-  runWork?: RunWork;
+  /** The time for reading what a tool answered, so that it is known whose text takes long to read. */
+  beginWork?: BeginWork;
   limits: ReadingLimits;
   turn: ServerTurn;
   exploration: Exploration;
@@ -178,8 +179,8 @@ export async function readServer(input: ReadingInput): Promise<Reading> {
         const values = await untilAborted(input.gateway.complete(request, signal), signal);
         queue.add(stepsFromCompletion(input, step, values));
       } else {
-        const answer = await ask(input, step);
-        runWork(input, step, () => use(step, answer, report));
+        const parse = await ask(input, step);
+        await readInSlices(step, parse, report);
       }
     } catch (error) {
       report.error = signal.aborted ? timeoutMessage : describe(error);
@@ -191,29 +192,48 @@ export async function readServer(input: ReadingInput): Promise<Reading> {
     }
   }
 
-  function use(step: Step, answer: ParsedAnswer, report: ReadCall): void {
+  /** In slices of time, and no longer than the query lasts. */
+  async function readInSlices(step: Step, parse: () => ParsedAnswer, report: ReadCall): Promise<void> {
+    const slice = input.beginWork?.({ server: input.server, tool: report.tool }) ?? createTimeSlice();
+    try {
+      await inSlices(use(step, parse, report), slice, signal);
+    } finally {
+      slice.end();
+    }
+  }
+
+  function* use(step: Step, parse: () => ParsedAnswer, report: ReadCall): Generator<void, void> {
+    const answer = parse();
     received.chars += answer.receivedChars;
-    if (step.target.kind !== 'tool') return void keep(step, answer, [], report);
+    yield;
+    if (step.target.kind !== 'tool') return void (yield* keep(step, answer, [], report));
     const { operation } = step.target;
     const entries = entriesOf(answer);
+    yield;
     if (step.target.purpose === 'schema') return learnSchema(operation, entries);
     recordSuccess(knowledge.tool(operation.tool));
     if (step.from !== undefined) recordSuccess(knowledge.pair(step.from, operation.tool));
     if (isNothingFound(answer, step.input?.text)) return retry(step);
     learnWorth(step, answer);
-    const count = keep(step, answer, entries, report);
+    const count = yield* keep(step, answer, entries, report);
+    yield;
     learnForm(step, answer, count);
     follow(step, operation, answer, entries);
   }
 
   /** How many of the kept items answer the question. */
-  function keep(step: Step, answer: ParsedAnswer, entries: readonly Entry[], report: ReadCall): number {
+  function* keep(
+    step: Step,
+    answer: ParsedAnswer,
+    entries: readonly Entry[],
+    report: ReadCall,
+  ): Generator<void, number> {
     const { tool } = report;
     const source = { server: input.server, tool, timestamp: new Date().toISOString(), answer: calls.indexOf(report) };
     const share = { maxChars: charsPerAnswer(limits), maxItems: maxAssessed };
     const fit = step.target.kind === 'tool' ? (input.fits.get(step.target.operation.key) ?? 0) : 0;
     const { question, meter, about } = input;
-    const assessed = assessAnswer({ step, answer, entries, source, question, meter, fit, about, limits: share });
+    const assessed = yield* assessAnswer({ step, answer, entries, source, question, meter, fit, about, limits: share });
     report.items = assessed.rawItems;
     if (assessed.truncated) report.truncated = true;
     received.items += assessed.rawItems;
@@ -357,27 +377,26 @@ function isContained({ parts, receivedChars }: ParsedAnswer, context: string): b
 const newShare = 0.3;
 const maxContextChars = 400;
 
+const longestReadChars = 524_288;
+
 /** One answer may take half of the server's share. */
-const charsPerAnswer = ({ maxChars }: ReadingLimits): number => Math.floor(maxChars / 2);
+const charsPerAnswer = ({ maxChars }: ReadingLimits): number => Math.min(longestReadChars, Math.floor(maxChars / 2));
 
-function runWork<T>({ server, runWork: run }: ReadingInput, step: Step, act: () => T): T {
-  return run === undefined ? act() : run({ server, tool: nameOfStep(step) }, act);
-}
-
-async function ask(input: ReadingInput, step: Step): Promise<ParsedAnswer> {
+/** Resolves with what takes the answer apart. */
+async function ask(input: ReadingInput, step: Step): Promise<() => ParsedAnswer> {
   const { gateway, limits, turn } = input;
   const { target } = step;
   const { signal } = turn;
   const maxChars = charsPerAnswer(limits);
   if (target.kind === 'resource') {
     const { contents } = await untilAborted(gateway.readResource(target.resource.uri, signal), signal);
-    return runWork(input, step, () => parseContents(contents, maxChars));
+    return () => parseContents(contents, maxChars);
   }
-  if (target.kind !== 'tool') return { parts: [], truncated: false, receivedChars: 0 };
+  if (target.kind !== 'tool') return () => ({ parts: [], truncated: false, receivedChars: 0 });
   const answer = await untilAborted(gateway.callTool(target.operation.tool, target.arguments, signal), signal);
   if (answer.isError === true) throw new Error(errorText(answer));
   if (!isToolResult(answer)) throw new Error('the answer is not a tool result');
-  return runWork(input, step, () => parseAnswer(answer, maxChars));
+  return () => parseAnswer(answer, maxChars);
 }
 
 function bestItems(items: readonly RelevantItem[], maxItems: number): RelevantItem[] {

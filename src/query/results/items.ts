@@ -54,24 +54,35 @@ export function itemsOf(
   asDocument = false,
 ): ExtractedItems {
   const items: Item[] = [];
+  const found = eachItem(answer, source, limits, asDocument);
+  let next = found.next();
+  for (; !next.done; next = found.next()) items.push(next.value);
+  return { items, truncated: next.value, receivedChars: answer.receivedChars };
+}
+
+/** One by one, so that somebody else may have a turn in between; tells at last whether the answer was cut. */
+export function* eachItem(
+  answer: ParsedAnswer,
+  source: ItemSource,
+  limits: ItemLimits,
+  asDocument: boolean,
+): Generator<Item, boolean> {
   let { maxChars } = limits;
-  let truncated = answer.truncated;
+  let position = 0;
   for (const { text, title, link } of piecesOf(answer.parts, asDocument)) {
     if (text === '') continue;
-    if (items.length >= limits.maxItems || text.length > maxChars) {
-      truncated = true;
-      break;
-    }
+    if (position >= limits.maxItems || text.length > maxChars) return true;
     maxChars -= text.length;
-    items.push({
+    yield {
       content: text,
       ...source,
       ...(title === undefined || title === '' ? {} : { title }),
       ...(link === undefined ? {} : { link }),
-      position: items.length,
-    });
+      position,
+    };
+    position += 1;
   }
-  return { items, truncated, receivedChars: answer.receivedChars };
+  return answer.truncated;
 }
 
 function* piecesOf(parts: readonly AnswerPart[], asDocument: boolean): Iterable<TextPiece> {
@@ -85,9 +96,9 @@ function* piecesOf(parts: readonly AnswerPart[], asDocument: boolean): Iterable<
         }
         break;
       case 'text':
-        for (const piece of asDocument ? splitDocument(part.text) : splitText(part.text)) {
-          yield* inParts(part.uri === undefined ? piece : { ...piece, link: piece.link ?? part.uri });
-        }
+        for (const stretch of stretchesOf(part.text))
+          for (const piece of asDocument ? splitDocument(stretch) : splitText(stretch))
+            yield* inParts(part.uri === undefined ? piece : { ...piece, link: piece.link ?? part.uri });
         break;
       case 'link':
         yield {
@@ -100,6 +111,21 @@ function* piecesOf(parts: readonly AnswerPart[], asDocument: boolean): Iterable<
         yield { text: part.text, ...(part.uri === undefined ? {} : { link: part.uri }) };
     }
   }
+}
+
+const stretchChars = 65_536;
+
+/** A long text in parts that are read one after the other, divided before a heading, between paragraphs or lines. */
+function* stretchesOf(text: string): Iterable<string> {
+  let from = 0;
+  while (text.length - from > stretchChars) {
+    const window = text.slice(from, from + stretchChars);
+    const ends = ['\n#', '\n\n', '\n'].map((boundary) => window.lastIndexOf(boundary) + 1);
+    const end = ends.find((candidate) => candidate > stretchChars / 2) ?? stretchChars;
+    yield window.slice(0, end);
+    from += end;
+  }
+  yield from === 0 ? text : text.slice(from);
 }
 
 /** The blocks of one document, read as one text. */

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { readLines } from '../../src/upstream/lines.ts';
+
+const limit = 4_000_000;
+const block = (ms: number): void => {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+};
+
+test('lines come in order, short and long ones, however they are cut into chunks', { timeout: 20_000 }, async () => {
+  const stream = new PassThrough();
+  const lines: string[] = [];
+  let overflows = 0;
+  const onOverflow = () => {
+    overflows += 1;
+  };
+  readLines(stream, { limit, onLine: (line) => lines.push(line), onOverflow });
+  const expected = ['first', 'x'.repeat(1_000_000), 'between', 'é'.repeat(700_000), '', 'last'];
+  const bytes = Buffer.from(`${expected.join('\r\n')}\n${'y'.repeat(limit + 1)}\nafter\n`);
+  for (let at = 0; at < bytes.length; at += 65_521) stream.write(bytes.subarray(at, at + 65_521));
+  stream.end();
+  await once(stream, 'end');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(lines, [...expected, 'after']);
+  assert.equal(overflows, 1);
+});
+
+test('somebody else has a turn between the lines of one chunk', { timeout: 20_000 }, async () => {
+  const stream = new PassThrough();
+  const order: string[] = [];
+  readLines(stream, {
+    limit,
+    onOverflow: () => undefined,
+    onLine: (line) => {
+      order.push(line);
+      block(10);
+    },
+  });
+  setImmediate(() => setImmediate(() => order.push('somebody else')));
+  stream.end('1\n2\n3\n4\n5\n6\n');
+  await once(stream, 'end');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(order.length, 7);
+  assert.notEqual(order.at(-1), 'somebody else');
+});
+
+test('when the reading is ended, nothing more is read, not even of the same chunk', { timeout: 20_000 }, async () => {
+  const stream = new PassThrough();
+  const lines: string[] = [];
+  const end = readLines(stream, {
+    limit,
+    onOverflow: () => undefined,
+    onLine: (line) => {
+      lines.push(line);
+      if (line === '2') end();
+    },
+  });
+  stream.write('1\n2\n3\n4\n');
+  await once(stream, 'close');
+  assert.deepEqual(lines, ['1', '2']);
+});
