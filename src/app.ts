@@ -1,6 +1,5 @@
 /** Builds the rooms from the bottom up and closes them from the top down. The only file that sees all of them. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
@@ -64,9 +63,9 @@ import { createSkillBook } from './skills/skill-book.ts';
 import { createDailyBackup } from './store/daily-backup.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
-import { databaseFileIn, findDamage, refuseCutDatabase } from './store/integrity.ts';
+import { checkDatabaseFile, databaseFileIn } from './store/integrity.ts';
 import { findSetting, upsertSetting } from './store/settings.ts';
-import { fromFileError, StorageFault } from './store/storage-fault.ts';
+import { fromFileError, logFault, StorageFault } from './store/storage-fault.ts';
 import { createTracer, noTracer } from './tracing.ts';
 import { environmentOf, requireChildUser } from './upstream/child-user.ts';
 import { createFleet } from './upstream/fleet.ts';
@@ -112,14 +111,14 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
   const metrics = createMetrics({ toolLabels: config.metricsToolLabels, engine });
   closers.push(() => metrics.close());
-  if (engine === 'sqlite') checkFile(config.dataDir, directory.endedUncleanly, log);
+  if (engine === 'sqlite') checkDatabaseFile(config.dataDir, directory.endedUncleanly, log);
   const watchdog = createEventLoopWatchdog({ log, onBlocked: metrics.onLoopBlocked });
   closers.push(() => watchdog.close());
   const db = await openDatabase({
     url: config.databaseUrl,
     file: databaseFileIn(config.dataDir),
     onQuery: metrics.onDatabaseQuery,
-    onFault: (fault) => noteFault(log, fault),
+    onFault: (fault) => logFault(log, fault),
   });
   closers.push(() => db.close());
   if (engine === 'sqlite' && config.backups > 0) {
@@ -495,24 +494,6 @@ const listsBehind: Record<string, string[]> = {
   'notifications/prompts/list_changed': ['prompt'],
   'notifications/resources/list_changed': ['resource', 'resource_template'],
 };
-
-/** The whole file after a crash or a power cut; otherwise only whether it was cut. */
-function checkFile(dataDir: string, endedUncleanly: boolean, log: Logger): void {
-  refuseCutDatabase(dataDir);
-  const file = databaseFileIn(dataDir);
-  if (!endedUncleanly || !existsSync(file)) return;
-  const startedAt = performance.now();
-  const damage = findDamage(file);
-  if (damage !== undefined) throw damage;
-  const duration_ms = Math.round(performance.now() - startedAt);
-  log.info({ file, duration_ms }, 'the last run did not end cleanly; the database was checked and is whole');
-}
-
-function noteFault(log: Logger, fault: StorageFault | undefined): void {
-  if (fault === undefined) return log.info('storage works again');
-  const { place, remedy, message, cause } = fault;
-  log.error({ place, remedy, reason: describe(cause) }, message);
-}
 
 function loadSecrets(config: Config) {
   const file = (name: string, create: () => string) => loadOrCreateSecretFile(join(config.dataDir, name), create).value;

@@ -8,7 +8,7 @@ import { maxDescriptors } from '../descriptors.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { createId } from '../ids.ts';
-import { isDeeperThan } from '../json-size.ts';
+import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
@@ -323,18 +323,14 @@ function jsonBody(request: FastifyRequest): unknown {
       { loc: ['header', 'content-type'], msg: 'must be application/json', type: 'value_error' },
     ]);
   }
-  const value = parseBody(String(request.body));
-  if (isDeeperThan(value, maxBodyDepth)) {
+  return parseBody(String(request.body));
+}
+
+function parseBody(text: string): unknown {
+  if (isBodyTooDeep(text)) {
     const msg = `is nested more than ${maxBodyDepth} levels deep`;
     throw new ValidationError([{ loc: ['body'], msg, type: 'value_error' }]);
   }
-  return value;
-}
-
-/** As over MCP. What looks at a body goes down into it, and each level takes a part of the stack. */
-const maxBodyDepth = 1_000;
-
-function parseBody(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

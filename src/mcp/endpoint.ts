@@ -16,6 +16,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import { createLedger } from '../ledger.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Gatekeeper, Principal } from '../security/auth.ts';
@@ -401,8 +402,8 @@ function requireJson(request: IncomingMessage): void {
 }
 
 function parseBody(text: string): unknown {
-  if (text.length > mostNested && isNestedTooDeeply(text))
-    throw new OwnError(rpcCodes.invalidRequest, `The body is nested more than ${mostNested} levels deep`, {
+  if (isBodyTooDeep(text))
+    throw new OwnError(rpcCodes.invalidRequest, `The body is nested more than ${maxBodyDepth} levels deep`, {
       status: 400,
     });
   try {
@@ -410,27 +411,6 @@ function parseBody(text: string): unknown {
   } catch {
     throw new OwnError(rpcCodes.parseError, 'The body is not valid JSON', { status: 400 });
   }
-}
-
-/** What is nested deeper can be read, but not written again: that would need more stack than there is. */
-const mostNested = 1_000;
-
-function isNestedTooDeeply(text: string): boolean {
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') at = endOfString(text, at);
-    else if (character === '[' || character === '{') depth += 1;
-    else if (character === ']' || character === '}') depth -= 1;
-    if (depth > mostNested) return true;
-  }
-  return false;
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
 }
 
 function readBody(request: IncomingMessage, limit: number): Promise<string> {
