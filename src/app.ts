@@ -53,7 +53,9 @@ import { openStartRecord } from './safe-mode.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator, type Principal } from './security/auth.ts';
+import { createAuthenticationThrottle, throttleGatekeeper } from './security/authentication-throttle.ts';
 import { createVault, parseKey } from './security/credentials.ts';
+import { createFailedAuthenticationAudit } from './security/failed-authentication-audit.ts';
 import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
 import { createResealer } from './security/reseal.ts';
@@ -191,6 +193,16 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     },
   });
   closers.push(() => oauth.close());
+
+  const failedAuthentications = createFailedAuthenticationAudit(audit);
+  closers.push(() => failedAuthentications.close());
+  const throttle = createAuthenticationThrottle({
+    onFailure(outcome, address, network) {
+      metrics.onFailedAuthentication(outcome);
+      if (outcome !== 'expired') failedAuthentications.add(address, network);
+    },
+  });
+  const gatekeeper = throttleGatekeeper(oauth.gatekeeper, throttle);
 
   const pool = createPool({
     config,
@@ -331,7 +343,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     log,
     events,
     vault,
-    gatekeeper: oauth.gatekeeper,
+    gatekeeper,
     registry,
     catalog,
     profiles,
@@ -385,7 +397,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const http = createHttpServer({
     config,
     log,
-    gatekeeper: oauth.gatekeeper,
+    gatekeeper,
     viewOf,
     version,
     raw: mcp.handle,
@@ -396,7 +408,16 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     metrics,
     tracer,
     routes: [
-      ...oauthRoutes({ ...oauth, viewOf, pageSessions: sessions, registry, authenticator, audit, onLogout: reconnect }),
+      ...oauthRoutes({
+        ...oauth,
+        viewOf,
+        pageSessions: sessions,
+        registry,
+        authenticator,
+        throttle,
+        audit,
+        onLogout: reconnect,
+      }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
@@ -418,7 +439,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       ...sessionRoutes({
         sessions,
         pages: oauth.sessions,
-        gatekeeper: oauth.gatekeeper,
+        gatekeeper,
+        throttle,
         identityProvider: oauth.identityProvider,
         loopbackListener: isLoopback(config.host),
       }),
@@ -443,6 +465,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   setImmediate(watchdog.start);
   listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
+  // Before that, so that nobody is waited for who waits.
+  closers.push(() => throttle.close());
   closers.push(await takePart(rooms, config.advertiseUrl ?? advertisedAddress(host, port)));
   if (config.config !== undefined) {
     const configFile = await createConfigFile({

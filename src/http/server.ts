@@ -13,7 +13,8 @@ import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Gatekeeper, Principal } from '../security/auth.ts';
+import type { Principal } from '../security/auth.ts';
+import type { ThrottledGatekeeper } from '../security/authentication-throttle.ts';
 import { createClientAddress, createProxyCheck } from '../security/client-address.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole, requireUnbound } from '../security/policy.ts';
@@ -30,7 +31,7 @@ import type { ViewOf } from './view.ts';
 export interface HttpDependencies {
   config: Config;
   log: Logger;
-  gatekeeper: Gatekeeper;
+  gatekeeper: ThrottledGatekeeper;
   viewOf: ViewOf;
   routes: readonly AnyRoute[];
   version: string;
@@ -182,6 +183,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       authorization: request.headers.authorization,
       loopbackListener,
       path: pathOf(request),
+      address: inProgress.get(request)?.address ?? '',
     });
     requireRole(principal, role);
     return principal;

@@ -19,7 +19,8 @@ import {
 import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import { createLedger } from '../ledger.ts';
 import { isLoopback } from '../loopback.ts';
-import type { Gatekeeper, Principal } from '../security/auth.ts';
+import type { Principal } from '../security/auth.ts';
+import type { ThrottledGatekeeper } from '../security/authentication-throttle.ts';
 import { createClientAddress } from '../security/client-address.ts';
 import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
@@ -30,7 +31,7 @@ import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope
 
 export interface EndpointDependencies extends ScopeDependencies {
   config: Config;
-  gatekeeper: Gatekeeper;
+  gatekeeper: ThrottledGatekeeper;
   modern: ModernEndpoint;
   legacy: LegacyEndpoint;
   replies: Replies;
@@ -129,7 +130,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   ): Promise<void> {
     checkEntry(request.headers.host, request.headers.origin);
     const { authorization } = request.headers;
-    const known = gatekeeper.authenticate({ authorization, loopbackListener, path: pathOf(request) });
+    const address = addressOf(request);
+    const known = gatekeeper.authenticate({ authorization, loopbackListener, path: pathOf(request), address });
     // Waiting for what is there costs a call a turn; here and below it is most often there.
     const principal = known instanceof Promise ? await known : known;
     const visit = { request, response, principal, offer: face.scope, disconnected };
