@@ -1,6 +1,5 @@
 /** Builds the rooms from the bottom up and closes them from the top down. The only file that sees all of them. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
@@ -54,7 +53,9 @@ import { openStartRecord } from './safe-mode.ts';
 import { createFinder } from './search/finder.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator, type Principal } from './security/auth.ts';
+import { createAuthenticationThrottle, throttleGatekeeper } from './security/authentication-throttle.ts';
 import { createVault, parseKey } from './security/credentials.ts';
+import { createFailedAuthenticationAudit } from './security/failed-authentication-audit.ts';
 import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
 import { createResealer } from './security/reseal.ts';
@@ -64,9 +65,9 @@ import { createSkillBook } from './skills/skill-book.ts';
 import { createDailyBackup } from './store/daily-backup.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
-import { databaseFileIn, findDamage, refuseCutDatabase } from './store/integrity.ts';
+import { checkDatabaseFile, databaseFileIn } from './store/integrity.ts';
 import { findSetting, upsertSetting } from './store/settings.ts';
-import { fromFileError, StorageFault } from './store/storage-fault.ts';
+import { fromFileError, logFault, StorageFault } from './store/storage-fault.ts';
 import { createTracer, noTracer } from './tracing.ts';
 import { environmentOf, requireChildUser } from './upstream/child-user.ts';
 import { createFleet } from './upstream/fleet.ts';
@@ -112,14 +113,14 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
   const metrics = createMetrics({ toolLabels: config.metricsToolLabels, engine });
   closers.push(() => metrics.close());
-  if (engine === 'sqlite') checkFile(config.dataDir, directory.endedUncleanly, log);
+  if (engine === 'sqlite') checkDatabaseFile(config.dataDir, directory.endedUncleanly, log);
   const watchdog = createEventLoopWatchdog({ log, onBlocked: metrics.onLoopBlocked });
   closers.push(() => watchdog.close());
   const db = await openDatabase({
     url: config.databaseUrl,
     file: databaseFileIn(config.dataDir),
     onQuery: metrics.onDatabaseQuery,
-    onFault: (fault) => noteFault(log, fault),
+    onFault: (fault) => logFault(log, fault),
   });
   closers.push(() => db.close());
   if (engine === 'sqlite' && config.backups > 0) {
@@ -192,6 +193,16 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     },
   });
   closers.push(() => oauth.close());
+
+  const failedAuthentications = createFailedAuthenticationAudit(audit);
+  closers.push(() => failedAuthentications.close());
+  const throttle = createAuthenticationThrottle({
+    onFailure(outcome, address, network) {
+      metrics.onFailedAuthentication(outcome);
+      if (outcome !== 'expired') failedAuthentications.add(address, network);
+    },
+  });
+  const gatekeeper = throttleGatekeeper(oauth.gatekeeper, throttle);
 
   const pool = createPool({
     config,
@@ -332,7 +343,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     log,
     events,
     vault,
-    gatekeeper: oauth.gatekeeper,
+    gatekeeper,
     registry,
     catalog,
     profiles,
@@ -386,7 +397,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const http = createHttpServer({
     config,
     log,
-    gatekeeper: oauth.gatekeeper,
+    gatekeeper,
     viewOf,
     version,
     raw: mcp.handle,
@@ -397,7 +408,16 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     metrics,
     tracer,
     routes: [
-      ...oauthRoutes({ ...oauth, viewOf, pageSessions: sessions, registry, authenticator, audit, onLogout: reconnect }),
+      ...oauthRoutes({
+        ...oauth,
+        viewOf,
+        pageSessions: sessions,
+        registry,
+        authenticator,
+        throttle,
+        audit,
+        onLogout: reconnect,
+      }),
       ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
@@ -419,7 +439,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       ...sessionRoutes({
         sessions,
         pages: oauth.sessions,
-        gatekeeper: oauth.gatekeeper,
+        gatekeeper,
+        throttle,
         identityProvider: oauth.identityProvider,
         loopbackListener: isLoopback(config.host),
       }),
@@ -444,6 +465,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   setImmediate(watchdog.start);
   listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   closers.push(() => http.close());
+  // Before that, so that nobody is waited for who waits.
+  closers.push(() => throttle.close());
   closers.push(await takePart(rooms, config.advertiseUrl ?? advertisedAddress(host, port)));
   if (config.config !== undefined) {
     const configFile = await createConfigFile({
@@ -495,24 +518,6 @@ const listsBehind: Record<string, string[]> = {
   'notifications/prompts/list_changed': ['prompt'],
   'notifications/resources/list_changed': ['resource', 'resource_template'],
 };
-
-/** The whole file after a crash or a power cut; otherwise only whether it was cut. */
-function checkFile(dataDir: string, endedUncleanly: boolean, log: Logger): void {
-  refuseCutDatabase(dataDir);
-  const file = databaseFileIn(dataDir);
-  if (!endedUncleanly || !existsSync(file)) return;
-  const startedAt = performance.now();
-  const damage = findDamage(file);
-  if (damage !== undefined) throw damage;
-  const duration_ms = Math.round(performance.now() - startedAt);
-  log.info({ file, duration_ms }, 'the last run did not end cleanly; the database was checked and is whole');
-}
-
-function noteFault(log: Logger, fault: StorageFault | undefined): void {
-  if (fault === undefined) return log.info('storage works again');
-  const { place, remedy, message, cause } = fault;
-  log.error({ place, remedy, reason: describe(cause) }, message);
-}
 
 function loadSecrets(config: Config) {
   const file = (name: string, create: () => string) => loadOrCreateSecretFile(join(config.dataDir, name), create).value;

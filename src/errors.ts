@@ -37,6 +37,7 @@ const table = {
   ORIGIN_NOT_ALLOWED: { status: 403, rpc: -32600 },
   NOT_FOUND: { status: 404, rpc: -32601 },
   METHOD_NOT_ALLOWED: { status: 405, rpc: -32601 },
+  SIGNED_IN_AS_ANOTHER: { status: 409, rpc: -32602 },
   ALREADY_EXISTS: { status: 409, rpc: -32602 },
   BODY_TOO_LARGE: { status: 413, rpc: -32600 },
   RATE_LIMITED: { status: 429, rpc: -32603 },

@@ -24,6 +24,29 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return isDeeper;
 }
 
+/** What is nested deeper can be read, but not written again: that would need more stack than there is. */
+export const maxBodyDepth = 1_000;
+
+/** For a request's body, REST and MCP alike: looked at as text, before anything goes down into it. */
+export function isBodyTooDeep(text: string): boolean {
+  if (text.length <= maxBodyDepth) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at);
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    if (depth > maxBodyDepth) return true;
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at;
+}
+
 /** Until `visit` says no. */
 function walk(root: unknown, visit: (value: unknown, depth: number) => boolean): void {
   const values: unknown[] = [root];

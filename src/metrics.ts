@@ -52,6 +52,8 @@ export interface Metrics {
   onQuery(ms: number): void;
   /** By reading what a server sent, where that is known. */
   onLoopBlocked(ms: number, by: { server: string } | undefined): void;
+  /** A token or a code that was not valid; `outcome` says how it was answered. */
+  onFailedAuthentication(outcome: string): void;
   /** Spans that the tracer could not deliver. */
   onSpansDropped(count: number): void;
   forgetServer(server: string): void;
@@ -122,6 +124,11 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
     'Time in which nothing was answered, beyond 0.2 s at once.',
     ['server'],
   );
+  const failedAuthentications = counter(
+    'failed_authentications_total',
+    'Tokens and codes that were not valid: expired, answered at once, delayed, or refused because too many wait.',
+    ['outcome'],
+  );
   const spansDropped = counter('trace_spans_dropped_total', 'Spans that the collector did not take.');
 
   const healthDurations = new Map<string, number>();
@@ -160,6 +167,7 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
     onSearch: (ms) => searches.observe(ms / 1_000),
     onQuery: (ms) => queries.observe(ms / 1_000),
     onLoopBlocked: (ms, by) => loopBlocked.add(ms / 1_000, by?.server ?? ''),
+    onFailedAuthentication: (outcome) => failedAuthentications.add(1, outcome),
     onSpansDropped: (count) => spansDropped.add(count),
 
     forgetServer(server) {

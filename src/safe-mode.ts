@@ -57,7 +57,8 @@ export function openStartRecord(
 }
 
 function reason(mode: 'auto' | 'on' | 'off', crashed: readonly string[]): string {
-  if (mode === 'on') return 'safe mode (MCP_AGGREGATOR_SAFE_MODE=on): no server is connected';
+  if (mode === 'on')
+    return 'safe mode (MCP_AGGREGATOR_SAFE_MODE=on): no server is connected. Unset it, then restart the aggregator';
   return (
     `safe mode: no server is connected, because the last ${crashed.length} starts crashed (since ${crashed[0]}). ` +
     'Disconnect or remove the server that caused it (see the log), then restart the aggregator'

@@ -3,8 +3,9 @@
  * file descriptors are never given to clients: servers, the database and the log need some.
  */
 import type { Server } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { AppError } from '../errors.ts';
+import { networkOf } from '../security/client-address.ts';
 
 export interface ConnectionLimits {
   all: number;
@@ -124,15 +125,4 @@ export function limitConnections(
       });
     },
   };
-}
-
-/** With IPv6, everybody has a whole network (/64) of addresses. */
-export function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  if (!isIPv6(plain)) return plain;
-  const [head = '', tail] = plain.split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
-  return [...before, ...new Array<string>(Math.max(zeros, 0)).fill('0'), ...after].slice(0, 4).join(':');
 }

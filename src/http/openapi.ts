@@ -101,7 +101,10 @@ function responses(route: AnyRoute): Record<string, unknown> {
   if (route.role !== 'public' && !('503' in route.answers)) {
     described.push(['503', reply('The database cannot be used now; see Retry-After', 'Error')]);
   }
-  if (route.role === 'caller') described.push(['429', reply('More calls in a minute than are allowed', 'Error')]);
+  if (route.role !== 'public') {
+    const calls = route.role === 'caller' ? 'More calls in a minute than are allowed, or too' : 'Too';
+    described.push(['429', reply(`${calls} many failed sign-ins from this address; see Retry-After`, 'Error')]);
+  }
   return Object.fromEntries(described);
 }
 

@@ -8,13 +8,14 @@ import { maxDescriptors } from '../descriptors.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { createId } from '../ids.ts';
-import { isDeeperThan } from '../json-size.ts';
+import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
 import { inPieces, isLong } from '../long-text.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Gatekeeper, Principal } from '../security/auth.ts';
+import type { Principal } from '../security/auth.ts';
+import type { ThrottledGatekeeper } from '../security/authentication-throttle.ts';
 import { createClientAddress, createProxyCheck } from '../security/client-address.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole, requireUnbound } from '../security/policy.ts';
@@ -31,7 +32,7 @@ import type { ViewOf } from './view.ts';
 export interface HttpDependencies {
   config: Config;
   log: Logger;
-  gatekeeper: Gatekeeper;
+  gatekeeper: ThrottledGatekeeper;
   viewOf: ViewOf;
   routes: readonly AnyRoute[];
   version: string;
@@ -188,6 +189,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       authorization: request.headers.authorization,
       loopbackListener,
       path: pathOf(request),
+      address: inProgress.get(request)?.address ?? '',
     });
     requireRole(principal, role);
     return principal;
@@ -329,18 +331,14 @@ function jsonBody(request: FastifyRequest): unknown {
       { loc: ['header', 'content-type'], msg: 'must be application/json', type: 'value_error' },
     ]);
   }
-  const value = parseBody(String(request.body));
-  if (isDeeperThan(value, maxBodyDepth)) {
+  return parseBody(String(request.body));
+}
+
+function parseBody(text: string): unknown {
+  if (isBodyTooDeep(text)) {
     const msg = `is nested more than ${maxBodyDepth} levels deep`;
     throw new ValidationError([{ loc: ['body'], msg, type: 'value_error' }]);
   }
-  return value;
-}
-
-/** As over MCP. What looks at a body goes down into it, and each level takes a part of the stack. */
-const maxBodyDepth = 1_000;
-
-function parseBody(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

@@ -16,9 +16,11 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import { createLedger } from '../ledger.ts';
 import { isLoopback } from '../loopback.ts';
-import type { Gatekeeper, Principal } from '../security/auth.ts';
+import type { Principal } from '../security/auth.ts';
+import type { ThrottledGatekeeper } from '../security/authentication-throttle.ts';
 import { createClientAddress } from '../security/client-address.ts';
 import { createEntryCheck } from '../security/policy.ts';
 import { OwnError, toFailure } from './dress.ts';
@@ -29,7 +31,7 @@ import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope
 
 export interface EndpointDependencies extends ScopeDependencies {
   config: Config;
-  gatekeeper: Gatekeeper;
+  gatekeeper: ThrottledGatekeeper;
   modern: ModernEndpoint;
   legacy: LegacyEndpoint;
   replies: Replies;
@@ -128,7 +130,8 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   ): Promise<void> {
     checkEntry(request.headers.host, request.headers.origin);
     const { authorization } = request.headers;
-    const known = gatekeeper.authenticate({ authorization, loopbackListener, path: pathOf(request) });
+    const address = addressOf(request);
+    const known = gatekeeper.authenticate({ authorization, loopbackListener, path: pathOf(request), address });
     // Waiting for what is there costs a call a turn; here and below it is most often there.
     const principal = known instanceof Promise ? await known : known;
     const visit = { request, response, principal, offer: face.scope, disconnected };
@@ -401,8 +404,8 @@ function requireJson(request: IncomingMessage): void {
 }
 
 function parseBody(text: string): unknown {
-  if (text.length > mostNested && isNestedTooDeeply(text))
-    throw new OwnError(rpcCodes.invalidRequest, `The body is nested more than ${mostNested} levels deep`, {
+  if (isBodyTooDeep(text))
+    throw new OwnError(rpcCodes.invalidRequest, `The body is nested more than ${maxBodyDepth} levels deep`, {
       status: 400,
     });
   try {
@@ -410,27 +413,6 @@ function parseBody(text: string): unknown {
   } catch {
     throw new OwnError(rpcCodes.parseError, 'The body is not valid JSON', { status: 400 });
   }
-}
-
-/** What is nested deeper can be read, but not written again: that would need more stack than there is. */
-const mostNested = 1_000;
-
-function isNestedTooDeeply(text: string): boolean {
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') at = endOfString(text, at);
-    else if (character === '[' || character === '{') depth += 1;
-    else if (character === ']' || character === '}') depth -= 1;
-    if (depth > mostNested) return true;
-  }
-  return false;
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
 }
 
 function readBody(request: IncomingMessage, limit: number): Promise<string> {

@@ -8,7 +8,8 @@ import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
-import type { Gatekeeper, Principal } from '../security/auth.ts';
+import type { Principal } from '../security/auth.ts';
+import type { ThrottledGatekeeper } from '../security/authentication-throttle.ts';
 import type { Vault } from '../security/credentials.ts';
 import { version } from '../version.ts';
 import { createBridge } from './bridge.ts';
@@ -27,7 +28,7 @@ export interface McpDependencies extends GatewayToolDependencies {
   log: Logger;
   events: Events;
   vault: Vault;
-  gatekeeper: Gatekeeper;
+  gatekeeper: ThrottledGatekeeper;
   registry: Registry;
   catalog: Catalog;
   profiles: Profiles;

@@ -2,6 +2,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
+import { ExpiredToken } from '../security/auth.ts';
 import { findIssuer } from './discovery.ts';
 import { type GuardedFetch, trustIn } from './guarded-fetch.ts';
 
@@ -50,7 +51,7 @@ export async function verifyJwt(token: string, issuer: string, keys: Keys, now =
     throw invalid('the signature of the token is not valid');
   }
   const seconds = now / 1_000;
-  if (body.data.exp + clockToleranceSeconds <= seconds) throw invalid('the token has expired');
+  if (body.data.exp + clockToleranceSeconds <= seconds) throw new ExpiredToken();
   if (body.data.nbf !== undefined && body.data.nbf - clockToleranceSeconds > seconds) {
     throw invalid('the token is not valid yet');
   }

@@ -125,7 +125,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
 
       const entry = entries.get(tokenId(token));
       if (entry === undefined || !isSame(presented, entry.digest)) throw unauthenticated('the token is not valid');
-      if (isExpired(entry)) throw unauthenticated('the token has expired');
+      if (isExpired(entry)) throw new ExpiredToken();
       const usedAt = new Date().toISOString();
       entry.row.last_used_at = usedAt;
       used.set(entry.row.id, usedAt);
@@ -231,6 +231,13 @@ const adminPrincipal: Principal = { id: 'admin', name: 'admin', role: 'admin', s
 
 function anonymousPrincipal(role: 'caller' | 'viewer'): Principal {
   return { id: 'anonymous', name: 'anonymous', role, servers: null, profile: null };
+}
+
+/** It was right once, so whoever presents it does not guess. */
+export class ExpiredToken extends AppError {
+  constructor() {
+    super('UNAUTHENTICATED', 'Not authenticated: the token has expired');
+  }
 }
 
 function unauthenticated(reason: string): AppError {

@@ -1,6 +1,6 @@
 /** Where a request came from, on every face: the nearest address that is no proxy of ours. */
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** Names for what nobody wants to write down. */
 const named: Record<string, readonly string[]> = {
@@ -42,6 +42,17 @@ export function createProxyCheck(trustedProxies: readonly string[]): (address: s
     else trusted.addSubnet(address, Number(bits), family);
   }
   return (address) => isIP(address) !== 0 && trusted.check(address, familyOf(address));
+}
+
+/** With IPv6, everybody has a whole network (/64) of addresses. */
+export function networkOf(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
+  return [...before, ...new Array<string>(Math.max(zeros, 0)).fill('0'), ...after].slice(0, 4).join(':');
 }
 
 const peerOf = ({ socket }: Request): string => socket.remoteAddress ?? '';

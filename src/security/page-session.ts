@@ -4,7 +4,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
-import { findSpentPasses, insertSignInCode, insertSpentPass, takeSignInCode } from '../store/sign-in.ts';
+import type { SignInCodeRow } from '../store/schema.ts';
+import {
+  findSignInCode,
+  findSpentPasses,
+  insertSignInCode,
+  insertSpentPass,
+  takeSignInCode,
+} from '../store/sign-in.ts';
 import type { Gatekeeper, Principal } from './auth.ts';
 import type { Vault } from './credentials.ts';
 
@@ -21,6 +28,10 @@ export interface PageSessions {
   end(headers: IncomingHttpHeaders): Promise<string>;
   /** A code that signs in once, with the same token, at any replica. */
   createCode(token: string): Promise<{ code: string; expiresAt: string }>;
+  /** The token of the session that a request of our own page came with. */
+  tokenOf(request: PageRequest): string | undefined;
+  /** The token behind a code, which stays good. */
+  peek(code: string): Promise<string>;
   /** The token behind a code, which is worth nothing from now on. */
   redeem(code: string): Promise<string>;
   /** Reads again which sessions were ended, after another replica ended one. */
@@ -72,6 +83,16 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
     return session === undefined || session.until <= now() || ended.has(session.id) ? undefined : session;
   }
 
+  function tokenIn(row: SignInCodeRow | undefined): string {
+    if (row === undefined || Date.parse(row.expires_at) <= now()) {
+      throw new AppError(
+        'UNAUTHENTICATED',
+        'This link was used already or is too old; get a new one: mcp-aggregator open',
+      );
+    }
+    return z.string().parse(vault.open(row.sealed, codeContext(row.code_hash)));
+  }
+
   return {
     admit(request) {
       const { headers } = request;
@@ -79,6 +100,8 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
       const session = find(headers);
       if (session !== undefined) headers.authorization = `Bearer ${session.token}`;
     },
+
+    tokenOf: (request) => (isOwnPage(request) ? find(request.headers)?.token : undefined),
 
     async begin(token, headers) {
       const authorization = `Bearer ${token}`;
@@ -110,16 +133,8 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
       return { code, expiresAt: expires_at };
     },
 
-    async redeem(code) {
-      const row = await takeSignInCode(db, hash(code));
-      if (row === undefined || Date.parse(row.expires_at) <= now()) {
-        throw new AppError(
-          'UNAUTHENTICATED',
-          'This link was used already or is too old; get a new one: mcp-aggregator open',
-        );
-      }
-      return z.string().parse(vault.open(row.sealed, codeContext(row.code_hash)));
-    },
+    peek: async (code) => tokenIn(await findSignInCode(db, hash(code))),
+    redeem: async (code) => tokenIn(await takeSignInCode(db, hash(code))),
 
     reload: load,
   };

@@ -2,12 +2,25 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Logger } from '../log.ts';
 import { damagedDatabase, fromSqliteError, type StorageFault } from './storage-fault.ts';
 
 export const databaseFileIn = (directory: string) => join(directory, 'aggregator.db');
 export const backupDirectoryIn = (directory: string) => join(directory, 'backups');
 
 const headerBytes = 100;
+
+/** The whole file after a crash or a power cut; otherwise only whether it was cut. */
+export function checkDatabaseFile(directory: string, endedUncleanly: boolean, log: Logger): void {
+  refuseCutDatabase(directory);
+  const file = databaseFileIn(directory);
+  if (!endedUncleanly || !existsSync(file)) return;
+  const startedAt = performance.now();
+  const damage = findDamage(file);
+  if (damage !== undefined) throw damage;
+  const duration_ms = Math.round(performance.now() - startedAt);
+  log.info({ file, duration_ms }, 'the last run did not end cleanly; the database was checked and is whole');
+}
 
 /**
  * Before the database is opened, because SQLite takes an empty file for a new database. A directory that was in use

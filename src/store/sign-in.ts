@@ -6,6 +6,10 @@ export async function insertSignInCode(db: Database, row: SignInCodeRow): Promis
   await db.kysely.insertInto('sign_in_codes').values(row).execute();
 }
 
+export function findSignInCode({ kysely }: Database, code_hash: string): Promise<SignInCodeRow | undefined> {
+  return kysely.selectFrom('sign_in_codes').selectAll().where('code_hash', '=', code_hash).executeTakeFirst();
+}
+
 /** Whoever gets it has taken it: a code signs in once. */
 export function takeSignInCode({ kysely }: Database, code_hash: string): Promise<SignInCodeRow | undefined> {
   return kysely.deleteFrom('sign_in_codes').where('code_hash', '=', code_hash).returningAll().executeTakeFirst();

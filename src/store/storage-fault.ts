@@ -1,5 +1,6 @@
 /** What a storage failure means to people: what is wrong with which file or database, and what to do about it. */
-import { AppError } from '../errors.ts';
+import { AppError, describe } from '../errors.ts';
+import type { Logger } from '../log.ts';
 
 interface Fault {
   cause: string;
@@ -86,6 +87,13 @@ export class StorageFault extends AppError {
     this.remedy = remedy;
     this.isConnection = isConnection;
   }
+}
+
+/** Undefined: the fault is over. */
+export function logFault(log: Logger, fault: StorageFault | undefined): void {
+  if (fault === undefined) return log.info('storage works again');
+  const { place, remedy, message, cause } = fault;
+  log.error({ place, remedy, reason: describe(cause) }, message);
 }
 
 /** Whatever is no storage failure (a broken rule of the schema, a mistake of ours) stays what it is. */

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, suite, test } from 'node:test';
@@ -124,6 +126,78 @@ suite('the dashboard', { skip: skipReason }, () => {
     await second.goto(url);
     await second.getByText('was used already').waitFor();
     visitors.at(-1)?.complaints.splice(0);
+  });
+
+  test('the link of somebody else asks before it replaces a session, and is good until then', async () => {
+    const created = await send('POST', '/api/v1/tokens', { name: 'mallory', role: 'viewer' });
+    const { token } = (await created.json()) as { token: string };
+    const link = async (authorization: string) => {
+      const response = await fetch(`${aggregator.url}/api/v1/session/links`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${authorization}` },
+      });
+      return `${aggregator.url}${((await response.json()) as { path: string }).path}`;
+    };
+    const whoAmI = (page: Page) =>
+      page.evaluate(async () => ((await (await fetch('/api/v1/session')).json()) as { name: string }).name);
+
+    const page = await visitSignedIn();
+    const url = await link(token);
+    await page.goto(url);
+    await page.getByText('You are signed in as admin (admin). This link signs you in as mallory (viewer).').waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.equal(await whoAmI(page), 'admin');
+    await page.getByRole('link', { name: 'Stay signed in as admin' }).click();
+    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    assert.equal(await whoAmI(page), 'admin');
+
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Sign in as mallory' }).click();
+    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    assert.equal(await whoAmI(page), 'mallory');
+
+    // One's own link has nothing to ask.
+    await page.goto(await link(token));
+    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    // The browser itself notes both refusals.
+    const complaints = visitors.at(-1)?.complaints.splice(0) ?? [];
+    assert.deepEqual([complaints.length, complaints.every((one) => one.includes('409'))], [2, true], complaints.join());
+  });
+
+  test('a page on another port of this host cannot sign anybody in', async () => {
+    const elsewhere = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html').end('<title>elsewhere</title>');
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    const page = await visit();
+    const { port } = elsewhere.address() as AddressInfo;
+    // Without a type, a body needs no preflight and is read as JSON: the Origin alone tells.
+    const attack = async ([target, body]: [string, string]) => {
+      await fetch(target, { method: 'POST', mode: 'no-cors', credentials: 'include', body: new Blob([body]) });
+    };
+    await page.goto(`http://127.0.0.1:${port}/`);
+    const answered = page.waitForResponse((response) => response.url().endsWith('/api/v1/session'));
+    const body = JSON.stringify({ token: aggregator.token });
+    await page.evaluate(attack, [`${aggregator.url}/api/v1/session`, body] as [string, string]);
+    assert.equal((await answered).status(), 403);
+    assert.deepEqual(await page.context().cookies(), []);
+    visitors.at(-1)?.complaints.splice(0);
+    elsewhere.close();
+    elsewhere.closeAllConnections();
+  });
+
+  test('safe mode is said on every page, with what to do', async () => {
+    const safe = await startAggregator({ env: { MCP_AGGREGATOR_SAFE_MODE: 'on' } });
+    const visitor = await createVisitor(browser, safe.url);
+    await signIn(visitor.page, safe.token);
+    for (const section of ['Servers', 'Tools', 'Health']) {
+      await visitor.page.getByRole('link', { name: section, exact: true }).click();
+      await visitor.page.getByText(/^Safe mode .*: no server is connected\. .* restart the aggregator\.$/).waitFor();
+    }
+    assert.deepEqual(await accessibilityProblems(visitor.page), []);
+    await visitor.close();
+    await safe.stop();
+    assert.deepEqual(visitor.complaints, []);
   });
 
   test('signing out ends the session, also for somebody who kept the cookie', async () => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { connectionLimits, networkOf } from '../../src/http/connection-limits.ts';
+import { connectionLimits } from '../../src/http/connection-limits.ts';
+import { networkOf } from '../../src/security/client-address.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 
 test('half of the descriptors are ours, and no address gets all of the others', () => {

@@ -1,7 +1,8 @@
 /** What only a real process shows: signals, crashes and restarts. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -29,6 +30,33 @@ test('SIGTERM leaves no child behind, nor a child of a child', async (t) => {
   for (const pid of pids) assert.ok(isAlive(pid), String(pid));
   assert.equal(await aggregator.stop('SIGTERM'), 0);
   for (const pid of pids) await untilGone(pid);
+});
+
+test('SIGTERM during the start, and right after "listening", ends in good order', async (t) => {
+  for (const line of ['no server is connected', 'mcp-aggregator is listening']) {
+    const { env, close } = await settings();
+    const dataDir = mkdtempSync(join(tmpdir(), 'mcp-aggregator-early-'));
+    // In safe mode the first line is written long before we listen.
+    const early = { MCP_AGGREGATOR_PORT: '0', MCP_AGGREGATOR_DATA_DIR: dataDir, MCP_AGGREGATOR_SAFE_MODE: 'on' };
+    const child = spawn(process.execPath, [program, 'serve'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...cleanEnvironment(dataDir), ...env, ...early },
+    });
+    t.after(async () => {
+      child.kill('SIGKILL');
+      rmSync(dataDir, { recursive: true });
+      await close();
+    });
+    const exited = once(child, 'exit');
+    let output = '';
+    for await (const chunk of child.stderr) {
+      if (!output.includes(line) && `${output}${chunk}`.includes(line)) child.kill('SIGTERM');
+      output += chunk;
+    }
+    assert.deepEqual(await exited, [0, null], output);
+    assert.match(output, /"closing"/);
+    assert.ok(!existsSync(join(dataDir, 'address.json')));
+  }
 });
 
 test('SIGTERM waits for calls in progress', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { openSession } from '../mcp/clients.ts';
-import { startApp, type TestApp } from '../support/app.ts';
+import { anotherAddress, behindProxy, startApp, type TestApp } from '../support/app.ts';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts';
 
 const machines = { worker: {}, boss: { groups: ['mcp-admins'] } };
@@ -17,6 +17,7 @@ before(async () => {
   provider = await provide();
   stranger = await provide();
   app = await startApp({
+    ...behindProxy,
     MCP_AGGREGATOR_OIDC_ISSUER: provider.issuer,
     MCP_AGGREGATOR_OIDC_REQUIRED_SCOPES: 'mcp:use,mcp:more',
     MCP_AGGREGATOR_OIDC_ROLE_CLAIM: 'groups',
@@ -64,7 +65,7 @@ const faces: Face[] = [
 ];
 
 const bearer = (token: string | undefined): Record<string, string> =>
-  token === undefined ? {} : { authorization: `Bearer ${token}` };
+  token === undefined ? {} : { authorization: `Bearer ${token}`, ...anotherAddress() };
 
 interface Case {
   name: string;

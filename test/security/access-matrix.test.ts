@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
 import { modernRequest, openSession, open as openStream, postModern, readEvents } from '../mcp/clients.ts';
 import { type IdentityProvider, startIdentityProvider } from '../oauth/identity-provider.ts';
-import { type Answer, type Body, startApp, type TestApp } from '../support/app.ts';
+import { type Answer, anotherAddress, type Body, behindProxy, startApp, type TestApp } from '../support/app.ts';
 import type { Document } from '../support/openapi.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';
@@ -316,6 +316,7 @@ suite('access matrix', () => {
     const machines = Object.fromEntries(roles.map((role) => [role, { groups: [role] }]));
     provider = await startIdentityProvider({ machines, jwtFor: 'http://127.0.0.1', scopes: 'mcp:use' });
     app = await startApp({
+      ...behindProxy,
       MCP_AGGREGATOR_OIDC_ISSUER: provider.issuer,
       MCP_AGGREGATOR_OIDC_ROLE_CLAIM: 'groups',
       MCP_AGGREGATOR_OIDC_ROLES: roles.map((role) => `${role}=${role}`).join(','),
@@ -492,6 +493,7 @@ async function ask(key: string, { path, body }: Ask, { token }: Who): Promise<An
     signal: ended.signal,
     headers: {
       authorization: `Bearer ${token}`,
+      ...anotherAddress(),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     body: body === undefined ? null : JSON.stringify(body),
@@ -511,7 +513,7 @@ async function request(
 ): Promise<Body> {
   if (method === 'subscriptions/listen') return await firstOfStream(token);
   if (era === 'modern') {
-    const answer = await postModern(app, method, params, { token });
+    const answer = await postModern(app, method, params, { token, headers: anotherAddress() });
     return answer.body ?? answer.events.at(-1);
   }
   const session = await openSession(app, { token });

@@ -151,6 +151,17 @@ export async function startApp(
   };
 }
 
+let visitors = 0;
+
+/** A header that makes a request come from an address of its own, so that its failure is not one of many. */
+export function anotherAddress(): Record<string, string> {
+  visitors += 1;
+  return { 'x-forwarded-for': `10.${visitors >> 16}.${(visitors >> 8) & 255}.${visitors & 255}` };
+}
+
+/** The setting that makes `anotherAddress` count. */
+export const behindProxy = { MCP_AGGREGATOR_TRUSTED_PROXIES: 'loopback' };
+
 export function toRegistration(name: string, config: Connection) {
   const transport_type = 'command' in config ? 'STDIO' : 'url' in config ? 'SSE' : 'HTTP';
   return { name, transport_type, connection_config: config };

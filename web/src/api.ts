@@ -10,12 +10,14 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly problems: Problem[];
+  readonly context: Json;
 
-  constructor(status: number, code: string, message: string, problems: Problem[] = []) {
+  constructor(status: number, code: string, message: string, problems: Problem[] = [], context: Json = {}) {
     super(message);
     this.status = status;
     this.code = code;
     this.problems = problems;
+    this.context = context;
   }
 }
 
@@ -74,14 +76,15 @@ interface ErrorBody {
   detail: string | Problem[];
   error_code: string;
   /** `errors`: what each server said, where several were asked. */
-  context?: { errors?: string[] };
+  context?: Json & { errors?: string[] };
 }
 
 function toError(status: number, text: string, path: string): ApiError {
   if (!text.startsWith('{')) return new ApiError(status, 'UNKNOWN', `The aggregator answered with HTTP ${status}.`);
   const { detail, error_code: code, context } = JSON.parse(text) as ErrorBody;
   if (status === 401 && path !== '/api/v1/session') onSignedOut();
-  if (typeof detail === 'string') return new ApiError(status, code, [detail, ...(context?.errors ?? [])].join('\n'));
+  if (typeof detail === 'string')
+    return new ApiError(status, code, [detail, ...(context?.errors ?? [])].join('\n'), [], context);
   const lines = detail.map(({ loc, msg }) => (loc.length > 1 ? `${loc.slice(1).join('.')}: ${msg}` : msg));
   return new ApiError(status, code, lines.join('\n'), detail);
 }
@@ -100,6 +103,10 @@ export interface Session {
   servers: string[] | null;
   profile: string | null;
   version: string;
+}
+
+export interface Health {
+  safe_mode?: string;
 }
 
 export interface WaysIn {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
-import { ApiError, api, type Session, whenSignedOut } from './api.ts';
+import { ApiError, api, type Health, type Session, whenSignedOut } from './api.ts';
 import { liveState, startLive } from './live.ts';
 import { AccessPage } from './pages/access.tsx';
 import { AddServerPage } from './pages/add-server.tsx';
@@ -12,7 +12,8 @@ import { SignInPage } from './pages/sign-in.tsx';
 import { ToolPage } from './pages/tool.tsx';
 import { ToolsPage } from './pages/tools.tsx';
 import { TrafficPage } from './pages/traffic.tsx';
-import { Empty, Failure, Loading } from './parts/notice.tsx';
+import { Empty, Failure, Loading, Notice } from './parts/notice.tsx';
+import { useResource } from './resource.ts';
 import { linkTo, type Place, usePlace } from './route.ts';
 import { SessionContext } from './session.ts';
 import { applyTheme, currentTheme, type Theme, themes } from './theme.ts';
@@ -110,9 +111,22 @@ function Shell({ place, onSignedOut }: { place: Place; onSignedOut: () => void }
         </div>
       </header>
       <main ref={main} tabIndex={-1} id="main">
+        <SafeMode />
         <CurrentPage place={place} />
       </main>
     </div>
+  );
+}
+
+/** Without it, nobody would know why every server is disconnected. */
+function SafeMode() {
+  const { data } = useResource<Health>('/api/v1/aggregator/health');
+  if (data?.safe_mode === undefined) return null;
+  const text = data.safe_mode;
+  return (
+    <Notice tone="warn">
+      <p>{`${text.charAt(0).toUpperCase()}${text.slice(1)}.`}</p>
+    </Notice>
   );
 }
 

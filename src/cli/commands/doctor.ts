@@ -184,7 +184,7 @@ function reach(host: string, port: number): Promise<string | undefined> {
 interface Health {
   status: string;
   checks: { database: string };
-  issues?: string[];
+  safe_mode?: string;
 }
 
 async function checkAggregator(client: Client): Promise<{ runs: boolean; finding: Finding; database?: Finding }> {
@@ -215,9 +215,8 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
   };
 }
 
-function aggregatorFinding(url: string, { issues = [] }: Health): Finding {
+function aggregatorFinding(url: string, { safe_mode: safeMode }: Health): Finding {
   const what = 'aggregator';
-  const safeMode = issues.find((issue) => issue.startsWith('safe mode'));
   return safeMode === undefined
     ? { what, verdict: 'ok', detail: `runs at ${url}` }
     : { what, verdict: 'problem', detail: `runs at ${url} in safe mode`, advice: safeMode };

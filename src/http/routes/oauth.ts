@@ -12,6 +12,7 @@ import type { SignIn } from '../../oauth/sign-in.ts';
 import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
+import type { AuthenticationThrottle } from '../../security/authentication-throttle.ts';
 import { isOwnPage, type PageSessions } from '../../security/page-session.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
 import { lookUpServer, type ViewOf } from '../view.ts';
@@ -24,6 +25,7 @@ export interface OauthRouteDependencies {
   /** Of the dashboard. */
   pageSessions: PageSessions;
   authenticator: Authenticator;
+  throttle: AuthenticationThrottle;
   audit: Audit;
   ours: OurClients;
   viewOf: ViewOf;
@@ -35,6 +37,7 @@ export interface OauthRouteDependencies {
 
 type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 'reply' | 'address'>;
 
+const idOf = ({ id }: Principal) => id;
 const base = '/api/v1/aggregator/servers';
 const byId = z.object({ id: z.string().min(1).describe("the server's id or name") });
 const byName = z.object({ server: z.string().min(1) });
@@ -65,7 +68,7 @@ const knownLogin = z.object({
 });
 
 export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
-  const { registry, logins, flow, sessions, authenticator, audit } = deps;
+  const { registry, logins, flow, sessions, authenticator, throttle, audit } = deps;
 
   const lookUp = (idOrName: string, principal: Principal) => lookUpServer(registry, deps.viewOf(principal), idOrName);
 
@@ -102,20 +105,21 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   }
 
   /** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
-  async function visitor({ request, reply }: PageContext): Promise<Principal | undefined> {
+  async function visitor({ request, reply, address }: PageContext): Promise<Principal | undefined> {
     const known = sessions.find(request.headers.cookie);
     const { authorization } = request.headers;
     if (known !== undefined || authorization === undefined) return known;
-    const principal = await identified(authorization, request.url.split('?')[0] ?? '');
+    const principal = await identified(authorization, request.url.split('?')[0] ?? '', address);
     if (principal === undefined) return undefined;
     reply.header('set-cookie', sessions.cookieFor(principal));
     return principal;
   }
 
   /** Undefined: a session that ended is a reason to ask who it is. */
-  async function identified(authorization: string, path: string): Promise<Principal | undefined> {
+  async function identified(authorization: string, path: string, address: string): Promise<Principal | undefined> {
     try {
-      return await deps.gatekeeper.authenticate({ authorization, loopbackListener: false, path });
+      const request = { authorization, loopbackListener: false, path };
+      return await throttle.check(address, () => deps.gatekeeper.authenticate(request), idOf);
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
       throw error;
@@ -128,6 +132,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       return await make();
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
+      if (error.retryAfterSeconds !== undefined) context.reply.header('retry-after', String(error.retryAfterSeconds));
       return show(context, problemPage(error.message, back), error.status);
     }
   }
@@ -359,10 +364,15 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           }
           try {
             const authorization = `Bearer ${form.get('token') ?? ''}`;
-            const principal = authenticator.authenticate({ authorization, loopbackListener: false });
+            const principal = await throttle.check(
+              context.address,
+              () => authenticator.authenticate({ authorization, loopbackListener: false }),
+              idOf,
+            );
             reply.header('set-cookie', sessions.cookieFor(principal));
           } catch (error) {
             if (!(error instanceof AppError)) throw error;
+            if (error.code === 'RATE_LIMITED') throw error;
             return show(context, askWho(next, error.message), 401);
           }
           return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import type { IdentityProviderView } from '../../oauth/oauth.ts';
-import type { Gatekeeper, Principal } from '../../security/auth.ts';
-import { isOwnPage, type PageSessions, sessionPath as path } from '../../security/page-session.ts';
+import type { Principal } from '../../security/auth.ts';
+import type { AuthenticationThrottle, ThrottledGatekeeper } from '../../security/authentication-throttle.ts';
+import { isOwnPage, type PageRequest, type PageSessions, sessionPath as path } from '../../security/page-session.ts';
 import { version } from '../../version.ts';
 import { type AnyRoute, route } from '../route.ts';
 
@@ -30,27 +31,46 @@ const waysView = z.object({
     .describe('null: only our own tokens open anything here'),
 });
 
+const byCode = z.strictObject({
+  code: z.string().min(1),
+  replace: z.boolean().optional().describe("whether to end somebody else's session in this browser"),
+});
+
 const tag = 'access';
+const tooMany = { description: 'Too many failed sign-ins from this address; see Retry-After' };
 
 export interface SessionRouteDependencies {
   sessions: PageSessions;
   /** Of the login pages: who signs out of the dashboard is signed out of them as well. */
   pages: BrowserSessions;
-  gatekeeper: Gatekeeper;
+  gatekeeper: ThrottledGatekeeper;
+  throttle: AuthenticationThrottle;
   identityProvider: () => IdentityProviderView | undefined;
   loopbackListener: boolean;
 }
 
 export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
-  const { sessions, pages, gatekeeper, loopbackListener } = deps;
+  const { sessions, pages, gatekeeper, throttle, loopbackListener } = deps;
 
-  async function whoIs(authorization: string | undefined): Promise<Principal | undefined> {
+  async function whoIs(authorization: string | undefined, address: string): Promise<Principal | undefined> {
     try {
-      return await gatekeeper.authenticate({ authorization, loopbackListener, path });
+      return await gatekeeper.authenticate({ authorization, loopbackListener, path, address });
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
       throw error;
     }
+  }
+
+  /** A link may come from anybody: it takes nobody's session away without asking. */
+  async function refuseOther({ id, name, role }: Principal, request: PageRequest, address: string): Promise<void> {
+    const token = sessions.tokenOf(request);
+    const current = token === undefined ? undefined : await whoIs(`Bearer ${token}`, address);
+    if (current === undefined || current.id === id) return;
+    throw new AppError(
+      'SIGNED_IN_AS_ANOTHER',
+      `This browser is signed in as ${current.name}; the link signs in ${name}. Send "replace": true to change that`,
+      { context: { signed_in_as: { name: current.name, role: current.role }, link_signs_in: { name, role } } },
+    );
   }
 
   return [
@@ -64,9 +84,10 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       answers: {
         200: { description: 'The principal of this request', schema: principalView },
         204: { description: 'Nobody is signed in' },
+        429: tooMany,
       },
-      async handle({ request, reply }) {
-        const principal = await whoIs(request.headers.authorization);
+      async handle({ request, reply, address }) {
+        const principal = await whoIs(request.headers.authorization, address);
         if (principal !== undefined) return toView(principal);
         reply.status(204);
       },
@@ -78,20 +99,32 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       tag,
       summary: 'Sign in a browser, with a token or the code of a one-time link',
       role: 'public',
-      body: z.union([z.strictObject({ token: z.string().min(1) }), z.strictObject({ code: z.string().min(1) })], {
+      body: z.union([z.strictObject({ token: z.string().min(1) }), byCode], {
         error: 'must hold either "token" or "code"',
       }),
       answers: {
         200: { description: 'Signed in; the session is in a cookie', schema: principalView },
         401: { description: 'The token or the link is not valid' },
+        409: { description: 'The link signs in somebody else than whom the browser has a session of; it stays good' },
+        429: tooMany,
       },
-      async handle({ body, request, reply }) {
+      async handle({ body, request, reply, address }) {
         // Another page must not sign people in as somebody of its choice.
         if (request.headers.origin !== undefined && !isOwnPage(request)) {
           throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the dashboard itself can sign in');
         }
-        const token = 'token' in body ? body.token.trim() : await sessions.redeem(body.code);
-        const { principal, cookie } = await sessions.begin(token, request.headers);
+        const { principal, cookie } = await throttle.check(
+          address,
+          async () => {
+            const token = 'token' in body ? body.token.trim() : await sessions.peek(body.code);
+            return await sessions.begin(token, request.headers);
+          },
+          (begun) => begun.principal.id,
+        );
+        if ('code' in body) {
+          if (body.replace !== true) await refuseOther(principal, request, address);
+          await sessions.redeem(body.code);
+        }
         reply.header('set-cookie', cookie);
         return toView(principal);
       },

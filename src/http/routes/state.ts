@@ -115,6 +115,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
           checks: { database, qdrant, sessions },
           servers: { total: registry.list().length, connected, error: count.ERROR },
           ...(issues.length === 0 ? {} : { issues }),
+          ...(deps.safeMode === undefined ? {} : { safe_mode: deps.safeMode }),
         };
       },
     }),
@@ -194,4 +195,5 @@ const healthView = z.object({
   checks: z.object({ database: z.string(), qdrant: z.string(), sessions: z.string() }),
   servers: z.object({ total: z.int(), connected: z.int(), error: z.int() }),
   issues: z.array(z.string()).optional(),
+  safe_mode: z.string().optional().describe('why no server is connected after crashes at start, and what to do'),
 });

@@ -1,8 +1,17 @@
-import { useEffect, useRef, useState } from 'react';
-import { api, type Session, type WaysIn } from '../api.ts';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { ApiError, api, type Session, type WaysIn } from '../api.ts';
 import { useAction } from '../parts/action.ts';
 import { Failure, Loading } from '../parts/notice.tsx';
 import { useResource } from '../resource.ts';
+
+type Person = Pick<Session, 'name' | 'role'>;
+
+/** The browser has a session of somebody else than the link signs in. */
+interface Conflict {
+  code: string;
+  current: Person;
+  other: Person;
+}
 
 interface Props {
   /** Of a one-time link. */
@@ -18,15 +27,48 @@ export function SignInPage({ code, place, onSignedIn }: Props) {
   const ways = useResource<WaysIn>('/api/v1/session/ways');
   const provider = ways.data?.identity_provider;
   const used = useRef(false);
+  const [conflict, setConflict] = useState<Conflict>();
+
+  const redeem = useCallback(
+    (from: string, replace: boolean) =>
+      run(async () => {
+        try {
+          onSignedIn(await api<Session>('POST', '/api/v1/session', { code: from, replace }));
+        } catch (failure) {
+          if (!(failure instanceof ApiError) || failure.code !== 'SIGNED_IN_AS_ANOTHER') throw failure;
+          const { signed_in_as, link_signs_in } = failure.context;
+          setConflict({ code: from, current: signed_in_as as Person, other: link_signs_in as Person });
+        }
+      }),
+    [run, onSignedIn],
+  );
 
   useEffect(() => {
     if (code === null || used.current) return;
     used.current = true;
     // The link is worth nothing once it was used, but nobody needs to see it in the history.
     window.history.replaceState(null, '', `#/sign-in?${new URLSearchParams({ place })}`);
-    void run(async () => onSignedIn(await api<Session>('POST', '/api/v1/session', { code })));
-  }, [code, place, run, onSignedIn]);
+    void redeem(code, false);
+  }, [code, place, redeem]);
 
+  if (conflict !== undefined && error === undefined) {
+    const { current, other } = conflict;
+    return (
+      <main className="sign-in">
+        <h1>Sign in as somebody else?</h1>
+        <p>
+          You are signed in as <strong>{current.name}</strong> ({current.role}). This link signs you in as{' '}
+          <strong>{other.name}</strong> ({other.role}). If you did not ask for the link, stay signed in.
+        </p>
+        <a className="button primary" href={`#/${place === '' ? 'servers' : place}`}>
+          Stay signed in as {current.name}
+        </a>
+        <button type="button" disabled={running} onClick={() => void redeem(conflict.code, true)}>
+          Sign in as {other.name}
+        </button>
+      </main>
+    );
+  }
   const byLink = code !== null || (running && token === '');
   return (
     <main className="sign-in">

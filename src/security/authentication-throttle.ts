@@ -1,0 +1,166 @@
+/**
+ * Guessing tokens must be slow, and people who share an address with somebody who guesses must not feel it: a token
+ * that is not valid is answered late, a valid one at once. Every replica counts for itself.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../errors.ts';
+import { ExpiredToken, type Gatekeeper, type Principal } from './auth.ts';
+import { networkOf } from './client-address.ts';
+
+export type FailureOutcome = 'expired' | 'answered' | 'delayed' | 'refused';
+
+export interface AuthenticationThrottle {
+  /** `authenticate` is asked about a token, a code or whatever else can be guessed; `idOf` says who it was. */
+  check<Found>(
+    address: string,
+    authenticate: () => Found | Promise<Found>,
+    idOf: (found: Found) => string,
+  ): Found | Promise<Found>;
+  /** Whoever waits is answered now. */
+  close(): void;
+}
+
+export interface ThrottleOptions {
+  onFailure: (outcome: FailureOutcome, address: string, network: string) => void;
+  /** In milliseconds; never goes back. */
+  now?: () => number;
+  wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** The failures of one address; they fade with time. */
+interface AddressFailures {
+  failures: number;
+  at: number;
+  waiting: number;
+}
+
+const freeFailures = 5;
+const fadeMs = 60_000 / freeFailures;
+const firstDelayMs = 100;
+const maxDelayMs = 5_000;
+/** More would change nothing but the time until they have faded. */
+const maxFailures = freeFailures + 1 + Math.ceil(Math.log2(maxDelayMs / firstDelayMs));
+const maxWaitingPerAddress = 8;
+const maxWaiting = 256;
+const maxAddresses = 10_000;
+const maxKnown = 10_000;
+
+export function createAuthenticationThrottle(options: ThrottleOptions): AuthenticationThrottle {
+  const { onFailure, now = () => performance.now(), wait = waitUnlessClosed } = options;
+  const closing = new AbortController();
+  const records = new Map<string, AddressFailures>();
+  const known = new Set<string>();
+  let waiting = 0;
+
+  const failuresIn = ({ failures, at }: AddressFailures) => Math.max(0, failures - (now() - at) / fadeMs);
+  const isFull = (record: AddressFailures) =>
+    failuresIn(record) > freeFailures && (record.waiting >= maxWaitingPerAddress || waiting >= maxWaiting);
+
+  /** Where no more can wait, the answer must not tell a right guess from a wrong one, except to those who were here. */
+  function admit(network: string, id: string): void {
+    const visitor = `${network} ${id}`;
+    if (known.has(visitor)) return;
+    const record = records.get(network);
+    if (record !== undefined && isFull(record)) throw tooMany();
+    known.add(visitor);
+    dropOldest(known, maxKnown);
+  }
+
+  async function fail(address: string, network: string, error: unknown): Promise<never> {
+    if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
+    if (error instanceof ExpiredToken) {
+      onFailure('expired', address, network);
+      throw error;
+    }
+    const record = addFailure(network);
+    if (isFull(record)) {
+      onFailure('refused', address, network);
+      throw tooMany();
+    }
+    const ms = closing.signal.aborted ? 0 : delayAfter(record.failures);
+    onFailure(ms === 0 ? 'answered' : 'delayed', address, network);
+    if (ms === 0) throw error;
+    record.waiting += 1;
+    waiting += 1;
+    await wait(ms, closing.signal);
+    record.waiting -= 1;
+    waiting -= 1;
+    throw error;
+  }
+
+  function addFailure(network: string): AddressFailures {
+    const record = records.get(network) ?? { failures: 0, at: now(), waiting: 0 };
+    record.failures = Math.min(failuresIn(record) + 1, maxFailures);
+    record.at = now();
+    records.delete(network); // the latest stands last
+    records.set(network, record);
+    dropOldest(records, maxAddresses);
+    return record;
+  }
+
+  return {
+    check(address, authenticate, idOf) {
+      const network = networkOf(address);
+      let outcome: ReturnType<typeof authenticate>;
+      try {
+        outcome = authenticate();
+      } catch (error) {
+        return fail(address, network, error);
+      }
+      if (!(outcome instanceof Promise)) {
+        admit(network, idOf(outcome));
+        return outcome;
+      }
+      return outcome.then(
+        (found) => {
+          admit(network, idOf(found));
+          return found;
+        },
+        (error: unknown) => fail(address, network, error),
+      );
+    },
+    close: () => closing.abort(),
+  };
+}
+
+export interface ThrottledGatekeeper extends Pick<Gatekeeper, 'challenge'> {
+  authenticate(
+    request: Parameters<Gatekeeper['authenticate']>[0] & { address: string },
+  ): Principal | Promise<Principal>;
+}
+
+/** A request without a token guesses nothing. */
+export function throttleGatekeeper(gatekeeper: Gatekeeper, throttle: AuthenticationThrottle): ThrottledGatekeeper {
+  return {
+    authenticate({ address, ...request }) {
+      if (request.authorization === undefined) return gatekeeper.authenticate(request);
+      return throttle.check(
+        address,
+        () => gatekeeper.authenticate(request),
+        ({ id }) => id,
+      );
+    },
+    challenge: (refusal) => gatekeeper.challenge(refusal),
+  };
+}
+
+function delayAfter(failures: number): number {
+  const over = Math.ceil(failures) - freeFailures;
+  return over <= 0 ? 0 : Math.min(firstDelayMs * 2 ** (over - 1), maxDelayMs);
+}
+
+function tooMany(): AppError {
+  return new AppError('RATE_LIMITED', 'Too many failed sign-ins from this address; try again later', {
+    retryAfterSeconds: Math.ceil(maxDelayMs / 1_000),
+  });
+}
+
+function dropOldest(entries: Map<string, unknown> | Set<string>, max: number): void {
+  if (entries.size <= max) return;
+  const [oldest] = entries.keys();
+  if (oldest !== undefined) entries.delete(oldest);
+}
+
+async function waitUnlessClosed(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined); // closed
+}

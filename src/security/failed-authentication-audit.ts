@@ -1,0 +1,57 @@
+/**
+ * Failed sign-ins in the audit, which nobody without a token may fill: the first one of an address at once, then how
+ * many there were, once a minute. Beyond so many addresses, the others are counted together.
+ */
+import type { Audit } from './audit.ts';
+
+export interface FailedAuthenticationAudit {
+  /** With IPv6 a network has many addresses, and is one for us. */
+  add(address: string, network: string): void;
+  /** Records what was counted since. */
+  flush(): void;
+  close(): void;
+}
+
+const maxNetworks = 100;
+const flushEveryMs = 60_000;
+
+export function createFailedAuthenticationAudit(audit: Pick<Audit, 'record'>): FailedAuthenticationAudit {
+  const counts = new Map<string, { address: string; attempts: number }>();
+  let others = 0;
+
+  function record(ip_address: string | null, attempts: number): void {
+    audit.record({ event: 'authentication.failed', actor: 'unknown', ip_address, details: { attempts } });
+  }
+
+  function flush(): void {
+    for (const [network, count] of counts) {
+      if (count.attempts === 0) counts.delete(network);
+      else record(count.address, count.attempts);
+      count.attempts = 0;
+    }
+    if (others > 0) record(null, others);
+    others = 0;
+  }
+
+  const timer = setInterval(flush, flushEveryMs).unref();
+
+  return {
+    add(address, network) {
+      const count = counts.get(network);
+      if (count !== undefined) {
+        count.address = address;
+        count.attempts += 1;
+      } else if (counts.size >= maxNetworks) {
+        others += 1;
+      } else {
+        counts.set(network, { address, attempts: 0 });
+        record(address, 1);
+      }
+    },
+    flush,
+    close() {
+      clearInterval(timer);
+      flush();
+    },
+  };
+}
