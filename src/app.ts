@@ -38,7 +38,7 @@ import { createConfiguredModel } from './model.ts';
 import { createOauth } from './oauth/oauth.ts';
 import { sealedTokens } from './oauth/sealed-tokens.ts';
 import { createQueryRunner } from './query/query-runner.ts';
-import { createRuleBook, rulesKey } from './query/rule-book.ts';
+import { createRuleStore, rulesKey } from './query/rule-store.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry, type Server } from './registry/registry.ts';
@@ -48,12 +48,12 @@ import { createRateLimiter } from './replicas/rate-limit.ts';
 import { createReplicas } from './replicas/replicas.ts';
 import { advertisedAddress, followEverything, type Rooms, takePart } from './replicas/take-part.ts';
 import { type CallReport, createRouter } from './routing/call.ts';
-import { createChoices } from './routing/choices.ts';
+import { createSearchAttribution } from './routing/search-attribution.ts';
 import { openStartRecord } from './safe-mode.ts';
-import { createFinder } from './search/finder.ts';
+import { createToolSearch } from './search/tool-search.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator, type Principal } from './security/auth.ts';
-import { createAuthenticationThrottle, throttleGatekeeper } from './security/authentication-throttle.ts';
+import { createAuthenticationThrottle, throttleRequestAuthenticator } from './security/authentication-throttle.ts';
 import { createVault, parseKey } from './security/credentials.ts';
 import { createFailedAuthenticationAudit } from './security/failed-authentication-audit.ts';
 import { createPageSessions } from './security/page-session.ts';
@@ -61,7 +61,7 @@ import { childEnvironment } from './security/policy.ts';
 import { createResealer } from './security/reseal.ts';
 import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
-import { createSkillBook } from './skills/skill-book.ts';
+import { createSkillStore } from './skills/skill-store.ts';
 import { createDailyBackup } from './store/daily-backup.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
@@ -71,8 +71,8 @@ import { fromFileError, logFault, StorageFault } from './store/storage-fault.ts'
 import { createTracer, noTracer } from './tracing.ts';
 import { environmentOf, requireChildUser } from './upstream/child-user.ts';
 import { createFleet } from './upstream/fleet.ts';
+import { createOrphanReaper } from './upstream/orphan-reaper.ts';
 import { createPool } from './upstream/pool.ts';
-import { createWarden } from './upstream/warden.ts';
 import { version } from './version.ts';
 
 export interface App {
@@ -146,7 +146,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     db,
     adminToken,
     anonymous: config.anonymous,
-    onStored: () => replicas.tell({ kind: 'tokens' }),
+    onStored: () => replicas.publish({ kind: 'tokens' }),
     onEnded: (id) => events.emit('principal.ended', { principal_id: id }),
     onError,
   });
@@ -170,7 +170,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     log,
     config,
     secrets,
-    onStored: (id) => replicas.tell({ kind: 'server', id }),
+    onStored: (id) => replicas.publish({ kind: 'server', id }),
   });
   closers.push(() => registry.settled());
 
@@ -189,7 +189,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     baseUrl,
     onLogin(server) {
       pool.open(server).loggedIn();
-      replicas.tell({ kind: 'server', id: server.id });
+      replicas.publish({ kind: 'server', id: server.id });
     },
   });
   closers.push(() => oauth.close());
@@ -202,14 +202,14 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       if (outcome !== 'expired') failedAuthentications.add(address, network);
     },
   });
-  const gatekeeper = throttleGatekeeper(oauth.gatekeeper, throttle);
+  const requestAuthenticator = throttleRequestAuthenticator(oauth.requestAuthenticator, throttle);
 
   const pool = createPool({
     config,
     registry,
     events,
     log,
-    warden: createWarden(),
+    orphanReaper: createOrphanReaper(),
     credentials: oauth.logins.credentials,
     isLoggedIn: oauth.logins.isKnown,
     childEnvironment: (own) => childEnvironment(environmentOf(config.childUser, config.environment), own),
@@ -225,11 +225,11 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     events,
     log,
     config,
-    onToolsChanged: (server, changes) => finder.follow(server, changes),
-    onToolsReloaded: (server, changes) => finder.followElsewhere(server, changes),
+    onToolsChanged: (server, changes) => toolSearch.follow(server, changes),
+    onToolsReloaded: (server, changes) => toolSearch.followElsewhere(server, changes),
     isOurs: replicas.leads,
-    askForDiscovery: (id, kinds) => replicas.tell({ kind: 'discover', id, kinds: kinds && [...kinds] }),
-    onStored: (id) => replicas.tell({ kind: 'tools', id }),
+    askForDiscovery: (id, kinds) => replicas.publish({ kind: 'discover', id, kinds: kinds && [...kinds] }),
+    onStored: (id) => replicas.publish({ kind: 'tools', id }),
   });
   closers.push(() => catalog.close());
   const tracer =
@@ -243,12 +243,12 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
           onDropped: metrics.onSpansDropped,
         });
   closers.push(() => tracer.close());
-  const skillBook = await createSkillBook(db, () => replicas.tell({ kind: 'skills' }));
+  const skillStore = await createSkillStore(db, () => replicas.publish({ kind: 'skills' }));
   const model = createConfiguredModel(config);
-  const finder = createFinder({
+  const toolSearch = createToolSearch({
     db,
     catalog,
-    skillBook,
+    skillStore,
     events,
     log,
     config,
@@ -258,13 +258,13 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     onSearch: (ms) => metrics.onSearch(ms),
     isOurs: replicas.leads,
     onClassified(ids) {
-      for (const id of ids) replicas.tell({ kind: 'tools', id });
+      for (const id of ids) replicas.publish({ kind: 'tools', id });
     },
   });
-  closers.push(() => finder.close());
+  closers.push(() => toolSearch.close());
   metrics.watchBacklog({
-    embedding: () => finder.backlog.embedding,
-    classification: () => finder.backlog.classification,
+    embedding: () => toolSearch.backlog.embedding,
+    classification: () => toolSearch.backlog.classification,
   });
   const reconnector = createReconnector({ registry, pool, events });
   closers.push(() => reconnector.close());
@@ -282,12 +282,12 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       const checked = registry.findByName(server);
       if (checked === undefined) return;
       activity.onCheck(checked.id, { failed });
-      if (checked.transport_type !== 'STDIO') replicas.tell({ kind: 'health', id: checked.id, outcome });
+      if (checked.transport_type !== 'STDIO') replicas.publish({ kind: 'health', id: checked.id, outcome });
     },
   });
   closers.push(() => monitor.close());
 
-  const choices = createChoices(secrets.mask);
+  const searchAttribution = createSearchAttribution(secrets.mask);
   const router = createRouter({
     loginLink: oauth.loginLink,
     config,
@@ -296,33 +296,33 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     audit,
     events,
     tracer,
-    choices,
+    searchAttribution,
     payloads,
     onCall(report) {
       metrics.onCall(report);
-      noteCall(log, report);
+      recordCall(log, report);
     },
   });
 
-  const ruleBook = await createRuleBook({
+  const ruleStore = await createRuleStore({
     load: () => findSetting(db, rulesKey),
     async save(rules) {
       await upsertSetting(db, rulesKey, rules);
-      replicas.tell({ kind: 'rules' });
+      replicas.publish({ kind: 'rules' });
     },
   });
   const queryRunner = createQueryRunner({
     config,
     catalog,
     router,
-    finder,
+    toolSearch,
     events,
     log,
     model,
     listServers: () => registry.list(),
     findServer: (id) => registry.find(id),
     connectionOf: (id) => registry.openConnection(id),
-    listRules: ruleBook.list,
+    listRules: ruleStore.list,
     tracer,
     onQuery: (ms) => metrics.onQuery(ms),
     beginWork: watchdog.begin,
@@ -335,7 +335,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const admitCall = limiter && ((principal: Principal) => limiter.admit(principal.id));
   const profiles = await createProfiles(
     db,
-    () => replicas.tell({ kind: 'profiles' }),
+    () => replicas.publish({ kind: 'profiles' }),
     (name) => log.warn({ profile: name }, 'this stored profile is not valid and offers nothing; save or remove it'),
   );
   const mcp = createMcp({
@@ -343,21 +343,21 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     log,
     events,
     vault,
-    gatekeeper,
+    requestAuthenticator,
     registry,
     catalog,
     profiles,
     router,
     createSessionId: () => toSessionId(replicas.id, randomUUID()),
-    elsewhere: createForwarder(replicas),
+    forwarder: createForwarder(replicas),
     admitCall,
-    choices,
+    searchAttribution,
     more: queryTools(queryRunner),
     async findTools(query, { limit, scope, signal, trace }) {
       const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
       const isVisible = ({ name }: { name: string }) => offered.has(name);
       const request = { query, limit, toolThreshold: nothingFitsBelow, isVisible };
-      const { tools } = await finder.search(request, signal, trace);
+      const { tools } = await toolSearch.search(request, signal, trace);
       return tools.flatMap(({ tool: { name }, score }) => {
         const tool = offered.get(name);
         return tool === undefined ? [] : [{ tool, score }];
@@ -374,22 +374,22 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const sessions = await createPageSessions({
     db,
     vault,
-    gatekeeper: oauth.gatekeeper,
-    onEnded: () => replicas.tell({ kind: 'sessions' }),
+    requestAuthenticator: oauth.requestAuthenticator,
+    onEnded: () => replicas.publish({ kind: 'sessions' }),
   });
   const rooms: Rooms = {
     replicas,
     registry,
     fleet,
     catalog,
-    finder,
+    toolSearch,
     monitor,
     authenticator,
     sessions,
     profiles,
-    skillBook,
+    skillStore,
     events,
-    ruleBook,
+    ruleStore,
   };
   const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
   closers.push(() => resealer.close());
@@ -397,7 +397,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const http = createHttpServer({
     config,
     log,
-    gatekeeper,
+    requestAuthenticator,
     viewOf,
     version,
     raw: mcp.handle,
@@ -422,8 +422,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       ...importRoutes({ registry, fleet, audit, environment: config.environment }),
       ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
       ...toolRoutes({ registry, catalog, router, internalTools: mcp.internalTools }),
-      ...queryRoutes({ queryRunner, registry, ruleBook, audit, secrets }),
-      ...searchRoutes({ catalog, finder, choices, skillBook, audit }),
+      ...queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }),
+      ...searchRoutes({ catalog, toolSearch, searchAttribution, skillStore, audit }),
       ...stateRoutes({
         config,
         db,
@@ -432,14 +432,14 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
         events,
         startedAt,
         safeMode,
-        pingVectors: finder.pingVectors,
-        backlog: () => finder.backlog,
+        pingVectors: toolSearch.pingVectors,
+        backlog: () => toolSearch.backlog,
       }),
       ...accessRoutes({ authenticator, audit, registry }),
       ...sessionRoutes({
         sessions,
         pages: oauth.sessions,
-        gatekeeper,
+        requestAuthenticator,
         throttle,
         identityProvider: oauth.identityProvider,
         loopbackListener: isLoopback(config.host),
@@ -454,7 +454,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
         audit,
         async reload() {
           await followEverything(rooms);
-          replicas.tell({ kind: 'everything' });
+          replicas.publish({ kind: 'everything' });
         },
       }),
       ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
@@ -475,7 +475,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       fleet,
       audit,
       log,
-      setServerRules: (rules) => ruleBook.replace(serverRulesSchema.parse(rules)),
+      setServerRules: (rules) => ruleStore.replace(serverRulesSchema.parse(rules)),
     });
     closers.push(() => configFile.close());
   }
@@ -532,7 +532,7 @@ function loadSecrets(config: Config) {
 const spellings = (key: Buffer) => [key.toString('base64'), key.toString('base64url'), key.toString('hex')];
 
 /** Every call is in the audit and in the metrics; the log tells of those that went wrong. */
-function noteCall(log: Logger, { server, tool, principal, requestId, outcome, routingMs, executionMs }: CallReport) {
+function recordCall(log: Logger, { server, tool, principal, requestId, outcome, routingMs, executionMs }: CallReport) {
   const failed = outcome !== 'ok' && outcome !== 'tool_error' && outcome !== 'cancelled';
   const level = failed ? 'warn' : 'debug';
   if (!log.isLevelEnabled(level)) return;

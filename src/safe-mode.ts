@@ -16,7 +16,7 @@ export interface StartRecord {
 
 const fileName = 'starts.json';
 /** Starts in a row that ended before their time, without being asked to. */
-const mostCrashes = 3;
+const maxCrashes = 3;
 const steadyAfterMs = 120_000;
 
 export function openStartRecord(
@@ -25,7 +25,7 @@ export function openStartRecord(
 ): StartRecord {
   const file = join(dataDir, fileName);
   const crashed = readStarts(file);
-  const isSafe = mode === 'on' || (mode === 'auto' && crashed.length >= mostCrashes);
+  const isSafe = mode === 'on' || (mode === 'auto' && crashed.length >= maxCrashes);
   let timer: NodeJS.Timeout | undefined;
 
   function attempt(act: () => void): void {
@@ -45,7 +45,7 @@ export function openStartRecord(
     safeMode: isSafe ? reason(mode, crashed) : undefined,
     begin() {
       if (isSafe) return; // the record stays as it is, until we end in good order
-      const starts = [...crashed, new Date().toISOString()].slice(-mostCrashes);
+      const starts = [...crashed, new Date().toISOString()].slice(-maxCrashes);
       attempt(() => {
         writeFileSync(`${file}.new`, `${JSON.stringify(starts)}\n`, { mode: 0o600 });
         renameSync(`${file}.new`, file);

@@ -22,7 +22,7 @@ export interface ListBudget {
 
 export interface ByteBudget {
   /** What is in the catalog already. */
-  note(serverId: string, kind: Kind, items: Iterable<{ definition: unknown }>): void;
+  record(serverId: string, kind: Kind, items: Iterable<{ definition: unknown }>): void;
   forget(serverId: string): void;
   open(serverId: string, kind: Kind): ListBudget;
 }
@@ -60,7 +60,7 @@ export function createByteBudget(limits: ByteLimits): ByteBudget {
   }
 
   return {
-    note(serverId, kind, items) {
+    record(serverId, kind, items) {
       let bytes = 0;
       for (const { definition } of items) bytes += jsonSize(definition).bytes;
       set(serverId, kind, bytes);

@@ -97,7 +97,7 @@ const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_temp
 const changedBy = { tool: 'tools', prompt: 'prompts', resource: 'resources', resource_template: 'resources' } as const;
 const itemKinds = ['prompt', 'resource', 'resource_template'] as const;
 const debounceMs = 100;
-const longestWaitMs = 10_000;
+const maxWaitMs = 10_000;
 const calmMs = 10_000;
 
 export async function createCatalog(deps: CatalogDependencies): Promise<Catalog> {
@@ -127,8 +127,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   let snapshot = build();
 
   function measure(serverId: string): void {
-    budget.note(serverId, 'tool', tools.get(serverId) ?? []);
-    for (const kind of itemKinds) budget.note(serverId, kind, itemsOf(serverId)[kind]);
+    budget.record(serverId, 'tool', tools.get(serverId) ?? []);
+    for (const kind of itemKinds) budget.record(serverId, kind, itemsOf(serverId)[kind]);
   }
 
   function itemsOf(serverId: string) {
@@ -210,7 +210,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       events.emit('catalog.changed', { ...changed, server_id: serverId });
     }
     if (failure !== undefined) throw failure.error;
-    registry.noteDiscovery(serverId, null);
+    registry.recordDiscovery(serverId, null);
     lastSync = new Date().toISOString();
   }
 
@@ -273,8 +273,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       server.id,
       rows.sort((a, b) => a.position - b.position),
     );
-    registry.noteToolCount(server.id, rows.length);
-    await changeReview.note(server, changes);
+    registry.recordToolCount(server.id, rows.length);
+    await changeReview.record(server, changes);
     for (const { before, after } of changes.changed) {
       registry.record(server.id, 'TOOL_CHANGED', {
         tool: after.name,
@@ -312,7 +312,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     const now = performance.now();
     const last = paced.get(serverId);
     const isCalm = last === undefined || now - last.dueAt > calmMs;
-    const waitMs = isCalm ? debounceMs : Math.min(last.waitMs * 2, longestWaitMs);
+    const waitMs = isCalm ? debounceMs : Math.min(last.waitMs * 2, maxWaitMs);
     paced.set(serverId, { waitMs, dueAt: now + waitMs });
     return waitMs;
   }
@@ -336,7 +336,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     );
     items.set(serverId, { prompt: [], resource: [], resource_template: [] });
     for (const { kind, key, definition } of stored) itemsOf(serverId)[kind].push({ key, definition });
-    registry.noteToolCount(serverId, rows.length);
+    registry.recordToolCount(serverId, rows.length);
     measure(serverId);
     snapshot = build();
 
@@ -368,7 +368,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       const problem = pool.link(serverId)?.mask(text) ?? text;
       log.warn({ server: server.name, error: problem }, 'discovery failed');
       registry.record(serverId, 'DISCOVERY_FAILED', { error: problem });
-      registry.noteDiscovery(serverId, `discovery failed: ${problem}`);
+      registry.recordDiscovery(serverId, `discovery failed: ${problem}`);
     });
   }
 

@@ -4,12 +4,12 @@
  * taken away is remembered, so that coming back with another definition is a change and not a new tool.
  */
 import { AppError } from '../errors.ts';
+import { createMutex } from '../mutex.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
 import type { ToolChangeRow, ToolRow } from '../store/schema.ts';
 import { findStandingChanges, insertToolChanges, type NewToolChange, updateToolChange } from '../store/tool-changes.ts';
 import { type DiscoveredTool, definitionHash, type ToolChanges } from '../store/tools.ts';
-import { createTurns } from '../turns.ts';
 import type { CatalogTool } from './catalog.ts';
 import { classifyChange, scanTool, type Warning } from './tool-changes.ts';
 
@@ -17,7 +17,7 @@ export interface ChangeReview {
   /** The definitions that may be stored of those that a server offers. */
   settle(server: Server, stored: readonly ToolRow[], offered: readonly DiscoveredTool[]): Promise<DiscoveredTool[]>;
   /** Records what was stored, and warnings about it. */
-  note(server: Server, changes: ToolChanges): Promise<void>;
+  record(server: Server, changes: ToolChanges): Promise<void>;
   /** Throws where a change of the tool waits for an admin or was rejected. */
   requireReviewed(tool: CatalogTool): void;
   heldChange(tool: CatalogTool): { id: number; state: 'pending' | 'rejected'; risk: string } | undefined;
@@ -46,7 +46,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
   const { db, registry, policy } = deps;
   const standing = new Map<string, Map<string, Standing>>();
   const scanned = new Map<string, readonly Warning[]>();
-  const inTurn = createTurns();
+  const withLock = createMutex();
   for (const change of await findStandingChanges(db)) remember(change);
 
   function remember(change: ToolChangeRow): void {
@@ -55,7 +55,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
   }
 
   const reload = (serverId: string) =>
-    inTurn(async () => {
+    withLock(async () => {
       const changes = await findStandingChanges(db, serverId);
       standing.set(serverId, new Map(changes.map((change) => [change.tool, change])));
     });
@@ -109,7 +109,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     return asDiscovered(trusted);
   }
 
-  async function note(server: Server, changes: ToolChanges): Promise<void> {
+  async function record(server: Server, changes: ToolChanges): Promise<void> {
     const own = standing.get(server.id);
     await recordAllowed(
       server,
@@ -156,7 +156,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
 
   return {
     settle,
-    note,
+    record,
     heldChange,
     warnings: ({ row }) => warningsOf(row),
     requireReviewed(tool) {
@@ -168,7 +168,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
       });
     },
     decide: (change, decision, by) =>
-      inTurn(async () => {
+      withLock(async () => {
         const from = decision === 'approved' ? (['pending', 'rejected'] as const) : (['pending'] as const);
         const decided = await updateToolChange(db, change.id, from, decision, by);
         if (decided === undefined) return undefined;

@@ -25,7 +25,7 @@ export interface Listing {
   cacheScope?: string;
 }
 
-const mostPages = 10_000;
+const maxPages = 10_000;
 
 /** `take` is told of everything that is kept meanwhile, and throws where that gets too much. */
 export async function listAll(
@@ -40,7 +40,7 @@ export async function listAll(
 
   const seenCursors = new Set<string>();
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const result = await session.request(method, cursor === undefined ? {} : { cursor }, { signal });
     for (const definition of Array.isArray(result[member]) ? result[member] : []) {
       take(definition);

@@ -1,7 +1,8 @@
 /** The stored profiles, in memory: every MCP request may ask for one. */
+
+import { createMutex } from '../mutex.ts';
 import type { Database } from '../store/database.ts';
 import { deleteProfile, findProfiles, upsertProfile } from '../store/profiles.ts';
-import { createTurns } from '../turns.ts';
 import { type Profile, type ProfileDefinition, profileDefinition, profileName } from './profile.ts';
 
 export interface Profiles {
@@ -22,7 +23,7 @@ export async function createProfiles(
   onStored = () => {},
   onInvalid: (name: string) => void = () => {},
 ): Promise<Profiles> {
-  const inTurn = createTurns();
+  const withLock = createMutex();
   let profiles = await load();
 
   async function load(): Promise<Map<string, Profile>> {
@@ -40,7 +41,7 @@ export async function createProfiles(
     list: () => [...profiles.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     find: (name) => profiles.get(name),
     save: (name, definition) =>
-      inTurn(async () => {
+      withLock(async () => {
         await upsertProfile(db, name, definition);
         const profile = { ...definition, name };
         profiles.set(name, profile);
@@ -48,14 +49,14 @@ export async function createProfiles(
         return profile;
       }),
     remove: (name) =>
-      inTurn(async () => {
+      withLock(async () => {
         const existed = await deleteProfile(db, name);
         profiles.delete(name);
         onStored();
         return existed;
       }),
     reload: () =>
-      inTurn(async () => {
+      withLock(async () => {
         profiles = await load();
       }),
   };

@@ -187,7 +187,7 @@ function findHidden(text: string): Finding[] {
 }
 
 function findInstructions(text: string): Finding[] {
-  if (text.length < shortestOrder) return [];
+  if (text.length < minOrder) return [];
   for (const pattern of instructionPatterns) {
     const match = pattern.exec(text);
     if (match !== null) return [{ kind: 'instructions', excerpt: excerptOf(text, match.index, match[0].length) }];
@@ -196,7 +196,7 @@ function findInstructions(text: string): Finding[] {
 }
 
 /** Most strings of a definition are names and types. */
-const shortestOrder = 12;
+const minOrder = 12;
 
 /** Joiners inside of emoji and of scripts that need them, and the flags that are spelled with tags. */
 const legitimate =

@@ -166,7 +166,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     return { 'mcp-session-id': session.id, 'mcp-protocol-version': session.version };
   }
 
-  /** Passes everything on until the answer to the request was among it, over as many streams as the server likes. */
+  /** SealedTickets everything on until the answer to the request was among it, over as many streams as the server likes. */
   async function relay(first: Response, request: RpcRequest, signal: AbortSignal): Promise<void> {
     let answered = false;
     let lastEventId: string | undefined;
@@ -177,7 +177,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
           if (!('method' in message)) {
             answered = true;
             if (request.method === 'initialize') begin(request, message, response);
-            else if ('result' in message) noteWish(request);
+            else if ('result' in message) recordDesired(request);
           }
           // What was refused before it was read as a request is still the answer to it.
           write('error' in message && message.id === null ? { ...message, id: request.id } : message);
@@ -222,7 +222,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     };
   }
 
-  function noteWish(request: RpcRequest): void {
+  function recordDesired(request: RpcRequest): void {
     const { method, params } = request;
     if (method === 'logging/setLevel') session?.wishes.set(method, request);
     if (method === 'resources/subscribe') session?.wishes.set(`subscribe ${params?.uri}`, request);

@@ -68,7 +68,7 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
   function conclude(link: Link, outcome: ProbeOutcome): void {
     const { server, shared } = link;
     const verdict = judge(outcome);
-    registry.noteHealth(server.id, new Date().toISOString());
+    registry.recordHealth(server.id, new Date().toISOString());
     if (verdict.health === 'passed') return void registry.apply(server.id, 'health_passed');
     const reason = link.mask(verdict.reason);
     log.warn({ server: server.name, reason, counted: verdict.health === 'failed' }, 'health check');

@@ -4,12 +4,12 @@ import { profileDefinition, profileName } from '../catalog/profile.ts';
 import { AppError } from '../errors.ts';
 import { clientContextOf } from '../oauth/flow.ts';
 import { contextOf } from '../oauth/logins.ts';
-import { rulesKey } from '../query/rule-book.ts';
+import { rulesKey } from '../query/rule-store.ts';
 import { serverRulesSchema } from '../query/server-rules.ts';
 import { toProblems } from '../registry/registry.ts';
 import { registration } from '../registry/server.ts';
 import type { Vault } from '../security/credentials.ts';
-import { skillDefinition, skillId } from '../skills/skill-book.ts';
+import { skillDefinition, skillId } from '../skills/skill-store.ts';
 import type { BackupRows, LeftOut } from '../store/backup.ts';
 import { newToken } from './routes/access.ts';
 

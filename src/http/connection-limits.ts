@@ -25,11 +25,11 @@ export interface Connections {
 }
 
 /** Of those that are refused, so many at a time get an answer; the others are cut. */
-const mostAnswered = 64;
+const maxAnswered = 64;
 const answerWithinMs = 1_000;
 const retryAfterSeconds = 5;
 const closeIdleEveryMs = 1_000;
-const tellEveryMs = 10_000;
+const notifyEveryMs = 10_000;
 
 export function connectionLimits(wanted: ConnectionLimits, descriptors: number | undefined): ConnectionLimits {
   const all = Math.min(wanted.all, Math.floor((descriptors ?? Number.POSITIVE_INFINITY) / 2));
@@ -62,7 +62,7 @@ export function limitConnections(
 
   /** The answer waits for the request, but not for long. */
   function refuse(socket: Socket, reason: 'all' | 'address'): void {
-    if (answered >= mostAnswered) {
+    if (answered >= maxAnswered) {
       refused.dropped += 1;
       return void socket.destroy();
     }
@@ -83,7 +83,7 @@ export function limitConnections(
     server.closeIdleConnections();
   }
 
-  server.maxConnections = limits.all + mostAnswered;
+  server.maxConnections = limits.all + maxAnswered;
   server.on('drop', () => {
     refused.dropped += 1;
   });
@@ -119,7 +119,7 @@ export function limitConnections(
       server.on('error', (error) => {
         if (!server.listening) return; // a start that failed says so itself
         refused.dropped += 1;
-        if (performance.now() - toldAt < tellEveryMs) return;
+        if (performance.now() - toldAt < notifyEveryMs) return;
         toldAt = performance.now();
         tell(error);
       });

@@ -8,14 +8,14 @@ import { maxDescriptors } from '../descriptors.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { createId } from '../ids.ts';
+import { createInFlightTable } from '../in-flight-table.ts';
 import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
-import { createLedger } from '../ledger.ts';
 import type { Logger } from '../log.ts';
 import { inPieces, isLong } from '../long-text.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Principal } from '../security/auth.ts';
-import type { ThrottledGatekeeper } from '../security/authentication-throttle.ts';
+import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import { createClientAddress, createProxyCheck } from '../security/client-address.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole, requireUnbound } from '../security/policy.ts';
@@ -23,16 +23,16 @@ import type { Secrets } from '../security/secrets.ts';
 import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { connectionLimits, limitConnections } from './connection-limits.ts';
 import { createCors } from './cors.ts';
-import { cutDeafClients } from './deaf-clients.ts';
 import { describeApi } from './openapi.ts';
 import { mountPages } from './pages.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
+import { cutStalledClients } from './stalled-clients.ts';
 import type { ViewOf } from './view.ts';
 
 export interface HttpDependencies {
   config: Config;
   log: Logger;
-  gatekeeper: ThrottledGatekeeper;
+  requestAuthenticator: ThrottledRequestAuthenticator;
   viewOf: ViewOf;
   routes: readonly AnyRoute[];
   version: string;
@@ -58,9 +58,9 @@ const keepAliveTimeout = 75_000;
 const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
-  const { config, log, gatekeeper, routes, metrics, tracer } = deps;
+  const { config, log, requestAuthenticator, routes, metrics, tracer } = deps;
   const closing = new AbortController();
-  const unanswered = createLedger<ServerResponse>();
+  const unanswered = createInFlightTable<ServerResponse>();
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
   // The rest of the time is for ending what is left: servers' sessions, their children, the last records.
   const drainMs = config.shutdownTimeoutMs * 0.8;
@@ -90,7 +90,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 
-  cutDeafClients(app.server);
+  cutStalledClients(app.server);
   const limits = connectionLimits(
     { all: config.maxConnections, perAddress: config.maxConnectionsPerAddress },
     maxDescriptors(),
@@ -185,7 +185,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
 
   async function identify(role: AnyRoute['role'], request: FastifyRequest): Promise<Principal> {
     if (role === 'public') return nobody;
-    const principal = await gatekeeper.authenticate({
+    const principal = await requestAuthenticator.authenticate({
       authorization: request.headers.authorization,
       loopbackListener,
       path: pathOf(request),
@@ -281,11 +281,11 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
 /** Node refuses headers that may take longer than all of the request. */
 function deadlinesOf({ headerTimeoutMs, bodyTimeoutMs }: Config) {
   const headersTimeout = Math.min(headerTimeoutMs, bodyTimeoutMs);
-  const connectionsCheckingInterval = Math.min(headersTimeout, longestCheckMs);
+  const connectionsCheckingInterval = Math.min(headersTimeout, maxCheckMs);
   return { headersTimeout, requestTimeout: bodyTimeoutMs, connectionsCheckingInterval };
 }
 
-const longestCheckMs = 5_000;
+const maxCheckMs = 5_000;
 
 /** Before anything of the request is looked at. */
 function turnAway(response: ServerResponse, refusal: AppError): void {
@@ -398,13 +398,13 @@ function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { secrets, gatekeeper }: Pick<HttpDependencies, 'secrets' | 'gatekeeper'>,
+  { secrets, requestAuthenticator }: Pick<HttpDependencies, 'secrets' | 'requestAuthenticator'>,
 ): FastifyReply {
   const { status, body, retryAfterSeconds } = toErrorAnswer(error);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   if (status === 401 || (error instanceof AppError && error.code === 'INSUFFICIENT_SCOPE')) {
     const presented = request.headers.authorization !== undefined;
-    reply.header('www-authenticate', gatekeeper.challenge({ path: pathOf(request), error, presented }));
+    reply.header('www-authenticate', requestAuthenticator.challenge({ path: pathOf(request), error, presented }));
   }
   const text = maskedText(body, secrets);
   if (text === undefined) return reply.status(500).send(lastResort);

@@ -11,7 +11,7 @@ import type { Server } from '../registry/registry.ts';
 import type { Caller } from '../routing/call.ts';
 import type { RelayExchange } from '../routing/deadline.ts';
 import type { Vault } from '../security/credentials.ts';
-import { missingCapability, OwnError } from './dress.ts';
+import { missingCapability, ProtocolError } from './adapt-result.ts';
 import type { Call, Peer } from './peer.ts';
 
 export type Send = (params: JsonObject, caller: Caller, exchange: RelayExchange) => Promise<JsonObject>;
@@ -39,7 +39,7 @@ interface ParkedCall {
   asked: PromiseWithResolvers<void>;
   cancel: Cancellation;
   /** Ends the call with an error of ours. */
-  fail: (error: OwnError) => void;
+  fail: (error: ProtocolError) => void;
   /** Where progress goes: the request that waits now. */
   current: Call | undefined;
   /** A retry is another request, with another token for progress. */
@@ -62,9 +62,9 @@ interface State {
 }
 
 const parkedForMs = 300_000;
-const mostParkedPerPrincipal = 16;
-const mostRounds = 20;
-const mostUnheard = 100;
+const maxParkedPerPrincipal = 16;
+const maxRounds = 20;
+const maxUnheard = 100;
 /** A state of the server's own: the server says itself when it is too old; this only bounds what we vouch for. */
 const serverStateMs = 86_400_000;
 /** A server that asks several things at once does so within one turn or a few. */
@@ -91,7 +91,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       if (login === undefined) throw error;
       if (call.peer.era === 'legacy') {
         const elicitations = [{ ...login, elicitationId: randomUUID() }];
-        throw new OwnError(rpcCodes.urlElicitationRequired, login.message, { data: { elicitations } });
+        throw new ProtocolError(rpcCodes.urlElicitationRequired, login.message, { data: { elicitations } });
       }
       return {
         resultType: 'input_required',
@@ -115,7 +115,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     if (state === undefined || state.principal !== call.peer.principal.id || state.digest !== digest)
       throw foreignState();
     if (state.expires < Date.now())
-      throw new OwnError(rpcCodes.invalidParams, 'requestState has expired; send the request again without it');
+      throw new ProtocolError(rpcCodes.invalidParams, 'requestState has expired; send the request again without it');
     return state;
   }
 
@@ -160,7 +160,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
         ask(method, attributed(question, method, server, call), signal));
     let result = await send(params, callerOf(call), exchangeOf(call, onRequest));
     for (let round = 0; result.resultType === 'input_required'; round += 1) {
-      if (onRequest === undefined || round === mostRounds)
+      if (onRequest === undefined || round === maxRounds)
         throw new RpcError(rpcCodes.internalError, 'The server asks for input without end');
       const inputResponses: JsonObject = {};
       for (const [key, request] of Object.entries(isObject(result.inputRequests) ? result.inputRequests : {})) {
@@ -267,7 +267,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
 
   function tell({ current, progressToken, unheard }: ParkedCall, method: string, notice: JsonObject): void {
     if (current === undefined) {
-      if (unheard.length < mostUnheard) unheard.push({ method, notice });
+      if (unheard.length < maxUnheard) unheard.push({ method, notice });
     } else if (method !== 'notifications/progress') {
       current.notify(method, notice);
     } else if (progressToken !== undefined) {
@@ -301,7 +301,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     if (state.id === 'again') return undefined;
     const entry = parked.get(state.id);
     if (entry === undefined || entry.current !== undefined) {
-      throw new OwnError(
+      throw new ProtocolError(
         rpcCodes.invalidParams,
         'The call that requestState belongs to no longer waits; send the request again without it',
       );
@@ -319,8 +319,8 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
 
   function inputRequired(entry: ParkedCall): JsonObject {
     const waiting = [...parked.values()].filter((other) => other.principal === entry.principal && isWaiting(other));
-    if (waiting.length >= mostParkedPerPrincipal) {
-      const crowded = new OwnError(rpcCodes.internalError, 'Too many calls wait for your input');
+    if (waiting.length >= maxParkedPerPrincipal) {
+      const crowded = new ProtocolError(rpcCodes.internalError, 'Too many calls wait for your input');
       entry.fail(crowded);
       throw crowded;
     }
@@ -405,11 +405,11 @@ const isWaiting = (call: ParkedCall) => call.current === undefined;
 
 const gather = () => delay(gatherMs, undefined);
 
-const mostQuestions = 100;
+const maxQuestions = 100;
 
 /** Before a client is asked once more. */
 export function requireRoom(unanswered: number): void {
-  if (unanswered >= mostQuestions)
+  if (unanswered >= maxQuestions)
     throw new RpcError(rpcCodes.internalError, 'The client has not answered earlier questions');
 }
 
@@ -442,12 +442,12 @@ export function callerOf({ peer, headers, trace }: Call): Caller {
     headers,
     trace,
     client: peer.client,
-    chooser: chooserOf(peer),
+    searcher: searcherOf(peer),
     owner: canAnswer(peer.client.capabilities) ? peer.owner : undefined,
   };
 }
 
-export const chooserOf = ({ owner, principal }: Peer) => owner?.key ?? principal.id;
+export const searcherOf = ({ owner, principal }: Peer) => owner?.key ?? principal.id;
 
 function exchangeOf({ cancel, notify, pause }: Call, onRequest?: RelayExchange['onRequest']): RelayExchange {
   return { cancel, onNotification: notify, onRequest, onPause: pause };
@@ -493,8 +493,8 @@ function namingErrors(send: Send, server: Server, { peer }: Call): Send {
   };
 }
 
-function foreignState(): OwnError {
-  return new OwnError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
+function foreignState(): ProtocolError {
+  return new ProtocolError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
 }
 
 /** 2025-11-25 identifies an elicitation by URL with an id that the new era no longer has. */

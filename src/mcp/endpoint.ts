@@ -6,6 +6,7 @@ import { listMethods } from '../catalog/discover.ts';
 import type { Config } from '../config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
+import { createInFlightTable } from '../in-flight-table.ts';
 import {
   envelopeProblem,
   isMessage,
@@ -17,13 +18,12 @@ import {
   rpcCodes,
 } from '../json-rpc.ts';
 import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
-import { createLedger } from '../ledger.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Principal } from '../security/auth.ts';
-import type { ThrottledGatekeeper } from '../security/authentication-throttle.ts';
+import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import { createClientAddress } from '../security/client-address.ts';
 import { createEntryCheck } from '../security/policy.ts';
-import { OwnError, toFailure } from './dress.ts';
+import { ProtocolError, toFailure } from './adapt-result.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
 import { type Replies, sendJson, writeHead } from './reply.ts';
@@ -31,18 +31,18 @@ import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope
 
 export interface EndpointDependencies extends ScopeDependencies {
   config: Config;
-  gatekeeper: ThrottledGatekeeper;
+  requestAuthenticator: ThrottledRequestAuthenticator;
   modern: ModernEndpoint;
   legacy: LegacyEndpoint;
   replies: Replies;
   onFailure: (error: unknown, method: string) => void;
-  elsewhere?: Elsewhere;
+  forwarder?: SessionForwarder;
   /** Throws where the principal made too many calls. */
   admitCall?: (principal: Principal) => Promise<void>;
 }
 
 /** The sessions of other replicas. */
-export interface Elsewhere {
+export interface SessionForwarder {
   /** Where the replica is that has the session, if it is another one and alive. */
   ownerOf(sessionId: string, request: IncomingMessage): string | undefined;
   forward(
@@ -60,7 +60,7 @@ export interface Endpoint {
   drain(): Promise<void>;
 }
 
-interface Visit {
+interface IncomingCall {
   request: IncomingMessage;
   response: ServerResponse;
   principal: Principal;
@@ -70,7 +70,7 @@ interface Visit {
 }
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
-  const { config, gatekeeper, modern, legacy } = deps;
+  const { config, requestAuthenticator, modern, legacy } = deps;
   const addressOf = createClientAddress(config.trustedProxies);
   const checkEntry = createEntryCheck(
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
@@ -78,14 +78,14 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   );
   const loopbackListener = isLoopback(config.host);
   const scopeOf = createScopes(deps);
-  const unanswered = createLedger<ServerResponse>();
+  const unanswered = createInFlightTable<ServerResponse>();
   let draining = false;
 
   return {
     handle(request, response) {
       const path = pathOf(request);
-      const face = faceOf(path);
-      if (face === undefined) return false;
+      const route = routeOf(path);
+      if (route === undefined) return false;
       const disconnected = new Cancellation();
       // Streams without an end don't count: they end with us.
       if (request.method === 'POST') {
@@ -96,7 +96,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
             disconnected.abort(new DOMException('the client closed the connection', 'AbortError'));
         });
       }
-      void serve(face, request, response, disconnected).catch((error: unknown) => fail(error, request, response));
+      void serve(route, request, response, disconnected).catch((error: unknown) => fail(error, request, response));
       return true;
     },
     async drain() {
@@ -123,7 +123,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   }
 
   async function serve(
-    face: Face,
+    route: McpRoute,
     request: IncomingMessage,
     response: ServerResponse,
     disconnected: Cancellation,
@@ -131,27 +131,32 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     checkEntry(request.headers.host, request.headers.origin);
     const { authorization } = request.headers;
     const address = addressOf(request);
-    const known = gatekeeper.authenticate({ authorization, loopbackListener, path: pathOf(request), address });
+    const known = requestAuthenticator.authenticate({
+      authorization,
+      loopbackListener,
+      path: pathOf(request),
+      address,
+    });
     // Waiting for what is there costs a call a turn; here and below it is most often there.
     const principal = known instanceof Promise ? await known : known;
-    const visit = { request, response, principal, offer: face.scope, disconnected };
-    if (face.kind === 'sse') return openSse(visit);
-    if (face.kind === 'messages') return await postMessage(visit);
+    const incoming = { request, response, principal, offer: route.scope, disconnected };
+    if (route.kind === 'sse') return openSse(incoming);
+    if (route.kind === 'messages') return await postMessage(incoming);
     switch (request.method) {
       case 'POST':
-        return await post(visit);
+        return await post(incoming);
       case 'GET':
-        return await listen(visit);
+        return await listen(incoming);
       case 'DELETE':
-        return await end(visit);
+        return await end(incoming);
       default:
         response.setHeader('allow', 'GET, POST, DELETE');
         throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
   }
 
-  async function post(visit: Visit): Promise<void> {
-    const { request, response, principal, offer } = visit;
+  async function post(incoming: IncomingCall): Promise<void> {
+    const { request, response, principal, offer } = incoming;
     requireJson(request);
     const body = parseBody(await readBody(request, config.maxBodyBytes));
     const version = one(request.headers['mcp-protocol-version']);
@@ -170,22 +175,24 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
           principal,
           address: addressOf(request),
           scope,
-          cancel: visit.disconnected,
+          cancel: incoming.disconnected,
         },
         reply,
       );
     }
-    return await postLegacy(visit, body, version);
+    return await postLegacy(incoming, body, version);
   }
 
   async function postLegacy(
-    { request, response, principal, offer }: Visit,
+    { request, response, principal, offer }: IncomingCall,
     body: unknown,
     version: string | undefined,
   ): Promise<void> {
     const sent = Array.isArray(body) ? body : [body];
-    if (sent.length === 0 || sent.length > mostInBatch)
-      throw new OwnError(rpcCodes.invalidRequest, `A batch must hold 1 to ${mostInBatch} messages`, { status: 400 });
+    if (sent.length === 0 || sent.length > maxInBatch)
+      throw new ProtocolError(rpcCodes.invalidRequest, `A batch must hold 1 to ${maxInBatch} messages`, {
+        status: 400,
+      });
     const messages = sent.map(expectMessage);
     const accept = acceptOf(request, Array.isArray(body));
     const initialize = messages.find(
@@ -193,58 +200,60 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     );
     if (initialize !== undefined) {
       if (messages.length > 1)
-        throw new OwnError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
+        throw new ProtocolError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
       const scope = (whoever: Principal) => scopeOf(offer, whoever);
       const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
       return session.post(messages, response, accept);
     }
     if (version !== undefined && !knownVersions.includes(version)) {
-      throw new OwnError(
+      throw new ProtocolError(
         rpcCodes.invalidRequest,
         `Unsupported protocol version: ${version} (supported: ${knownVersions.join(', ')})`,
         { status: 400 },
       );
     }
-    const elsewhere = isElsewhere(sessionIdOf(request), request, response, body);
-    if (elsewhere instanceof Promise ? await elsewhere : elsewhere) return;
+    const forwarded = forwardToOwner(sessionIdOf(request), request, response, body);
+    if (forwarded instanceof Promise ? await forwarded : forwarded) return;
     const session = findSession(request, principal);
     if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
-      throw new OwnError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', { status: 400 });
+      throw new ProtocolError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', {
+        status: 400,
+      });
     }
     const admission = admit(messages, principal);
     if (admission !== undefined) await admission;
     session.post(messages, response, accept);
   }
 
-  async function listen({ request, response, principal }: Visit): Promise<void> {
+  async function listen({ request, response, principal }: IncomingCall): Promise<void> {
     refuseNew([], response);
     if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
     if (request.headers['mcp-session-id'] === undefined) throw noStream(response);
     if (!(request.headers.accept ?? '').includes('text/event-stream')) {
-      throw new OwnError(rpcCodes.invalidRequest, 'Accept must include text/event-stream', { status: 406 });
+      throw new ProtocolError(rpcCodes.invalidRequest, 'Accept must include text/event-stream', { status: 406 });
     }
-    if (await isElsewhere(sessionIdOf(request), request, response)) return;
+    if (await forwardToOwner(sessionIdOf(request), request, response)) return;
     const session = findSession(request, principal);
     if (!session.listen(response, one(request.headers['last-event-id']))) {
-      throw new OwnError(rpcCodes.invalidRequest, 'The session has an open stream already', { status: 409 });
+      throw new ProtocolError(rpcCodes.invalidRequest, 'The session has an open stream already', { status: 409 });
     }
   }
 
-  async function end({ request, response, principal }: Visit): Promise<void> {
+  async function end({ request, response, principal }: IncomingCall): Promise<void> {
     if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
-    if (await isElsewhere(sessionIdOf(request), request, response)) return;
+    if (await forwardToOwner(sessionIdOf(request), request, response)) return;
     await findSession(request, principal).close();
     writeHead(response, 200).end();
   }
 
   /** True when the replica that has the session answers; one that is gone took its sessions with it. */
-  function isElsewhere(
+  function forwardToOwner(
     id: string | undefined,
     request: IncomingMessage,
     response: ServerResponse,
     body?: unknown,
   ): Promise<boolean> | boolean {
-    const owner = id === undefined ? undefined : deps.elsewhere?.ownerOf(id, request);
+    const owner = id === undefined ? undefined : deps.forwarder?.ownerOf(id, request);
     return owner !== undefined && forwardTo(owner, request, response, body);
   }
 
@@ -255,9 +264,9 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     body?: unknown,
   ): Promise<boolean> {
     const sent = body === undefined ? undefined : JSON.stringify(body);
-    const forwarding = await deps.elsewhere?.forward(owner, request, response, sent);
+    const forwarding = await deps.forwarder?.forward(owner, request, response, sent);
     if (forwarding !== 'lost') return forwarding === 'answering';
-    throw new OwnError(
+    throw new ProtocolError(
       rpcCodes.internalError,
       'The replica that has this session was lost during the request; it may have been executed',
       { status: 502 },
@@ -267,13 +276,16 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   function findSession(request: IncomingMessage, principal: Principal) {
     const id = sessionIdOf(request);
     if (id === undefined)
-      throw new OwnError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; begin with initialize', { status: 400 });
+      throw new ProtocolError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; begin with initialize', {
+        status: 400,
+      });
     const session = legacy.find(id, principal);
-    if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with initialize', { status: 404 });
+    if (session === undefined)
+      throw new ProtocolError(-32_001, 'Session not found; begin with initialize', { status: 404 });
     return session;
   }
 
-  function openSse({ request, response, principal, offer }: Visit): void {
+  function openSse({ request, response, principal, offer }: IncomingCall): void {
     if (request.method !== 'GET') {
       response.setHeader('allow', 'GET');
       throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
@@ -290,11 +302,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     session.attach(response, '/messages');
   }
 
-  async function postMessage({ request, response, principal }: Visit): Promise<void> {
+  async function postMessage({ request, response, principal }: IncomingCall): Promise<void> {
     const id = new URL(request.url ?? '/', 'http://localhost').searchParams.get('sessionId') ?? '';
-    if (await isElsewhere(id, request, response)) return;
+    if (await forwardToOwner(id, request, response)) return;
     const session = legacy.find(id, principal);
-    if (session === undefined) throw new OwnError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
+    if (session === undefined)
+      throw new ProtocolError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
     requireJson(request);
     const message = expectMessage(parseBody(await readBody(request, config.maxBodyBytes)));
     refuseNew([message], response);
@@ -306,7 +319,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   function fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
     if (response.headersSent) return void response.destroy();
     const status =
-      error instanceof OwnError
+      error instanceof ProtocolError
         ? (error.status ?? 400)
         : error instanceof AppError
           ? statusOf(error.code, error.status)
@@ -315,7 +328,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     const headers: Record<string, string> = {};
     if (status === 401 || (error instanceof AppError && error.code === 'INSUFFICIENT_SCOPE')) {
       const presented = request.headers.authorization !== undefined;
-      headers['www-authenticate'] = gatekeeper.challenge({ path: pathOf(request), error, presented });
+      headers['www-authenticate'] = requestAuthenticator.challenge({ path: pathOf(request), error, presented });
     }
     if (error instanceof AppError && error.retryAfterSeconds !== undefined)
       headers['retry-after'] = String(error.retryAfterSeconds);
@@ -324,7 +337,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
 }
 
 /** Their answers are written together, and each may be long. */
-const mostInBatch = 100;
+const maxInBatch = 100;
 const knownVersions: readonly string[] = [...modernVersions, ...legacyVersions];
 
 /** What never reaches a server is no call. */
@@ -335,20 +348,20 @@ const answeredByUs = new Set([
 
 const statusOf = (code: ErrorCode, status: number) => (code === 'VALIDATION_ERROR' ? 400 : status);
 
-interface Face {
+interface McpRoute {
   kind: 'streamable' | 'sse' | 'messages';
   scope: ScopeRequest;
 }
 
-const sharedFaces: Record<string, Face> = {
+const sharedRoutes: Record<string, McpRoute> = {
   '/mcp': { kind: 'streamable', scope: { kind: 'all' } },
   '/mcp/': { kind: 'streamable', scope: { kind: 'all' } },
   '/sse': { kind: 'sse', scope: { kind: 'all' } },
   '/messages': { kind: 'messages', scope: { kind: 'all' } },
 };
 
-function faceOf(path: string): Face | undefined {
-  const shared = sharedFaces[path];
+function routeOf(path: string): McpRoute | undefined {
+  const shared = sharedRoutes[path];
   if (shared !== undefined) return shared;
   const named = /^\/mcp\/(servers|profiles)\/([^/]+)\/?$/.exec(path);
   if (named?.[2] === undefined) return undefined;
@@ -379,7 +392,9 @@ function noStream(response: ServerResponse): AppError {
 
 function expectMessage(value: unknown): RpcMessage {
   if (isMessage(value)) return value;
-  throw new OwnError(rpcCodes.invalidRequest, `Not a JSON-RPC message: ${envelopeProblem(value)}`, { status: 400 });
+  throw new ProtocolError(rpcCodes.invalidRequest, `Not a JSON-RPC message: ${envelopeProblem(value)}`, {
+    status: 400,
+  });
 }
 
 function acceptOf(request: IncomingMessage, batch: boolean) {
@@ -400,18 +415,18 @@ function requireJson(request: IncomingMessage): void {
   const type = request.headers['content-type'] ?? '';
   if (type === 'application/json' || /^application\/json\b/i.test(type)) return;
   request.resume();
-  throw new OwnError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
+  throw new ProtocolError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
 }
 
 function parseBody(text: string): unknown {
   if (isBodyTooDeep(text))
-    throw new OwnError(rpcCodes.invalidRequest, `The body is nested more than ${maxBodyDepth} levels deep`, {
+    throw new ProtocolError(rpcCodes.invalidRequest, `The body is nested more than ${maxBodyDepth} levels deep`, {
       status: 400,
     });
   try {
     return parseJson(text);
   } catch {
-    throw new OwnError(rpcCodes.parseError, 'The body is not valid JSON', { status: 400 });
+    throw new ProtocolError(rpcCodes.parseError, 'The body is not valid JSON', { status: 400 });
   }
 }
 
@@ -430,7 +445,7 @@ function readBody(request: IncomingMessage, limit: number): Promise<string> {
       resolve((parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)).toString('utf8'));
     });
     request.on('error', () =>
-      reject(new OwnError(rpcCodes.invalidRequest, 'The request was cut off', { status: 400 })),
+      reject(new ProtocolError(rpcCodes.invalidRequest, 'The request was cut off', { status: 400 })),
     );
   });
 }

@@ -2,9 +2,9 @@
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
-import type { Choices } from '../routing/choices.ts';
-import { chooserOf } from './bridge.ts';
-import { OwnError } from './dress.ts';
+import type { SearchAttribution } from '../routing/search-attribution.ts';
+import { ProtocolError } from './adapt-result.ts';
+import { searcherOf } from './bridge.ts';
 import type { Call, Peer } from './peer.ts';
 import type { Scope } from './scope.ts';
 
@@ -32,14 +32,14 @@ export interface GatewayToolDependencies {
     options: { limit: number; signal: AbortSignal } & Pick<Call, 'trace'> & Pick<Peer, 'scope'>,
   ) => Promise<FoundTool[]>;
   /** Remembers what a search returned, until one of its tools is called. */
-  choices?: Choices;
+  searchAttribution?: SearchAttribution;
   /** Tools of other rooms (the aggregator query). */
   more?: GatewayTool[];
 }
 
 const charactersPerToken = 4;
 const defaultBudget = 1_500;
-const mostDescribed = 20;
+const maxDescribed = 20;
 
 export function createGatewayTools(deps: GatewayToolDependencies): GatewayTools {
   const own = [searchTools(deps), describeTools(), callToolTool(), ...(deps.more ?? [])];
@@ -87,7 +87,7 @@ const searchToolsDefinition = {
   annotations: { readOnlyHint: true, openWorldHint: false },
 };
 
-function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTool {
+function searchTools({ findTools, searchAttribution }: GatewayToolDependencies): GatewayTool {
   return {
     definition: searchToolsDefinition,
     listed: whenSearching,
@@ -110,8 +110,8 @@ function searchTools({ findTools, choices }: GatewayToolDependencies): GatewayTo
         tools.push({ name, server: tool.server.name, score: Math.round(score * 1_000) / 1_000 });
       }
       const shown = found.slice(0, lines.length);
-      choices?.searched(
-        chooserOf(peer),
+      searchAttribution?.searched(
+        searcherOf(peer),
         query,
         shown.map(({ tool }) => [tool.row.name]),
       );
@@ -133,7 +133,7 @@ const describeToolsDefinition = {
         type: 'array',
         items: { type: 'string' },
         minItems: 1,
-        maxItems: mostDescribed,
+        maxItems: maxDescribed,
         description: 'Names of tools',
       },
     },
@@ -152,10 +152,10 @@ function describeTools(): GatewayTool {
       if (
         !Array.isArray(names) ||
         names.length === 0 ||
-        names.length > mostDescribed ||
+        names.length > maxDescribed ||
         !names.every((name) => typeof name === 'string')
       ) {
-        throw invalid('names', `must be a list of 1 to ${mostDescribed} names`);
+        throw invalid('names', `must be a list of 1 to ${maxDescribed} names`);
       }
       const tools = names.map((name: string) => {
         try {
@@ -236,8 +236,10 @@ export function textResult(message: string, structuredContent: JsonObject): Json
   return { content: [{ type: 'text', text: message }], structuredContent };
 }
 
-export function invalid(field: string, reason: string): OwnError {
-  return new OwnError(rpcCodes.invalidParams, `Invalid arguments: ${field} ${reason}`, { data: { field, reason } });
+export function invalid(field: string, reason: string): ProtocolError {
+  return new ProtocolError(rpcCodes.invalidParams, `Invalid arguments: ${field} ${reason}`, {
+    data: { field, reason },
+  });
 }
 
 function text(args: JsonObject, field: string, most: number): string {

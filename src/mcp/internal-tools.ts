@@ -3,7 +3,7 @@ import { Cancellation } from '../cancellation.ts';
 import { ValidationError } from '../errors.ts';
 import { isObject, type JsonObject, modernVersions, rpcCodes } from '../json-rpc.ts';
 import type { Caller } from '../routing/call.ts';
-import { OwnError } from './dress.ts';
+import { ProtocolError } from './adapt-result.ts';
 import type { GatewayTools } from './gateway-tools.ts';
 import type { Methods } from './methods.ts';
 import { createScopes, type ScopeDependencies } from './scope.ts';
@@ -49,7 +49,7 @@ export function createInternalTools(deps: InternalToolDependencies): InternalToo
 
 /** MCP clients get the field and the reason as data, REST clients as a problem of their body. */
 function toValidationError(error: unknown): ValidationError | undefined {
-  if (!(error instanceof OwnError) || error.code !== rpcCodes.invalidParams) return undefined;
+  if (!(error instanceof ProtocolError) || error.code !== rpcCodes.invalidParams) return undefined;
   const { field, reason } = isObject(error.data) ? error.data : {};
   if (typeof field !== 'string') return undefined;
   return new ValidationError([

@@ -9,6 +9,7 @@ import type { Config } from '../config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
 import type { Events } from '../events.ts';
+import { createInFlightTable } from '../in-flight-table.ts';
 import {
   isNotification,
   isObject,
@@ -23,18 +24,17 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
-import { createLedger } from '../ledger.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
 import { requireRole } from '../security/policy.ts';
 import { traceOf } from '../tracing.ts';
+import { adaptResult, ProtocolError, toFailure } from './adapt-result.ts';
 import { callerOf, capabilityOf, requireRoom } from './bridge.ts';
-import { dressResult, OwnError, toFailure } from './dress.ts';
-import { createEventMemory } from './event-memory.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
-import { type Call, mostSubscriptions, type Peer } from './peer.ts';
+import { type Call, maxSubscriptions, type Peer } from './peer.ts';
+import { createReplayBuffer } from './replay-buffer.ts';
 import { type Recorder, type Replies, type Reply, serialize, toEvent, writeHead } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
@@ -98,7 +98,7 @@ interface Question {
 const keepAliveMs = 15_000;
 const retryMs = 1_000;
 /** People may have to think. */
-const longestQuestionMs = 3_600_000;
+const maxQuestionMs = 3_600_000;
 const standalone = 0;
 /** The first revision in which a server may close the stream of a request before it has answered. */
 const comingBackSince = '2025-11-25';
@@ -113,11 +113,11 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       for (const session of sessions.values()) if (session.principal.id === id) void session.close();
     }),
     events.on('catalog.changed', (changed) => {
-      for (const session of sessions.values()) session.hearLists(changed);
+      for (const session of sessions.values()) session.handleListChange(changed);
     }),
     events.on('resource.updated', ({ server_id, uri, principal_id: only }) => {
       for (const session of sessions.values())
-        if (only === undefined || session.principal.id === only) session.hearResource(`${server_id} ${uri}`);
+        if (only === undefined || session.principal.id === only) session.handleResourceUpdate(`${server_id} ${uri}`);
     }),
   ];
 
@@ -155,8 +155,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     isBusy(): boolean;
     /** Its client is there, though it may not ask for anything. */
     isListening(): boolean;
-    hearLists(changed: { server_id: string; tools: boolean; prompts: boolean; resources: boolean }): void;
-    hearResource(key: string): void;
+    handleListChange(changed: { server_id: string; tools: boolean; prompts: boolean; resources: boolean }): void;
+    handleResourceUpdate(key: string): void;
   }
 
   function open(request: RpcRequest, { principal, address, scope, kind }: Opener): LegacySession {
@@ -169,10 +169,10 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
   function createSession(params: JsonObject, { principal: opener, address, scope, kind }: Opener): ManagedSession {
     const id = createSessionId();
     const ownerKey = `session:${id}`;
-    const running = createLedger<{ requestId: RequestId; cancel: Cancellation }>();
+    const running = createInFlightTable<{ requestId: RequestId; cancel: Cancellation }>();
     const questions = new Map<string, Question>();
     const subscriptions = new Map<string, { key: string; opened: Promise<() => Promise<void>> }>();
-    const memory = createEventMemory();
+    const memory = createReplayBuffer();
     const openStreams = new Map<number, ServerResponse>();
     const unfinished = new Set<number>([standalone]);
     const closed = new AbortController();
@@ -201,7 +201,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
           key: ownerKey,
           client,
           gone: closed.signal,
-          onNotification: hearOwn,
+          onNotification: handleOwn,
           onRequest: (method, question, signal) => ask(standaloneOutlet, method, question, { signal }),
         },
       };
@@ -253,9 +253,9 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       return reply.isStreaming() && (!isOpen(response) || openStreams.get(stream) !== response);
     }
 
-    function hearOwn(method: string, notice: JsonObject, server: Server): void {
+    function handleOwn(method: string, notice: JsonObject, server: Server): void {
       // The client may know the resource by another address than the server does.
-      if (method === 'notifications/resources/updated') return hearResource(`${server.id} ${notice.uri}`);
+      if (method === 'notifications/resources/updated') return handleResourceUpdate(`${server.id} ${notice.uri}`);
       if (!wants(peer, method, notice)) return;
       standaloneOutlet.send({ jsonrpc: '2.0', method, params: notice });
     }
@@ -278,7 +278,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         reject(new RpcError(rpcCodes.internalError, 'The question was withdrawn'));
       };
       questions.set(requestId, { call, resolve, reject, withdraw });
-      const timer = setTimeout(withdraw, longestQuestionMs).unref();
+      const timer = setTimeout(withdraw, maxQuestionMs).unref();
       signal?.addEventListener('abort', withdraw, { once: true });
       tell({ jsonrpc: '2.0', id: requestId, method, params: question });
       return await promise.finally(() => {
@@ -295,7 +295,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       try {
         const call = callOf(method, outlet, cancel, traceOf(headers, request.params));
         const result = await handle(call, method, request.params ?? {});
-        return { jsonrpc: '2.0', id: requestId, result: dressResult(peer, method, result, ourInfo) };
+        return { jsonrpc: '2.0', id: requestId, result: adaptResult(peer, method, result, ourInfo) };
       } catch (error) {
         deps.onFailure(error, method);
         return toFailure(requestId, error, 'legacy');
@@ -328,7 +328,8 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         case 'ping':
           return {};
         case 'logging/setLevel':
-          if (!isLogLevel(input.level)) throw new OwnError(rpcCodes.invalidParams, 'params.level is not a log level');
+          if (!isLogLevel(input.level))
+            throw new ProtocolError(rpcCodes.invalidParams, 'params.level is not a log level');
           peer.client.logLevel = input.level;
           return {};
         case 'resources/subscribe':
@@ -359,15 +360,15 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
     }
 
     async function subscribe(call: Call, { uri }: JsonObject): Promise<JsonObject> {
-      if (typeof uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
+      if (typeof uri !== 'string') throw new ProtocolError(rpcCodes.invalidParams, 'params.uri must be a string');
       await (subscriptions.get(uri) ?? beginSubscription(call, uri)).opened;
       return {};
     }
 
     function beginSubscription(call: Call, uri: string) {
       requireRole(call.peer.principal, 'caller');
-      if (subscriptions.size >= mostSubscriptions)
-        throw new OwnError(rpcCodes.invalidParams, `A session may have ${mostSubscriptions} subscriptions`);
+      if (subscriptions.size >= maxSubscriptions)
+        throw new ProtocolError(rpcCodes.invalidParams, `A session may have ${maxSubscriptions} subscriptions`);
       const { server, uri: theirs } = owners.find(call.peer.scope, uri, call.peer.principal);
       const opened = router.subscribe(server, theirs, callerOf(call));
       const subscription = { key: `${server.id} ${theirs}`, opened };
@@ -377,7 +378,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       return subscription;
     }
 
-    function hearResource(key: string): void {
+    function handleResourceUpdate(key: string): void {
       for (const [uri, subscription] of subscriptions) {
         if (subscription.key === key)
           standaloneOutlet.send({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
@@ -395,7 +396,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       } else if (isNotification(message)) {
         const { method, params: notice = {} } = message;
         if (method === 'notifications/cancelled') cancel(notice.requestId);
-        else if (method === 'notifications/roots/list_changed') router.tell(ownerKey, method, notice);
+        else if (method === 'notifications/roots/list_changed') router.notify(ownerKey, method, notice);
       }
     }
 
@@ -493,7 +494,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         void answer(message, standaloneOutlet, headers).then(standaloneOutlet.send);
       },
 
-      hearLists(changed) {
+      handleListChange(changed) {
         if (!concerns(peer.scope, deps.findServer(changed.server_id), changed.server_id)) return;
         const lists = { tools: changed.tools, prompts: changed.prompts, resources: changed.resources };
         for (const [kindOfList, hasChanged] of Object.entries(lists)) {
@@ -501,7 +502,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         }
       },
 
-      hearResource,
+      handleResourceUpdate,
 
       async close() {
         if (!sessions.delete(id)) return;

@@ -9,11 +9,11 @@ import type { Logger } from '../log.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
-import type { ThrottledGatekeeper } from '../security/authentication-throttle.ts';
+import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import type { Vault } from '../security/credentials.ts';
 import { version } from '../version.ts';
 import { createBridge } from './bridge.ts';
-import { createEndpoint, type Elsewhere } from './endpoint.ts';
+import { createEndpoint, type SessionForwarder } from './endpoint.ts';
 import { createGatewayTools, type GatewayToolDependencies } from './gateway-tools.ts';
 import { createInternalTools, type InternalTools } from './internal-tools.ts';
 import { createLegacyEndpoint } from './legacy.ts';
@@ -28,13 +28,13 @@ export interface McpDependencies extends GatewayToolDependencies {
   log: Logger;
   events: Events;
   vault: Vault;
-  gatekeeper: ThrottledGatekeeper;
+  requestAuthenticator: ThrottledRequestAuthenticator;
   registry: Registry;
   catalog: Catalog;
   profiles: Profiles;
   router: Router;
   createSessionId?: () => string;
-  elsewhere?: Elsewhere;
+  forwarder?: SessionForwarder;
   admitCall?: (principal: Principal) => Promise<void>;
 }
 

@@ -6,8 +6,8 @@ import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.t
 import type { Server } from '../registry/registry.ts';
 import type { CallResult, Router } from '../routing/call.ts';
 import { requireRole } from '../security/policy.ts';
+import { adaptTool, missingCapability, ProtocolError } from './adapt-result.ts';
 import { type Bridge, callerOf, nameQuestions, type Send } from './bridge.ts';
-import { dressTool, missingCapability, OwnError } from './dress.ts';
 import type { GatewayTools } from './gateway-tools.ts';
 import { createLogLevels } from './log-levels.ts';
 import type { Call, Peer } from './peer.ts';
@@ -84,14 +84,14 @@ export function createMethods(deps: MethodDependencies): Methods {
     const { scope } = peer;
     const offered = scope.searchOnly() ? [] : scope.listTools();
     const definitions = offered.map(({ name, tool, description }) =>
-      dressTool(peer, { ...tool.row.definition, name, ...(description === undefined ? {} : { description }) }),
+      adaptTool(peer, { ...tool.row.definition, name, ...(description === undefined ? {} : { description }) }),
     );
     return listed(peer, params, 'tool', 'tools', [...gatewayTools.listed(scope), ...definitions]);
   }
 
   function listed(peer: Peer, params: JsonObject, kind: Kind, member: string, entries: JsonObject[]): JsonObject {
     // Everything is on the first page, so there is no cursor that we could have given.
-    if (params.cursor !== undefined) throw new OwnError(rpcCodes.invalidParams, 'cursor is not one of ours');
+    if (params.cursor !== undefined) throw new ProtocolError(rpcCodes.invalidParams, 'cursor is not one of ours');
     if (peer.era === 'legacy') return { [member]: entries };
     const servers = deps.listServers().filter((server) => peer.scope.sees(server));
     const { ttlMs, cacheScope } = catalog.cacheHints(servers, kind);
@@ -101,9 +101,10 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   async function callTool(call: Call, params: JsonObject): Promise<JsonObject> {
     const { peer } = call;
-    if (typeof params.name !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.name must be a string');
+    if (typeof params.name !== 'string')
+      throw new ProtocolError(rpcCodes.invalidParams, 'params.name must be a string');
     if (params.arguments !== undefined && !isObject(params.arguments)) {
-      throw new OwnError(rpcCodes.invalidParams, 'params.arguments must be an object');
+      throw new ProtocolError(rpcCodes.invalidParams, 'params.arguments must be an object');
     }
     const own = peer.scope.single === undefined ? gatewayTools.find(params.name) : undefined;
     if (own !== undefined) {
@@ -142,14 +143,15 @@ export function createMethods(deps: MethodDependencies): Methods {
       router.relay(server, method, params, caller, exchange);
 
   async function getPrompt(call: Call, params: JsonObject): Promise<JsonObject> {
-    if (typeof params.name !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.name must be a string');
+    if (typeof params.name !== 'string')
+      throw new ProtocolError(rpcCodes.invalidParams, 'params.name must be a string');
     const { server, key }: CatalogItem = call.peer.scope.findPrompt(params.name);
     const named = { ...params, name: key };
     return remember(call, server, await passOn(call, server, 'prompts/get', named, relayTo(server, 'prompts/get')));
   }
 
   async function readResource(call: Call, params: JsonObject): Promise<JsonObject> {
-    if (typeof params.uri !== 'string') throw new OwnError(rpcCodes.invalidParams, 'params.uri must be a string');
+    if (typeof params.uri !== 'string') throw new ProtocolError(rpcCodes.invalidParams, 'params.uri must be a string');
     const { server, uri } = owners.find(call.peer.scope, params.uri, call.peer.principal);
     const named = { ...params, uri };
     return remember(
@@ -176,7 +178,7 @@ export function createMethods(deps: MethodDependencies): Methods {
         cancel: call.cancel,
       });
     }
-    throw new OwnError(
+    throw new ProtocolError(
       rpcCodes.invalidParams,
       'params.ref must be a ref/prompt with a name or a ref/resource with a uri',
     );
@@ -195,7 +197,7 @@ export function createMethods(deps: MethodDependencies): Methods {
       });
     const task = deps.taskIds.find(call.peer, String(params.taskId));
     if (task === undefined)
-      throw new OwnError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
+      throw new ProtocolError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
     const { server, taskId } = task;
     const known = (said: JsonObject) => {
       const named = nameQuestions(said, server, call);
@@ -211,7 +213,7 @@ export function createMethods(deps: MethodDependencies): Methods {
   /** One server's own endpoint passes on what we do not know: extensions, methods of revisions to come. */
   function passOnUnknown({ single }: Scope, method: string): Handler {
     if (single === undefined || perHop.has(method))
-      throw new OwnError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
+      throw new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
     return (call, params) =>
       router.relay(single, method, params, callerOf(call), { cancel: call.cancel, onNotification: call.notify });
   }
@@ -278,6 +280,8 @@ function checkParameterHeaders(headers: NonNullable<Call['headers']>, schema: Js
     const expected = argumentAt(args, path);
     const sent = headers[`mcp-param-${header.toLowerCase()}`];
     if ((sent === undefined ? undefined : decodeHeader(String(sent))) === expected) continue;
-    throw new OwnError(rpcCodes.headerMismatch, `Header Mcp-Param-${header} does not match the body`, { status: 400 });
+    throw new ProtocolError(rpcCodes.headerMismatch, `Header Mcp-Param-${header} does not match the body`, {
+      status: 400,
+    });
   }
 }

@@ -1,6 +1,6 @@
 /** The headers that repeat parts of a 2026-07-28 request, for routers that do not read bodies. */
 import { decodeHeader, isObject, type JsonObject, namedBy, rpcCodes } from '../json-rpc.ts';
-import { OwnError } from './dress.ts';
+import { ProtocolError } from './adapt-result.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -19,5 +19,5 @@ function expect(headers: Headers, name: string, expected: string): void {
   const sent = headers[name];
   if (sent !== undefined && decodeHeader(String(sent)) === expected) return;
   const problem = sent === undefined ? 'is missing' : 'does not match the body';
-  throw new OwnError(rpcCodes.headerMismatch, `Header ${name} ${problem}`, { status: 400 });
+  throw new ProtocolError(rpcCodes.headerMismatch, `Header ${name} ${problem}`, { status: 400 });
 }

@@ -18,12 +18,12 @@ import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
 import { requireRole } from '../security/policy.ts';
 import { traceOf } from '../tracing.ts';
+import { adaptResult, ProtocolError, toFailure } from './adapt-result.ts';
 import { callerOf } from './bridge.ts';
-import { dressResult, OwnError, toFailure } from './dress.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import { checkStandardHeaders, checkVersionHeader } from './modern-headers.ts';
-import { type Call, mostSubscriptions, type Peer } from './peer.ts';
+import { type Call, maxSubscriptions, type Peer } from './peer.ts';
 import type { Reply } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
@@ -80,7 +80,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       reply.finish({
         jsonrpc: '2.0',
         id: message.id,
-        result: dressResult(call.peer, message.method, result, infoFor(request.scope)),
+        result: adaptResult(call.peer, message.method, result, infoFor(request.scope)),
       });
     } catch (error) {
       if (isGone(request)) return;
@@ -118,7 +118,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       },
     };
     if (!isOurs(message.method) && !methods.knows(peer, message.method)) {
-      throw new OwnError(rpcCodes.methodNotFound, `Method not found: ${message.method}`, { status: 404 });
+      throw new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${message.method}`, { status: 404 });
     }
     checkStandardHeaders(headers, message.method, params);
     return {
@@ -182,8 +182,8 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     try {
       // What cannot be had is left out of the acknowledgement; after it nothing is missed.
       const begin = [
-        ...stringsIn(filter.resourceSubscriptions).slice(0, mostSubscriptions).map(watch),
-        ...stringsIn(filter.taskIds).slice(0, mostSubscriptions).map(follow),
+        ...stringsIn(filter.resourceSubscriptions).slice(0, maxSubscriptions).map(watch),
+        ...stringsIn(filter.taskIds).slice(0, maxSubscriptions).map(follow),
       ];
       await Promise.all(begin.map((beginning) => beginning.catch(() => undefined)));
       const honoured = {
@@ -191,7 +191,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
         ...(filter.taskIds === undefined ? {} : { taskIds: [...followed.values()] }),
       };
       send('notifications/subscriptions/acknowledged', { notifications: { ...filter, ...honoured } });
-      hearChanges();
+      handleChanges();
       await aborted(AbortSignal.any([call.cancel.signal, stopped.signal, revoked.signal]));
       return { _meta: tag };
     } finally {
@@ -215,7 +215,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       followed.set(`${task.server.id} ${task.taskId}`, id);
     }
 
-    function hearChanges(): void {
+    function handleChanges(): void {
       off.push(
         deps.events.on('task.changed', ({ server_id, method, params: task }) => {
           const known = followed.get(`${server_id} ${task.taskId}`);
@@ -254,12 +254,12 @@ const stringsIn = (list: unknown): string[] =>
 
 const isOurs = (method: string) => method === 'server/discover' || method === 'subscriptions/listen';
 
-function missing(key: string): OwnError {
-  return new OwnError(rpcCodes.invalidParams, `params._meta lacks ${key}`, { status: 400 });
+function missing(key: string): ProtocolError {
+  return new ProtocolError(rpcCodes.invalidParams, `params._meta lacks ${key}`, { status: 400 });
 }
 
-function unsupported(requested: string): OwnError {
-  return new OwnError(rpcCodes.unsupportedVersion, 'Unsupported protocol version', {
+function unsupported(requested: string): ProtocolError {
+  return new ProtocolError(rpcCodes.unsupportedVersion, 'Unsupported protocol version', {
     status: 400,
     data: { supported: [...modernVersions, ...legacyVersions], requested },
   });
@@ -267,7 +267,7 @@ function unsupported(requested: string): OwnError {
 
 /** Requests that never ran have a status of their own; errors of requests that ran come with 200. */
 function statusOf(error: unknown, code: number): number {
-  if (error instanceof OwnError && error.status !== undefined) return error.status;
+  if (error instanceof ProtocolError && error.status !== undefined) return error.status;
   if (code === rpcCodes.methodNotFound) return 404;
   return code === rpcCodes.missingClientCapability ? 400 : 200;
 }

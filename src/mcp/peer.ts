@@ -7,7 +7,7 @@ import type { TraceContext } from '../tracing.ts';
 import type { Scope } from './scope.ts';
 
 /** So many resources, and so many tasks, may be followed in one session or on one stream. */
-export const mostSubscriptions = 1_000;
+export const maxSubscriptions = 1_000;
 
 export interface Peer {
   readonly era: Era;

@@ -4,9 +4,9 @@ import { contextTool } from '../query/context-agent.ts';
 import type { Asking, QueryRunner } from '../query/query-runner.ts';
 import { queryTool } from '../query/query-tool.ts';
 import { AllServersFailedError, QueryInputError } from '../query/request.ts';
+import { ProtocolError } from './adapt-result.ts';
 import { callerOf } from './bridge.ts';
 import { createClientSampling, SamplingRequired } from './client-sampling.ts';
-import { OwnError } from './dress.ts';
 import { type GatewayTool, textResult } from './gateway-tools.ts';
 import type { Call } from './peer.ts';
 
@@ -43,7 +43,7 @@ const argumentsOf = ({ arguments: args }: JsonObject) => (isObject(args) ? args 
 function toAsking(call: Call, params: JsonObject): Asking {
   return {
     // Servers cannot ask the client in the middle of a query, so none gets a session for asking; and the tools are our choice.
-    caller: { ...callerOf(call), owner: undefined, chooser: undefined },
+    caller: { ...callerOf(call), owner: undefined, searcher: undefined },
     view: call.peer.scope.view,
     signal: call.cancel.signal,
     sampling: createClientSampling(call, params),
@@ -58,9 +58,9 @@ async function answer(run: () => Promise<object>): Promise<JsonObject> {
   } catch (error) {
     if (error instanceof SamplingRequired) return { resultType: 'input_required', inputRequests: error.inputRequests };
     if (error instanceof QueryInputError)
-      throw new OwnError(rpcCodes.invalidParams, error.message, { data: error.data });
+      throw new ProtocolError(rpcCodes.invalidParams, error.message, { data: error.data });
     if (error instanceof AllServersFailedError)
-      throw new OwnError(rpcCodes.internalError, error.message, { data: error.data });
+      throw new ProtocolError(rpcCodes.internalError, error.message, { data: error.data });
     throw error;
   }
 }

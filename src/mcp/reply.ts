@@ -1,8 +1,8 @@
 /** The answer to one POST: plain JSON when nothing streams, an event stream as soon as something does. */
 import type { ServerResponse } from 'node:http';
 import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
+import { createInFlightTable } from '../in-flight-table.ts';
 import { type RpcMessage, rpcCodes } from '../json-rpc.ts';
-import { createLedger } from '../ledger.ts';
 import { inPieces, isLong } from '../long-text.ts';
 
 export interface Reply {
@@ -39,15 +39,15 @@ export interface Replies {
 }
 
 /** Proxies and clients give up on silence; before it lasts this long a comment says that we are still there. */
-const longestSilenceMs = 15_000;
+const maxSilenceMs = 15_000;
 const roundsOfSilence = 3;
 
 export function createReplies(): Replies {
-  const waiting = createLedger<{ onRound(): void }>();
+  const waiting = createInFlightTable<{ onRound(): void }>();
   // One timer for all: nearly every answer is there before it would be due.
   const rounds = setInterval(() => {
     for (const reply of waiting) reply.onRound();
-  }, longestSilenceMs / roundsOfSilence).unref();
+  }, maxSilenceMs / roundsOfSilence).unref();
 
   function begin(
     response: ServerResponse,

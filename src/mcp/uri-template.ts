@@ -7,7 +7,7 @@
 export function matchesTemplate(template: string, uri: string): boolean {
   if (template.length > longest || uri.length > longest) return false;
   const [start = '', ...parts] = template.split(/(\{[^}]*\})/);
-  if (!uri.startsWith(start) || parts.length > 2 * mostExpressions) return false;
+  if (!uri.startsWith(start) || parts.length > 2 * maxExpressions) return false;
   /** Where what the parts so far stand for may end. */
   let ends = new Uint8Array(uri.length + 1);
   ends[start.length] = 1;
@@ -18,7 +18,7 @@ export function matchesTemplate(template: string, uri: string): boolean {
 }
 
 const longest = 2_048;
-const mostExpressions = 50;
+const maxExpressions = 50;
 
 function pastExpression(expression: string, uri: string, before: Uint8Array): Uint8Array<ArrayBuffer> {
   const hasOperator = /^\{[+#/?&;.]/.test(expression);

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Principal } from '../security/auth.ts';
-import type { Passes } from './passes.ts';
+import type { SealedTickets } from './sealed-tickets.ts';
 
 export interface BrowserSessions {
   /**
@@ -25,7 +25,7 @@ export interface BrowserSessions {
 }
 
 export interface BrowserSessionOptions {
-  passes: Passes;
+  tickets: SealedTickets;
   /** True for the first who asks, at whichever replica. */
   spend: (pass: { id: string; expires: number }) => Promise<boolean>;
   /** Cookies are bound to https where we are reached by it. */
@@ -36,7 +36,7 @@ const ticketLifetimeMs = 600_000;
 const sessionLifetimeMs = 8 * 3_600_000;
 const formLifetimeMs = 1_800_000;
 
-export function createBrowserSessions({ passes, spend, isSecure }: BrowserSessionOptions): BrowserSessions {
+export function createBrowserSessions({ tickets, spend, isSecure }: BrowserSessionOptions): BrowserSessions {
   const cookieName = () => (isSecure() ? '__Host-mcp-aggregator' : 'mcp-aggregator');
 
   function toCookie(value: string, maxAge: number): string {
@@ -46,23 +46,23 @@ export function createBrowserSessions({ passes, spend, isSecure }: BrowserSessio
   }
 
   return {
-    createTicket: (principal) => passes.issue(principal, ticketLifetimeMs, 'oauth-ticket'),
-    readTicket: (ticket) => passes.open(ticket, 'oauth-ticket')?.principal,
+    createTicket: (principal) => tickets.issue(principal, ticketLifetimeMs, 'oauth-ticket'),
+    readTicket: (ticket) => tickets.open(ticket, 'oauth-ticket')?.principal,
     async redeemTicket(ticket) {
-      const opened = passes.open(ticket, 'oauth-ticket');
+      const opened = tickets.open(ticket, 'oauth-ticket');
       return opened !== undefined && (await spend(opened)) ? opened.principal : undefined;
     },
     cookieFor: (principal) =>
-      toCookie(passes.issue(principal, sessionLifetimeMs, 'browser-session'), sessionLifetimeMs / 1_000),
+      toCookie(tickets.issue(principal, sessionLifetimeMs, 'browser-session'), sessionLifetimeMs / 1_000),
     endCookie: () => toCookie('', 0),
     find(cookieHeader) {
       const name = `${cookieName()}=`;
       const value = cookieHeader?.split(/;\s*/).find((part) => part.startsWith(name));
-      return value === undefined ? undefined : passes.open(value.slice(name.length), 'browser-session')?.principal;
+      return value === undefined ? undefined : tickets.open(value.slice(name.length), 'browser-session')?.principal;
     },
-    createFormKey: (principal, purpose) => passes.issue(principal, formLifetimeMs, formContext(purpose)),
+    createFormKey: (principal, purpose) => tickets.issue(principal, formLifetimeMs, formContext(purpose)),
     isFormKey: (key, principal, purpose) =>
-      key !== null && passes.open(key, formContext(purpose))?.principal.id === principal.id,
+      key !== null && tickets.open(key, formContext(purpose))?.principal.id === principal.id,
   };
 }
 

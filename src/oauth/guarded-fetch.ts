@@ -40,8 +40,8 @@ export function trustIn(configured: readonly string[]): Trust {
 }
 
 const timeoutMs = 10_000;
-const mostBytes = 1_048_576;
-const mostRedirects = 3;
+const maxBytes = 1_048_576;
+const maxRedirects = 3;
 
 export function createGuardedFetch(): GuardedFetch {
   const strict = new Agent({ connect: { lookup: lookupPublic, timeout: timeoutMs }, keepAliveTimeout: 1_000 });
@@ -49,7 +49,7 @@ export function createGuardedFetch(): GuardedFetch {
 
   async function guarded(url: string, trust: Trust, options: FetchOptions = {}): Promise<FetchedAnswer> {
     let target = url;
-    for (let hop = 0; hop <= mostRedirects; hop += 1) {
+    for (let hop = 0; hop <= maxRedirects; hop += 1) {
       const checked = checkAddress(target, trust);
       const { statusCode, headers, body } = await request(target, {
         ...options,
@@ -157,7 +157,7 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   let length = 0;
   for await (const part of body) {
     length += part.length;
-    if (length > mostBytes) throw new AppError('EXECUTION_FAILED', `an answer of more than ${mostBytes} bytes`);
+    if (length > maxBytes) throw new AppError('EXECUTION_FAILED', `an answer of more than ${maxBytes} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');

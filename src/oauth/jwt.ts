@@ -84,7 +84,7 @@ interface KnownKey {
 
 const keysLifetimeMs = 600_000;
 /** A stranger can name any key; asking the issuer for each would make us their tool. */
-const leastGapMs = 1_000;
+const minGapMs = 1_000;
 
 /** The issuer's keys: kept for a while, read again when a token names one that is new. */
 export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
@@ -118,7 +118,7 @@ export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
       const age = Date.now() - readAt;
       if (age > keysLifetimeMs) await refresh();
       const found = matching(kid, alg);
-      if (found.length > 0 || age < leastGapMs) return found;
+      if (found.length > 0 || age < minGapMs) return found;
       await refresh();
       return matching(kid, alg);
     },

@@ -122,7 +122,7 @@ const leasePollMs = 100;
 /** Refreshed so long before the end, or in the last fifth of a shorter life. */
 const refreshBeforeMs = 60_000;
 const discoveryLifetimeMs = 300_000;
-const mostRefusals = 2;
+const maxRefusals = 2;
 const refusalMemoryMs = 600_000;
 
 export async function createLogins(deps: LoginDependencies): Promise<Logins> {
@@ -319,7 +319,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       }
     }
     const lacksScope = stepUp && tokens !== undefined;
-    const need = await noteNeed(target, login, challenge, lacksScope);
+    const need = await recordNeed(target, login, challenge, lacksScope);
     if (need !== undefined) throw need;
     const current = await load(target);
     if (isReplaced(usable(current, target), refusal)) return true;
@@ -337,7 +337,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   }
 
   /** Undefined where somebody else changed the login meanwhile: what they noted stays. */
-  async function noteNeed(
+  async function recordNeed(
     { server, principal }: Target,
     login: Login | undefined,
     challenge: Challenge,
@@ -356,7 +356,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     const kept =
       login === undefined ? await add(row, noted) : await change(login, noted, stepUp ? login.tokens : undefined);
     if (kept === undefined) return undefined;
-    if (refusals >= mostRefusals) {
+    if (refusals >= maxRefusals) {
       return new AppError(
         'SERVER_CONNECTION_FAILED',
         `the server demands the scope "${challenge.scope}" again although the login asked for it; logging in once more would not help`,

@@ -12,10 +12,10 @@ import { insertSpentPass } from '../store/sign-in.ts';
 import { type BrowserSessions, createBrowserSessions } from './browser-session.ts';
 import { issuerKey, type OurClient, type OurClients } from './client-registration.ts';
 import { createLoginFlow, type LoginFlow } from './flow.ts';
-import { createGatekeeper, type ResourceGatekeeper } from './gatekeeper.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { createLogins, type Logins } from './logins.ts';
-import { createPasses } from './passes.ts';
+import { createRequestAuthenticator, type ResourceAuthenticator } from './request-authenticator.ts';
+import { createSealedTickets } from './sealed-tickets.ts';
 import { createSignIn, type SignIn } from './sign-in.ts';
 
 export interface OauthDependencies {
@@ -38,7 +38,7 @@ export interface Oauth {
   sessions: BrowserSessions;
   ours: OurClients;
   loginLink: (server: Server, principal: Principal) => string;
-  gatekeeper: ResourceGatekeeper;
+  requestAuthenticator: ResourceAuthenticator;
   signIn: SignIn | undefined;
   /** What people need to know to sign in with it; undefined where none is configured. */
   identityProvider: () => IdentityProviderView | undefined;
@@ -58,18 +58,18 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
   // The people of an identity provider have no record here that could end.
   const isEnded = (id: string) => id !== '' && !id.startsWith('oidc:') && authenticator.findPrincipal(id) === undefined;
   const logins = await createLogins({ ...deps, fetch, isEnded });
-  const passes = createPasses({ vault, config, findPrincipal: (id) => authenticator.findPrincipal(id) });
-  const gatekeeper = createGatekeeper({ config, authenticator, fetch, passes, baseUrl });
+  const tickets = createSealedTickets({ vault, config, findPrincipal: (id) => authenticator.findPrincipal(id) });
+  const requestAuthenticator = createRequestAuthenticator({ config, authenticator, fetch, tickets, baseUrl });
   const spend = ({ id, expires }: { id: string; expires: number }) =>
     insertSpentPass(deps.db, { id, expires_at: new Date(expires).toISOString() });
   const sessions = createBrowserSessions({
-    passes,
+    tickets,
     spend,
     isSecure: () => baseUrl().startsWith('https:'),
   });
 
   function identityProvider(): IdentityProviderView | undefined {
-    const metadata = gatekeeper.metadata('');
+    const metadata = requestAuthenticator.metadata('');
     if (config.oidcIssuer === undefined || metadata === undefined) return undefined;
     const { resource, scopes_supported: scopes = [] } = metadata;
     // A command line keeps no secret, so a client that has one is not for it.
@@ -110,9 +110,9 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     logins,
     sessions,
     ours,
-    gatekeeper,
+    requestAuthenticator,
     identityProvider,
-    signIn: createSignIn({ config, fetch, vault, gatekeeper, spend, baseUrl }),
+    signIn: createSignIn({ config, fetch, vault, requestAuthenticator, spend, baseUrl }),
     flow: createLoginFlow({ ...deps, logins, fetch, ours }),
     loginLink(server, principal) {
       const page = `${baseUrl()}/oauth/connect/${encodeURIComponent(server.name)}`;

@@ -5,15 +5,15 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
-import type { Gatekeeper, Principal } from '../security/auth.ts';
+import type { Principal, RequestAuthenticator } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 import { sessionPath } from '../security/page-session.ts';
 import { authorizationPage, codeIn, randomSecret } from './authorization-request.ts';
 import { scopesOf, union } from './challenge.ts';
 import { findIssuer, type IssuerMetadata } from './discovery.ts';
-import { checkScopes, toPrincipal } from './gatekeeper.ts';
 import { type GuardedFetch, trustIn } from './guarded-fetch.ts';
 import { type Claims, createIssuerKeys, looksLikeJwt, verifyJwt } from './jwt.ts';
+import { checkScopes, toPrincipal } from './request-authenticator.ts';
 import { requestToken, type TokenAnswer, TokenRefused } from './token-endpoint.ts';
 
 const goal = z.union([
@@ -40,7 +40,7 @@ export interface SignInOptions {
   config: Config;
   fetch: GuardedFetch;
   vault: Vault;
-  gatekeeper: Gatekeeper;
+  requestAuthenticator: RequestAuthenticator;
   /** True for the first who asks, at whichever replica. */
   spend: (pass: { id: string; expires: number }) => Promise<boolean>;
   baseUrl: () => string;
@@ -60,7 +60,7 @@ const ownScopes = ['openid', 'profile', 'email'];
 
 /** Undefined where we have no client of our own at an identity provider. */
 export function createSignIn(options: SignInOptions): SignIn | undefined {
-  const { config, fetch, vault, gatekeeper, spend, baseUrl } = options;
+  const { config, fetch, vault, requestAuthenticator, spend, baseUrl } = options;
   const { oidcIssuer: issuer, oidcClientId: client_id, oidcClientSecret: client_secret } = config;
   if (issuer === undefined || client_id === undefined) return undefined;
   const client = { client_id, client_secret };
@@ -126,7 +126,7 @@ export function createSignIn(options: SignInOptions): SignIn | undefined {
   async function admitted(token: string): Promise<Principal | undefined> {
     try {
       const authorization = `Bearer ${token}`;
-      return await gatekeeper.authenticate({ authorization, loopbackListener: false, path: sessionPath });
+      return await requestAuthenticator.authenticate({ authorization, loopbackListener: false, path: sessionPath });
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined; // the provider's own
       throw error;

@@ -18,7 +18,7 @@ export interface OauthClient {
 export const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const;
 export type SigningAlgorithm = (typeof signingAlgorithms)[number];
 
-const longestLifeSeconds = 315_360_000;
+const maxLifeSeconds = 315_360_000;
 
 const tokenAnswer = z.looseObject({
   access_token: z.string().min(1),
@@ -27,7 +27,7 @@ const tokenAnswer = z.looseObject({
   expires_in: z.coerce
     .number()
     .positive()
-    .transform((seconds) => Math.min(seconds, longestLifeSeconds))
+    .transform((seconds) => Math.min(seconds, maxLifeSeconds))
     .optional(),
   refresh_token: z.string().min(1).optional(),
   scope: z.string().optional(),

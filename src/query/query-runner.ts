@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts';
 import type { FormFiller, Model } from '../model.ts';
 import type { Caller, Router } from '../routing/call.ts';
 import { resolveTool } from '../routing/resolve.ts';
-import type { Finder } from '../search/finder.ts';
+import type { ToolSearch } from '../search/tool-search.ts';
 import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
 import { type ContextOutput, collectContext } from './context-agent.ts';
 import { type QueryDeps, type QueryServer, type QueryWatch, runQuery } from './query.ts';
@@ -52,7 +52,7 @@ export interface QueryRunnerDependencies {
   config: Config;
   catalog: Catalog;
   router: Router;
-  finder: Finder;
+  toolSearch: ToolSearch;
   events: Events;
   log: Logger;
   model?: Model;
@@ -67,7 +67,7 @@ export interface QueryRunnerDependencies {
 }
 
 export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
-  const { config, catalog, router, finder, events, log, model, tracer = noTracer } = deps;
+  const { config, catalog, router, toolSearch, events, log, model, tracer = noTracer } = deps;
   const strategies = createStrategies({
     catalog,
     events,
@@ -93,13 +93,13 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
       servers: () => Promise.all(servers.map((server) => toQueryServer(server, view))),
       async findTools(query, names, limit) {
         const request = { query, limit, serverFilter: [...names], isVisible: seesNamed(view, catalog) };
-        const { tools } = await finder.search(request, undefined, caller.trace);
+        const { tools } = await toolSearch.search(request, undefined, caller.trace);
         return tools.map(({ tool, score }) => ({ server: tool.server, tool: tool.originalName, score }));
       },
       gateway: (name) => gatewayTo(byName.get(name), caller, view),
       knowledge: (name) => knowledge.of(caller.principal.id, byName.get(name)?.id ?? name),
-      lexicon: finder.lexicon,
-      embed: (texts) => finder.embed(texts),
+      lexicon: toolSearch.lexicon,
+      embed: (texts) => toolSearch.embed(texts),
       threshold: config.queryDuplicateThreshold,
       beginWork: deps.beginWork,
       model,

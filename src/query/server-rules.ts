@@ -1,8 +1,8 @@
 import { runInNewContext } from 'node:vm';
 import { z } from 'zod';
 
-const longestPattern = 500;
-const mostRules = 100;
+const maxPattern = 500;
+const maxRules = 100;
 /** Rules look at the beginning of a query: what it is about is said there, and pasted text is not searched. */
 const matchedChars = 2000;
 /** For all rules together. A pattern that backtracks without end is stopped here and reported. */
@@ -13,13 +13,13 @@ const suspendedMs = 10_000;
 const suspended = new WeakMap<ServerRule, number>();
 
 const serverRuleSchema = z.strictObject({
-  pattern: z.string().min(1).max(longestPattern),
+  pattern: z.string().min(1).max(maxPattern),
   servers: z.array(z.string().min(1).max(255)).min(1).max(100),
 });
 
 export const serverRulesSchema = z
   .array(serverRuleSchema)
-  .max(mostRules)
+  .max(maxRules)
   .superRefine((rules, context) => {
     rules.forEach((rule, index) => {
       const reason = patternProblem(rule.pattern);

@@ -9,7 +9,7 @@ import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import { collectSecrets, maskConfig } from '../security/connection-secrets.ts';
 import type { Vault } from '../security/credentials.ts';
-import { createMask, hidden, longestSecret } from '../security/mask.ts';
+import { createMask, hidden, maxSecret } from '../security/mask.ts';
 import { createSecrets, type Secrets } from '../security/secrets.ts';
 import { substituteVariables } from '../security/variables.ts';
 import type { Database } from '../store/database.ts';
@@ -83,18 +83,18 @@ export interface Registry {
   resolveConnection(id: string): ResolvedConnection;
   openConnection(id: string): Connection;
   maskedConfig(id: string): unknown;
-  noteIdentity(id: string, identity: Identity): void;
-  noteVerdict(id: string, verdict: { era: 'modern' | 'legacy'; checkedAt: string }): void;
-  noteInteractive(id: string): void;
-  noteLogin(id: string, login: Server['login']): void;
-  noteHealth(id: string, at: string): void;
-  noteToolCount(id: string, count: number): void;
+  recordIdentity(id: string, identity: Identity): void;
+  recordVerdict(id: string, verdict: { era: 'modern' | 'legacy'; checkedAt: string }): void;
+  recordInteractive(id: string): void;
+  recordLogin(id: string, login: Server['login']): void;
+  recordHealth(id: string, at: string): void;
+  recordToolCount(id: string, count: number): void;
   /** What is wrong with the lists of a connected server, or null when nothing is. */
-  noteDiscovery(id: string, problem: string | null): void;
+  recordDiscovery(id: string, problem: string | null): void;
   record(id: string, eventType: string, details: JsonObject): void;
   /** Reads one server, or all, again, after another replica changed them. */
   takeChanges(id?: string): Promise<TakenChange[]>;
-  noteElsewhere(views: ReadonlyMap<string, readonly ReplicaView[]>): void;
+  recordOtherReplicas(views: ReadonlyMap<string, readonly ReplicaView[]>): void;
   /** Everything noted so far is stored. */
   settled(): Promise<void>;
 }
@@ -341,11 +341,11 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const url = value.url ?? value.base_url;
       const problem = typeof url === 'string' ? urlProblem(url) : undefined;
       if (problem !== undefined) throw new AppError('SERVER_CONNECTION_FAILED', `the server's URL ${problem}`);
-      const [tooLong] = [...used].find(([, text]) => text.length > longestSecret) ?? [];
+      const [tooLong] = [...used].find(([, text]) => text.length > maxSecret) ?? [];
       if (tooLong !== undefined) {
         throw new AppError(
           'SERVER_CONNECTION_FAILED',
-          `\${${tooLong}} in connection_config may have at most ${longestSecret} characters`,
+          `\${${tooLong}} in connection_config may have at most ${maxSecret} characters`,
         );
       }
       const values = collectSecrets(value, used);
@@ -359,7 +359,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
     maskedConfig: (id) => maskConfig(openConnection(id).connection_config),
 
-    noteIdentity(id, identity) {
+    recordIdentity(id, identity) {
       change(get(id), {
         protocol_version: identity.protocolVersion,
         server_info: secrets.maskJson(identity.serverInfo, id),
@@ -368,20 +368,20 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       });
     },
 
-    noteVerdict(id, verdict) {
+    recordVerdict(id, verdict) {
       const server = servers.get(id);
       if (server === undefined || (server.era === verdict.era && server.era_checked_at !== null)) return;
       change(server, { era: verdict.era, era_checked_at: verdict.checkedAt });
     },
 
-    noteInteractive(id) {
+    recordInteractive(id) {
       const server = servers.get(id);
       if (server === undefined || server.interactive) return;
       change(server, { interactive: true });
       record(id, 'INTERACTIVE', { meaning: 'the server asks its clients questions; each client gets its own session' });
     },
 
-    noteLogin(id, login) {
+    recordLogin(id, login) {
       const server = servers.get(id);
       if (server === undefined || server.login === login) return;
       server.login = login;
@@ -389,17 +389,17 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       events.emit('server.updated', { server_id: id, name: server.name });
     },
 
-    noteHealth(id, at) {
+    recordHealth(id, at) {
       const server = servers.get(id);
       if (server !== undefined) change(server, { last_health_check: at });
     },
 
-    noteToolCount(id, count) {
+    recordToolCount(id, count) {
       const server = servers.get(id);
       if (server !== undefined) server.tool_count = count;
     },
 
-    noteDiscovery(id, problem) {
+    recordDiscovery(id, problem) {
       const server = servers.get(id);
       if (server?.lifecycle.status !== 'CONNECTED' || server.error_message === problem) return;
       change(server, { error_message: problem });
@@ -427,7 +427,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       return taken;
     },
 
-    noteElsewhere(views) {
+    recordOtherReplicas(views) {
       for (const server of servers.values()) {
         const before = overallStatus(server).status;
         server.elsewhere = views.get(server.id) ?? [];

@@ -12,7 +12,7 @@ import { type Change, fromNotice, toNotice } from './change.ts';
 import { createRedis, type Redis } from './redis.ts';
 
 export interface Bus {
-  tell(change: Change): void;
+  publish(change: Change): void;
   readonly redis: Redis | undefined;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export async function createBus({ db, databaseUrl, redisUrl, self, log, onChange
   const waiting: string[] = [];
   let sending: Promise<void> | undefined;
 
-  const hear = (text: string) => {
+  const handle = (text: string) => {
     const change = fromNotice(text, self);
     if (change !== undefined) onChange(change);
   };
@@ -42,10 +42,10 @@ export async function createBus({ db, databaseUrl, redisUrl, self, log, onChange
   const redis =
     redisUrl === undefined
       ? undefined
-      : await createRedis({ url: redisUrl, log, onNotice: hear, onListening: catchUp });
+      : await createRedis({ url: redisUrl, log, onNotice: handle, onListening: catchUp });
   const notices = createNotices({
     url: databaseUrl,
-    onNotice: hear,
+    onNotice: handle,
     onListening: catchUp,
     onLost: (error) => log.warn({ error: describe(error) }, 'no notices from the other replicas for now'),
   });
@@ -73,7 +73,7 @@ export async function createBus({ db, databaseUrl, redisUrl, self, log, onChange
 
   return {
     redis,
-    tell(change) {
+    publish(change) {
       const text = toNotice(self, change);
       // The first is on its way; of the others one is enough.
       if (waiting.indexOf(text, 1) === -1) waiting.push(text);

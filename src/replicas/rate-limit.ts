@@ -14,7 +14,7 @@ export interface RateLimiterOptions {
 }
 
 const windowMs = 60_000;
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /**
  * The last minute is this window and what is left of the one before, as if its calls had been spread evenly: no burst
@@ -28,7 +28,7 @@ export function createRateLimiter({ perMinute, redis, now = Date.now }: RateLimi
     const current = known?.window === window ? known.current : 0;
     const previous = known?.window === window ? known.previous : known?.window === window - 1 ? known.current : 0;
     const admitted = current + previous * weight + 1 <= perMinute;
-    if (counts.size >= mostRemembered && known === undefined) counts.clear();
+    if (counts.size >= maxRemembered && known === undefined) counts.clear();
     counts.set(principalId, { window, current: current + (admitted ? 1 : 0), previous });
     return { admitted, current, previous };
   }

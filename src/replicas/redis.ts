@@ -24,7 +24,7 @@ export interface RedisOptions {
 const channel = 'mcp-aggregator';
 const prefix = 'mcp-aggregator:';
 const commandTimeoutMs = 1_000;
-const longestRetryMs = 2_000;
+const maxRetryMs = 2_000;
 /** One step for Redis: two replicas that ask at once can't both have the last place. */
 const countScript = `
 local current = tonumber(redis.call('get', KEYS[1]) or '0')
@@ -39,7 +39,7 @@ export async function createRedis({ url, log, onNotice, onListening }: RedisOpti
   // Nobody without Redis pays for its client.
   const { Redis: Client } = await import('ioredis');
   const options = {
-    retryStrategy: (attempt: number) => Math.min(attempt * 200, longestRetryMs),
+    retryStrategy: (attempt: number) => Math.min(attempt * 200, maxRetryMs),
     // A command that can't be sent now fails now: whoever waits for it has another way.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

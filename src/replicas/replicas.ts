@@ -27,7 +27,7 @@ export interface Replicas {
   /** Of this process; another after every start. */
   readonly id: string;
   readonly redis: Redis | undefined;
-  tell(change: Change): void;
+  publish(change: Change): void;
   /** Whether the shared work on a server is ours. */
   leads(serverId: string): boolean;
   /** The same while the database answers; without it each looks after itself. */
@@ -76,7 +76,7 @@ function onlyReplica(id: string): Replicas {
   return {
     id,
     redis: undefined,
-    tell: () => undefined,
+    publish: () => undefined,
     leads: () => true,
     leadsOrAlone: () => true,
     addressOf: () => undefined,
@@ -105,9 +105,9 @@ async function createMember(
   let resigned = false;
   let closed = false;
 
-  const bus: Bus = await createBus({ db, databaseUrl, redisUrl, self: id, log, onChange: hear });
+  const bus: Bus = await createBus({ db, databaseUrl, redisUrl, self: id, log, onChange: handle });
 
-  function hear(change: Change): void {
+  function handle(change: Change): void {
     if (part === undefined) return void early.push(change);
     const { onChange } = part;
     if (change.kind === 'statuses') return beatSoon(0);
@@ -116,7 +116,7 @@ async function createMember(
       .catch((error: unknown) => {
         log.warn({ change: change.kind, error: describe(error) }, 'a change of another replica was not taken');
         // The database did not answer: when it does, nothing may be missing.
-        setTimeout(() => hear(change), beatEveryMs).unref();
+        setTimeout(() => handle(change), beatEveryMs).unref();
       });
   }
 
@@ -150,7 +150,7 @@ async function createMember(
     const names = wanted.map(({ server_id }) => server_id);
     const held = new Set(await upsertLeases(db, id, names, leaseMs));
     const gained = [...held].filter((name) => !leads(name));
-    if ((await deleteLeasesBut(db, id, names)) || gained.length > 0 || changed(statuses)) tell({ kind: 'statuses' });
+    if ((await deleteLeasesBut(db, id, names)) || gained.length > 0 || changed(statuses)) publish({ kind: 'statuses' });
     leased = held;
     leasedUntil = startedAt + leaseMs;
     const living = (await findLivingReplicas(db, deadAfterMs)).filter((replica) => replica.id !== id);
@@ -169,12 +169,12 @@ async function createMember(
   }
 
   const leads = (serverId: string) => leased.has(serverId) && performance.now() < leasedUntil;
-  const tell = (change: Change) => bus.tell(change);
+  const publish = (change: Change) => bus.publish(change);
 
   return {
     id,
     redis: bus.redis,
-    tell,
+    publish,
     leads,
     leadsOrAlone: (serverId) => leads(serverId) || performance.now() >= leasedUntil,
     addressOf: (replicaId) => addresses.get(replicaId),
@@ -182,7 +182,7 @@ async function createMember(
     async start(ownAddress, given) {
       address = ownAddress;
       part = given;
-      for (const change of early.splice(0)) hear(change);
+      for (const change of early.splice(0)) handle(change);
       await exchange();
       beatSoon(beatEveryMs);
     },
@@ -198,7 +198,7 @@ async function createMember(
       await Promise.all([beating, hearing]);
       // Where the database is gone, the lease runs out by itself.
       await deleteReplica(db, id).then(
-        () => tell({ kind: 'statuses' }),
+        () => publish({ kind: 'statuses' }),
         () => undefined,
       );
       await bus.close();

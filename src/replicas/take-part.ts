@@ -6,10 +6,10 @@ import type { Profiles } from '../catalog/profiles.ts';
 import type { Events } from '../events.ts';
 import type { HealthMonitor } from '../health/monitor.ts';
 import type { Registry, ReplicaView } from '../registry/registry.ts';
-import type { Finder } from '../search/finder.ts';
+import type { ToolSearch } from '../search/tool-search.ts';
 import type { Authenticator } from '../security/auth.ts';
 import type { PageSessions } from '../security/page-session.ts';
-import type { SkillBook } from '../skills/skill-book.ts';
+import type { SkillStore } from '../skills/skill-store.ts';
 import type { Fleet } from '../upstream/fleet.ts';
 import type { Change } from './change.ts';
 import type { Part, Replicas } from './replicas.ts';
@@ -20,18 +20,18 @@ export interface Rooms {
   registry: Registry;
   fleet: Fleet;
   catalog: Catalog;
-  finder: Finder;
+  toolSearch: ToolSearch;
   monitor: HealthMonitor;
   authenticator: Authenticator;
   sessions: PageSessions;
   profiles: Profiles;
-  skillBook: SkillBook;
-  ruleBook: { reload(): Promise<void> };
+  skillStore: SkillStore;
+  ruleStore: { reload(): Promise<void> };
 }
 
 /** Begins, reachable for the others at `address`; the function that ends it. */
 export async function takePart(rooms: Rooms, address: string): Promise<() => Promise<void>> {
-  const { replicas, registry, catalog, finder, events } = rooms;
+  const { replicas, registry, catalog, toolSearch, events } = rooms;
 
   const part: Part = {
     statuses: () =>
@@ -48,11 +48,11 @@ export async function takePart(rooms: Rooms, address: string): Promise<() => Pro
           views.set(server_id, [...(views.get(server_id) ?? []), { id, status, error }]);
         }
       }
-      registry.noteElsewhere(views);
+      registry.recordOtherReplicas(views);
     },
     onLead(serverId) {
       catalog.refreshInBackground(serverId);
-      finder.takeOver(serverId);
+      toolSearch.takeOver(serverId);
     },
   };
   await replicas.start(address, part);
@@ -64,7 +64,7 @@ export async function takePart(rooms: Rooms, address: string): Promise<() => Pro
 }
 
 async function follow(rooms: Rooms, change: Change): Promise<void> {
-  const { replicas, catalog, finder, monitor } = rooms;
+  const { replicas, catalog, toolSearch, monitor } = rooms;
   switch (change.kind) {
     case 'server':
       for (const { id } of await rooms.fleet.follow(change.id)) await catalog.reload(id);
@@ -85,9 +85,9 @@ async function follow(rooms: Rooms, change: Change): Promise<void> {
     case 'profiles':
       return await rooms.profiles.reload();
     case 'rules':
-      return await rooms.ruleBook.reload();
+      return await rooms.ruleStore.reload();
     case 'skills':
-      if (await rooms.skillBook.reload()) finder.relearn();
+      if (await rooms.skillStore.reload()) toolSearch.relearn();
       return;
     case 'everything':
       return await followEverything(rooms);
@@ -99,8 +99,8 @@ export async function followEverything(rooms: Rooms): Promise<void> {
   await rooms.authenticator.reload();
   await rooms.sessions.reload();
   await rooms.profiles.reload();
-  await rooms.ruleBook.reload();
-  if (await rooms.skillBook.reload()) rooms.finder.relearn();
+  await rooms.ruleStore.reload();
+  if (await rooms.skillStore.reload()) rooms.toolSearch.relearn();
   for (const { id } of rooms.registry.list()) await rooms.catalog.reload(id);
 }
 

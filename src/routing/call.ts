@@ -20,8 +20,8 @@ import { brief, type Link } from '../upstream/link.ts';
 import type { SessionOwner } from '../upstream/owned-sessions.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { AccessDenied, type ClientIdentity, ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
-import type { Choices } from './choices.ts';
 import { createDeadlines, type Deadline, type RelayExchange } from './deadline.ts';
+import type { SearchAttribution } from './search-attribution.ts';
 
 export interface Caller {
   principal: Principal;
@@ -33,7 +33,7 @@ export interface Caller {
   headers?: Readonly<Record<string, string | string[] | undefined>>;
   client?: ClientIdentity;
   /** Whoever may have found the tool by a search: an MCP session or a principal. Not set for calls of our own. */
-  chooser?: string;
+  searcher?: string;
   /** Set for MCP clients that can be asked: they may get a session of their own. */
   owner?: SessionOwner;
 }
@@ -83,7 +83,7 @@ export interface Router {
   follow(server: Server, taskId: string, caller: Caller): Promise<() => Promise<void>>;
   /** An MCP client went away: the sessions that only it used end. */
   release(ownerKey: string): Promise<void>;
-  tell(ownerKey: string, method: string, params: JsonObject): void;
+  notify(ownerKey: string, method: string, params: JsonObject): void;
   /** Calls in progress, all servers together. */
   readonly active: number;
 }
@@ -101,7 +101,7 @@ export interface RouterDependencies {
   audit: Audit;
   events: Events;
   tracer?: Tracer;
-  choices?: Choices;
+  searchAttribution?: SearchAttribution;
   onCall?: (report: CallReport) => void;
   /** Not set unless somebody may see them. */
   payloads?: PayloadKeeper;
@@ -172,14 +172,14 @@ export function createRouter(deps: RouterDependencies): Router {
     timing: { acquiredAt?: number },
   ): Promise<JsonObject> {
     const link = pool.open(server);
-    const place = link.gate.enter(exchange.cancel ?? exchange.signal);
+    const place = link.concurrency.enter(exchange.cancel ?? exchange.signal);
     if (place !== undefined) await place;
     active += 1;
     const deadline = deadlines.begin(exchange, {
       client: caller.client,
       owner: caller.owner?.key,
       seconds: link.server.options.request_timeout,
-      onAsked: link.noteAsked,
+      onAsked: link.recordAsked,
       mask: link.mask,
     });
     try {
@@ -203,7 +203,7 @@ export function createRouter(deps: RouterDependencies): Router {
     } finally {
       deadline.clear();
       active -= 1;
-      link.gate.leave();
+      link.concurrency.leave();
     }
   }
 
@@ -246,7 +246,7 @@ export function createRouter(deps: RouterDependencies): Router {
     events.emit('call.started', call);
     payloads?.keepArguments(call, params.arguments);
     let outcome: Outcome = 'failed';
-    const chosen_for = deps.choices?.find(caller.chooser, row.name);
+    const chosen_for = deps.searchAttribution?.find(caller.searcher, row.name);
     try {
       deps.catalog.changes.requireReviewed(tool);
       const headers =
@@ -316,7 +316,7 @@ export function createRouter(deps: RouterDependencies): Router {
     subscribe,
     follow,
     release: (ownerKey) => pool.release(ownerKey),
-    tell: (ownerKey, method, params) => pool.tell(ownerKey, method, params),
+    notify: (ownerKey, method, params) => pool.notify(ownerKey, method, params),
     get active() {
       return active;
     },

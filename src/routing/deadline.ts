@@ -1,7 +1,7 @@
 /** How long a call may take: the request timeout, begun anew with every sign of progress, up to the cap. */
 import { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config.ts';
-import { createLedger } from '../ledger.ts';
+import { createInFlightTable } from '../in-flight-table.ts';
 import type { Mask } from '../security/mask.ts';
 import { maskNotice } from '../upstream/notice.ts';
 import type { Exchange } from '../upstream/session.ts';
@@ -41,14 +41,14 @@ interface Running extends Deadline {
   timedOut: boolean;
 }
 
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** One timer for all calls, for the one that is due first: nearly all are answered before, and a timer each costs more. */
 export function createDeadlines({
   requestTimeoutMs,
   requestTimeoutCapMs,
 }: Pick<Config, 'requestTimeoutMs' | 'requestTimeoutCapMs'>): Deadlines {
-  const running = createLedger<Running>();
+  const running = createInFlightTable<Running>();
   let timer: NodeJS.Timeout | undefined;
   let wakesAt = Number.POSITIVE_INFINITY;
 
@@ -56,7 +56,7 @@ export function createDeadlines({
     if (time >= wakesAt) return;
     clearTimeout(timer);
     wakesAt = time;
-    timer = setTimeout(expireDue, Math.min(Math.max(0, Math.ceil(time - now)), longestTimerMs)).unref();
+    timer = setTimeout(expireDue, Math.min(Math.max(0, Math.ceil(time - now)), maxTimerMs)).unref();
   }
 
   function expireDue(): void {

@@ -21,9 +21,9 @@ export interface ServerProbe {
   hitAt5: number;
 }
 
-const shortestDescription = 10;
+const minDescription = 10;
 const indistinctSimilarity = 0.97;
-const mostPairs = 200;
+const maxPairs = 200;
 const foundWithin = 5;
 
 /**
@@ -32,7 +32,7 @@ const foundWithin = 5;
  */
 export function inspectQuality(index: SearchIndex, embedText: (text: string) => Float32Array): QualityReport {
   const tools = [...index.tools()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const withoutDescription = tools.filter(({ description }) => description.trim().length < shortestDescription);
+  const withoutDescription = tools.filter(({ description }) => description.trim().length < minDescription);
   const servers = new Map<string, { tools: number; probes: number; first: number; found: number }>();
   const notFound: QualityReport['notFound'] = [];
   for (const tool of tools) {
@@ -95,5 +95,5 @@ function findIndistinct(index: SearchIndex, tools: SearchableTool[]): QualityRep
       pairs.push({ a: tool, b: other, similarity: Math.min(1, similarity) });
     }
   }
-  return pairs.sort((a, b) => b.similarity - a.similarity || a.a.id - b.a.id || a.b.id - b.b.id).slice(0, mostPairs);
+  return pairs.sort((a, b) => b.similarity - a.similarity || a.a.id - b.a.id || a.b.id - b.b.id).slice(0, maxPairs);
 }

@@ -9,9 +9,9 @@ export interface RequestPlan {
   parts: string[];
 }
 
-const mostParts = 8;
-const fewestLetters = 12;
-const longestQuery = 4_000;
+const maxParts = 8;
+const minLetters = 12;
+const maxQuery = 4_000;
 
 const quotedPattern =
   /"[^"]{1,400}"|“[^”]{1,400}”|`[^`]{1,400}`|(?<=[\s(:,])'[^']{1,200}'|\{[^{}]{0,600}\}|\[[^[\]]{0,400}\]/g;
@@ -24,15 +24,15 @@ const stepPattern =
 
 /** `isAction` knows which words begin the names of tools: a comma or an «and» before one begins another step. */
 export function planRequest(query: string, isAction: (word: string) => boolean): RequestPlan {
-  const whole = query.slice(0, longestQuery).trim();
+  const whole = query.slice(0, maxQuery).trim();
   const plain = withoutValues(whole);
   const parts = plain
     .split(sentencePattern)
     .flatMap((sentence) => splitSteps(sentence, isAction))
     .map((part) => part.replace(/^[\s,.;:-]+|[\s,;:-]+$/g, ''))
-    .filter((part) => part.replaceAll(/\P{L}/gu, '').length >= fewestLetters);
-  const distinct = [...new Set(parts)].slice(0, mostParts);
-  const meaning = plain.replaceAll(/\P{L}/gu, '').length >= fewestLetters ? plain : whole;
+    .filter((part) => part.replaceAll(/\P{L}/gu, '').length >= minLetters);
+  const distinct = [...new Set(parts)].slice(0, maxParts);
+  const meaning = plain.replaceAll(/\P{L}/gu, '').length >= minLetters ? plain : whole;
   return { whole, meaning, parts: distinct.length > 1 ? distinct : [] };
 }
 

@@ -179,8 +179,8 @@ function toAction(tool: SearchableTool): string | undefined {
   return first?.parts[0] ?? first?.whole;
 }
 
-const longestEmbedded = 1_200;
-const mostEmbeddedParameters = 16;
+const maxEmbedded = 1_200;
+const maxEmbeddedParameters = 16;
 
 /**
  * The texts that stand for a tool in the vector space: what it is in one sentence, and everything it says of itself.
@@ -188,9 +188,9 @@ const mostEmbeddedParameters = 16;
  * is of another kind.
  */
 export function toEmbeddingTexts(tool: SearchableTool): { lead: string; full: string } {
-  const description = toDescription(tool).slice(0, longestEmbedded);
+  const description = toDescription(tool).slice(0, maxEmbedded);
   const [sentence = ''] = description.split(/(?<=[.!?])\s|\n/, 1);
-  const parameters = toParameters(tool.inputSchema).slice(0, mostEmbeddedParameters);
+  const parameters = toParameters(tool.inputSchema).slice(0, maxEmbeddedParameters);
   const name = `${tool.originalName} ${tool.title ?? ''}`;
   return {
     lead: `${name}. ${sentence}`,

@@ -124,7 +124,7 @@ export function createServiceVectors(deps: ServiceVectorDependencies): ServiceVe
 
 const requestTimeoutMs = 2_000;
 const restMs = 5_000;
-const mostRemembered = 500;
+const maxRemembered = 500;
 
 /**
  * For requests, which somebody waits for: an answer within two seconds or none, and after a failure no further try for a
@@ -161,7 +161,7 @@ function withinTime(service: Embedder): Embedder {
       const vectors = texts.map((text) => (known.get(text) ?? remembered.get(text)) as Float32Array);
       for (const [text, vector] of known) remembered.set(text, vector);
       for (const text of remembered.keys()) {
-        if (remembered.size <= mostRemembered) break;
+        if (remembered.size <= maxRemembered) break;
         remembered.delete(text);
       }
       return vectors;

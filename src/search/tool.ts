@@ -18,15 +18,15 @@ export interface Parameter {
   description: string;
 }
 
-const mostParameters = 40;
-const longestText = 4_000;
+const maxParameters = 40;
+const maxText = 4_000;
 
 /** Servers write their schemas as they like: whatever is not an object of properties counts as no parameters. */
 export function toParameters(inputSchema: unknown): Parameter[] {
   const properties = isRecord(inputSchema) ? inputSchema.properties : undefined;
   if (!isRecord(properties)) return [];
   return Object.entries(properties)
-    .slice(0, mostParameters)
+    .slice(0, maxParameters)
     .map(([name, schema]) => ({
       name,
       description: isRecord(schema) && typeof schema.description === 'string' ? schema.description.slice(0, 300) : '',
@@ -35,7 +35,7 @@ export function toParameters(inputSchema: unknown): Parameter[] {
 
 /** Descriptions of 100 KB exist; what matters to a searcher stands at the beginning. */
 export function toDescription(tool: SearchableTool): string {
-  return tool.description.slice(0, longestText);
+  return tool.description.slice(0, maxText);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { toWords } from './words.ts';
 
-const longestWord = 40;
+const maxWord = 40;
 const rememberedWords = 50_000;
 
 export type WordPieces = (text: string) => number[];
@@ -14,7 +14,7 @@ export function createWordPieces(vocabulary: string[]): WordPieces {
   const remembered = new Map<string, number[]>();
 
   function split(word: string): number[] {
-    if (word.length > longestWord) return [];
+    if (word.length > maxWord) return [];
     const pieces: number[] = [];
     for (let start = 0; start < word.length; ) {
       let end = word.length;

@@ -1,9 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../errors.ts';
+import { createMutex } from '../mutex.ts';
 import type { Database } from '../store/database.ts';
 import type { Role, TokenRow } from '../store/schema.ts';
 import { deleteToken, findTokens, insertToken, updateTokensUsed } from '../store/tokens.ts';
-import { createTurns } from '../turns.ts';
 
 /** Who calls. `servers` null means all of them. */
 export interface Principal {
@@ -39,7 +39,7 @@ export interface Authenticator {
 }
 
 /** What stands at the door of every face: it knows our tokens, and perhaps an identity provider's. */
-export interface Gatekeeper {
+export interface RequestAuthenticator {
   authenticate(request: {
     authorization?: string;
     loopbackListener: boolean;
@@ -75,7 +75,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   const adminDigest = digest(adminToken);
   const nobody = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, string>();
-  const inTurn = createTurns();
+  const withLock = createMutex();
   /** The tokens that were seen to expire, with the date that passed: they stay so when the clock goes back. */
   const expired = new Map<string, string | null>();
   let entries = await load();
@@ -101,11 +101,11 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   }
 
   /** What had expired before we knew it ends nothing now. */
-  function noteExpired({ row, expiresAtMs }: Entry): void {
+  function recordExpired({ row, expiresAtMs }: Entry): void {
     if (!(Date.now() < expiresAtMs)) expired.set(row.id, row.expires_at);
   }
 
-  for (const entry of entries.values()) noteExpired(entry);
+  for (const entry of entries.values()) recordExpired(entry);
 
   const timer = setInterval(() => {
     for (const entry of entries.values()) isExpired(entry);
@@ -135,7 +135,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     async createToken({ name, role, servers = null, profile = null, expiresAt = null }, createdBy) {
       const id = randomBytes(8).toString('hex');
       const token = `${prefix}_${id}_${randomBytes(32).toString('base64url')}`;
-      const entry = await inTurn(async () => {
+      const entry = await withLock(async () => {
         const row = await insertToken(db, {
           id,
           name,
@@ -149,7 +149,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
           created_by: createdBy,
         });
         const saved = toEntry(row);
-        noteExpired(saved);
+        recordExpired(saved);
         entries.set(id, saved);
         options.onStored?.();
         return saved;
@@ -160,7 +160,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     listTokens: () => [...entries.values()].map((entry) => ({ ...entry.row })),
 
     revokeToken: (id) =>
-      inTurn(async () => {
+      withLock(async () => {
         const existed = await deleteToken(db, id);
         entries.delete(id);
         used.delete(id);
@@ -178,7 +178,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     },
 
     reload: () =>
-      inTurn(async () => {
+      withLock(async () => {
         const before = entries;
         entries = await load();
         for (const id of before.keys()) {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
-import { ExpiredToken, type Gatekeeper, type Principal } from './auth.ts';
+import { ExpiredToken, type Principal, type RequestAuthenticator } from './auth.ts';
 import { networkOf } from './client-address.ts';
 
 export type FailureOutcome = 'expired' | 'answered' | 'delayed' | 'refused';
@@ -123,24 +123,27 @@ export function createAuthenticationThrottle(options: ThrottleOptions): Authenti
   };
 }
 
-export interface ThrottledGatekeeper extends Pick<Gatekeeper, 'challenge'> {
+export interface ThrottledRequestAuthenticator extends Pick<RequestAuthenticator, 'challenge'> {
   authenticate(
-    request: Parameters<Gatekeeper['authenticate']>[0] & { address: string },
+    request: Parameters<RequestAuthenticator['authenticate']>[0] & { address: string },
   ): Principal | Promise<Principal>;
 }
 
 /** A request without a token guesses nothing. */
-export function throttleGatekeeper(gatekeeper: Gatekeeper, throttle: AuthenticationThrottle): ThrottledGatekeeper {
+export function throttleRequestAuthenticator(
+  requestAuthenticator: RequestAuthenticator,
+  throttle: AuthenticationThrottle,
+): ThrottledRequestAuthenticator {
   return {
     authenticate({ address, ...request }) {
-      if (request.authorization === undefined) return gatekeeper.authenticate(request);
+      if (request.authorization === undefined) return requestAuthenticator.authenticate(request);
       return throttle.check(
         address,
-        () => gatekeeper.authenticate(request),
+        () => requestAuthenticator.authenticate(request),
         ({ id }) => id,
       );
     },
-    challenge: (refusal) => gatekeeper.challenge(refusal),
+    challenge: (refusal) => requestAuthenticator.challenge(refusal),
   };
 }
 

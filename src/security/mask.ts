@@ -1,36 +1,36 @@
-import { longestPattern, spellingsOf } from './spellings.ts';
+import { maxPattern, spellingsOf } from './spellings.ts';
 
 export const hidden = '***';
 /** Shorter values hide nothing and would riddle every text with asterisks. */
-const shortestSecret = 4;
+const minSecret = 4;
 /** What one value may have: longer ones are refused where they come in, and known by their beginning here. */
-export const longestSecret = 65_536;
+export const maxSecret = 65_536;
 
 export type Mask = (text: string) => string;
 
 /** Replaces the secrets in free text: error messages, stderr, history. */
-export function createMask(secrets: readonly string[], shortest = shortestSecret): Mask {
+export function createMask(secrets: readonly string[], shortest = minSecret): Mask {
   const known = secrets.filter((secret) => secret.trim().length >= shortest);
-  return createScanner(new Set(known.flatMap((secret) => spellingsOf(secret.slice(0, longestSecret)))));
+  return createScanner(new Set(known.flatMap((secret) => spellingsOf(secret.slice(0, maxSecret)))));
 }
 
 /** Of a text without end, no more is read than this. */
-const longestRead = 65_536;
+const maxRead = 65_536;
 
 /** The beginning of a text, with nothing secret in it. Masked before it is cut: half a secret is not recognised. */
 export function maskBeginning(text: string, mask: Mask, chars: number): string {
-  if (text.length <= longestRead) return mask(text).slice(0, chars);
+  if (text.length <= maxRead) return mask(text).slice(0, chars);
   // What was read may end within a secret, and masking may have moved that end to the front.
-  return mask(text.slice(0, longestRead)).slice(0, -longestPattern).slice(0, chars);
+  return mask(text.slice(0, maxRead)).slice(0, -maxPattern).slice(0, chars);
 }
 
 /** An error longer than this has no reader. */
-const longestError = 262_144;
+const maxError = 262_144;
 
 /** What a server says is wrong, with nothing secret in it. */
 export function maskError(text: string, mask: Mask): string {
-  if (text.length <= longestError) return mask(text);
-  const shown = mask(text.slice(0, longestError)).slice(0, -longestPattern);
+  if (text.length <= maxError) return mask(text);
+  const shown = mask(text.slice(0, maxError)).slice(0, -maxPattern);
   return `${shown}… (the rest of ${text.length} characters is left out)`;
 }
 
@@ -51,7 +51,7 @@ export function maskStrings<T>(value: T, mask: Mask): T {
 }
 
 /** As many characters of a pattern as a place of the text is compared with first. */
-const longestWindow = 8;
+const maxWindow = 8;
 const base = 0x01000193;
 
 /**
@@ -60,7 +60,7 @@ const base = 0x01000193;
  */
 function createScanner(patterns: ReadonlySet<string>): Mask {
   if (patterns.size === 0) return (text) => text;
-  const window = Math.min(longestWindow, ...new Set(Array.from(patterns, ({ length }) => length)));
+  const window = Math.min(maxWindow, ...new Set(Array.from(patterns, ({ length }) => length)));
   const leaving = powerOf(base, window - 1);
   const byHash = groupByHash(patterns, window);
   const isBeginning = createFilter(byHash.keys(), byHash.size);

@@ -12,7 +12,7 @@ import {
   insertSpentPass,
   takeSignInCode,
 } from '../store/sign-in.ts';
-import type { Gatekeeper, Principal } from './auth.ts';
+import type { Principal, RequestAuthenticator } from './auth.ts';
 import type { Vault } from './credentials.ts';
 
 export interface PageRequest {
@@ -41,7 +41,7 @@ export interface PageSessions {
 export interface PageSessionOptions {
   db: Database;
   vault: Vault;
-  gatekeeper: Gatekeeper;
+  requestAuthenticator: RequestAuthenticator;
   /** Told when a session was ended. */
   onEnded?: () => void;
   now?: () => number;
@@ -51,13 +51,13 @@ const sessionSeconds = 12 * 3_600;
 const codeMs = 5 * 60_000;
 export const sessionPath = '/api/v1/session';
 /** Browsers drop cookies of more than 4,096 bytes without a word, and sealing makes a token a third longer. */
-const longestToken = 2_800;
+const maxToken = 2_800;
 const sealContext = 'page session';
 const sessionContent = z.object({ id: z.string(), token: z.string(), until: z.number() });
 type Session = z.infer<typeof sessionContent>;
 
 export async function createPageSessions(options: PageSessionOptions): Promise<PageSessions> {
-  const { db, vault, gatekeeper, onEnded, now = Date.now } = options;
+  const { db, vault, requestAuthenticator, onEnded, now = Date.now } = options;
   /** Sessions that were signed out before their time; a copied cookie must not outlive that. */
   const ended = new Map<string, number>();
   await load();
@@ -105,8 +105,12 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
 
     async begin(token, headers) {
       const authorization = `Bearer ${token}`;
-      const principal = await gatekeeper.authenticate({ authorization, loopbackListener: false, path: sessionPath });
-      if (token.length > longestToken) throw new AppError('VALIDATION_ERROR', 'This token is too long for a cookie');
+      const principal = await requestAuthenticator.authenticate({
+        authorization,
+        loopbackListener: false,
+        path: sessionPath,
+      });
+      if (token.length > maxToken) throw new AppError('VALIDATION_ERROR', 'This token is too long for a cookie');
       const session: Session = {
         id: randomBytes(16).toString('base64url'),
         token,

@@ -23,7 +23,7 @@ export interface Secrets {
 }
 
 /** Values this short are words ("true", "admin", "8080"): to hide them everywhere would garble more than it protects. */
-const shortestLearned = 8;
+const minLearned = 8;
 
 export function createSecrets(): Secrets {
   const configured = createValues();
@@ -70,14 +70,14 @@ function createValues(): Values {
   let mask: Mask | undefined;
   return {
     set(owner, learned) {
-      const kept = learned.filter((value) => value.trim().length >= shortestLearned);
+      const kept = learned.filter((value) => value.trim().length >= minLearned);
       if (sameList(values.get(owner) ?? [], kept)) return;
       if (kept.length === 0) values.delete(owner);
       else values.set(owner, kept);
       mask = undefined;
     },
     mask(text) {
-      mask ??= createMask([...new Set([...values.values()].flat())], shortestLearned);
+      mask ??= createMask([...new Set([...values.values()].flat())], minLearned);
       return mask(text);
     },
   };

@@ -7,16 +7,16 @@ const wrappedPieceChars = 38;
 /** Of a longer value there are fewer pieces, twice as long. */
 const longValue = 4_096;
 /** The last piece takes the rest. */
-export const longestPattern = 4 * wrappedPieceChars;
+export const maxPattern = 4 * wrappedPieceChars;
 /** A shorter line of a longer value is no secret by itself; it is recognised together with its neighbours. */
-const shortestLine = 16;
+const minLine = 16;
 /** Encodings of less are found in ordinary text. */
-const shortestEncoded = 8;
+const minEncoded = 8;
 
 export function spellingsOf(secret: string): string[] {
   const value = secret.trim().toWellFormed();
   const written = [value, ...linesOf(value)].flatMap((text) => [text, ...quoted(text), ...percentEncoded(text)]);
-  const encoded = [...base64(value), ...hex(value)].filter((text) => text.length >= shortestEncoded);
+  const encoded = [...base64(value), ...hex(value)].filter((text) => text.length >= minEncoded);
   const factor = value.length > longValue ? 2 : 1;
   return [
     ...new Set([
@@ -34,7 +34,7 @@ function linesOf(value: string): string[] {
   let previous = 0;
   const endAt = (end: number) => {
     if (start === undefined) return;
-    const isShort = end - start < shortestLine;
+    const isShort = end - start < minLine;
     lines.push(value.slice(isShort ? previous : start, end));
     previous = isShort ? previous : start;
     start = undefined;
@@ -47,12 +47,12 @@ function linesOf(value: string): string[] {
       previous = offset + part.length;
     } else if (!isBreak && part.trim() !== '') {
       start ??= offset;
-      if (offset + part.length - start >= shortestLine) endAt(offset + part.length);
+      if (offset + part.length - start >= minLine) endAt(offset + part.length);
     }
     offset += part.length;
   }
   endAt(offset);
-  return lines.filter((line) => line.length >= shortestLine);
+  return lines.filter((line) => line.length >= minLine);
 }
 
 /** In JSON, and in JSON that is quoted in JSON. */

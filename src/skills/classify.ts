@@ -17,8 +17,8 @@ export interface SkillPrototype {
   vector: Float32Array;
 }
 
-export const leastConfidence = 0.5;
-export const mostSkills = 3;
+export const minConfidence = 0.5;
+export const maxSkills = 3;
 
 // Fitted on 11,218 public tools whose server declares a category: what counts is the lead over the average skill, since
 // some texts are near to everything. Categories belong to servers, not to tools, so even the clearest case agrees with
@@ -41,9 +41,9 @@ export function classifyTool(tool: Float32Array, skills: SkillPrototype[]): Clas
 /** Keeps what BR-004 saves, whoever classified: the surest first, ties by id. */
 export function toClassification(assignments: SkillAssignment[]): Classification {
   const kept = assignments
-    .filter(({ confidence }) => confidence >= leastConfidence)
+    .filter(({ confidence }) => confidence >= minConfidence)
     .sort((a, b) => b.confidence - a.confidence || (a.skillId < b.skillId ? -1 : 1))
-    .slice(0, mostSkills);
+    .slice(0, maxSkills);
   return { skillIds: kept.map(({ skillId }) => skillId), primarySkillId: kept[0]?.skillId ?? null, assignments: kept };
 }
 

@@ -6,7 +6,7 @@ import { type Classification, toClassification } from './classify.ts';
 import type { Skill } from './taxonomy.ts';
 
 /** Twice the tools that an installation may have, so that a changed taxonomy can be changed back for nothing. */
-const mostRemembered = 20_000;
+const maxRemembered = 20_000;
 
 type ByKey = Map<string, KnownClassification>;
 
@@ -49,7 +49,7 @@ export function rememberClassifications(db: Database, { keyOf, classify }: Model
         if (classification !== undefined) rows.set(key, toRow(key, classification));
       }
     }
-    await upsertClassifications(db, [...rows.values()], { most: mostRemembered });
+    await upsertClassifications(db, [...rows.values()], { most: maxRemembered });
     return rows;
   }
 }

@@ -15,7 +15,7 @@ export interface NoticeOptions {
 }
 
 const retryMs = 250;
-const longestRetryMs = 2_000;
+const maxRetryMs = 2_000;
 /** A connection whose other end vanished without a word looks alive until something is sent on it. */
 const checkEveryMs = 5_000;
 const checkTimeoutMs = 5_000;
@@ -63,7 +63,7 @@ export function createNotices(options: NoticeOptions): Notices {
     void lost.end().catch(() => undefined); // it is lost one way or the other
     if (closed.signal.aborted) return;
     onLost(error);
-    wait = setTimeout(connect, Math.min(retryMs * 2 ** failures, longestRetryMs)).unref();
+    wait = setTimeout(connect, Math.min(retryMs * 2 ** failures, maxRetryMs)).unref();
     failures += 1;
   }
 

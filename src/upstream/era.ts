@@ -15,12 +15,12 @@ import {
 } from '../json-rpc.ts';
 import { createHttpSession, HttpProblem, requestHeaders } from './http.ts';
 import {
+  adaptParams,
   type Channel,
   type ChannelHandlers,
   type ClientIdentity,
   ConnectionLost,
   createConversation,
-  dress,
   ourInfo,
   type ServerIdentity,
   type Session,
@@ -141,7 +141,7 @@ async function discover(
       jsonrpc: '2.0',
       id: 1,
       method: 'server/discover',
-      params: dress({}, modern, options.client),
+      params: adaptParams({}, modern, options.client),
     }),
     signal: options.signal,
   });

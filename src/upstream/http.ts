@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
+import { createInFlightTable } from '../in-flight-table.ts';
 import {
   encodeHeader,
   isObject,
@@ -18,13 +19,12 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from '../json-rpc.ts';
-import { createLedger } from '../ledger.ts';
 import { createQuestions } from './questions.ts';
 import {
+  adaptParams,
   ConnectionLost,
   createAbandoned,
   createFloodGuard,
-  dress,
   type Exchange,
   flooded,
   MessageTooLarge,
@@ -68,17 +68,17 @@ export interface HttpSessionOptions {
 
 const defaultRetryMs = 1_000;
 /** However soon the server would like to be asked again. */
-const shortestRetryMs = 250;
-const longestRetryMs = 30_000;
+const minRetryMs = 250;
+const maxRetryMs = 30_000;
 /** Of one answer's stream, in a row. */
-const mostCuts = 5;
+const maxCuts = 5;
 
 export function createHttpSession(options: HttpSessionOptions): Session {
   const { wire, events, maxMessageBytes } = options;
   let { identity, sessionId } = options;
   const closed = new AbortController();
   // The handshake was number 1.
-  const inFlight = createLedger<{ exchange: Exchange; progressToken: unknown }>(1);
+  const inFlight = createInFlightTable<{ exchange: Exchange; progressToken: unknown }>(1);
   const questions = createQuestions(sendAnswer);
   const isFlooding = createFloodGuard();
   const abandoned = createAbandoned();
@@ -100,10 +100,10 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<JsonObject> {
-    const dressed = dress(params, identity, exchange.client);
-    const progressToken = isObject(dressed._meta) ? dressed._meta.progressToken : undefined;
+    const adapted = adaptParams(params, identity, exchange.client);
+    const progressToken = isObject(adapted._meta) ? adapted._meta.progressToken : undefined;
     const id = inFlight.add({ exchange, progressToken });
-    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: withOwnToken(id, dressed) };
+    const message: RpcRequest = { jsonrpc: '2.0', id, method, params: withOwnToken(id, adapted) };
     const signal = exchange.signal;
     try {
       const answer = await wire.send('POST', {
@@ -134,14 +134,14 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   /** What says itself which request or question it is about, whatever stream it came on. */
-  function tellKnown({ method, params = {} }: RpcNotification): boolean {
-    if (method === 'notifications/progress') return tellProgress(params);
+  function notifyKnown({ method, params = {} }: RpcNotification): boolean {
+    if (method === 'notifications/progress') return notifyProgress(params);
     if (method !== 'notifications/cancelled') return false;
     questions.withdraw(params.requestId);
     return true;
   }
 
-  function tellProgress(params: JsonObject): boolean {
+  function notifyProgress(params: JsonObject): boolean {
     const known = identity.era === 'legacy' ? inFlight.get(params.progressToken as number) : undefined;
     if (known?.progressToken === undefined) return false;
     known.exchange.onNotification?.('notifications/progress', { ...params, progressToken: known.progressToken });
@@ -175,7 +175,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
           if (outcome !== undefined) stop();
         },
         (ms) => {
-          retryMs = Math.max(shortestRetryMs, Math.min(ms, longestRetryMs));
+          retryMs = Math.max(minRetryMs, Math.min(ms, maxRetryMs));
         },
       ).then(
         () => false,
@@ -187,7 +187,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       );
       if (outcome !== undefined) return outcome();
       cuts = wasCut ? cuts + 1 : 0;
-      if (lastEventId === undefined || cuts > mostCuts) {
+      if (lastEventId === undefined || cuts > maxCuts) {
         throw new ConnectionLost('the server ended the stream of a request without an answer', 'maybe');
       }
       // Resumable streams of the legacy revisions: the answer continues where the stream ended, however often it does.
@@ -212,7 +212,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
             ? events.onRequest(message.method, params, () => [], signal)
             : exchange.onRequest(message.method, params, signal),
         );
-      } else if (tellKnown(message)) {
+      } else if (notifyKnown(message)) {
         // told
       } else if (exchange.onNotification !== undefined && belongsToRequest(message.method)) {
         exchange.onNotification(message.method, message.params ?? {});
@@ -232,7 +232,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   async function notify(method: string, params: JsonObject = {}): Promise<void> {
-    const message = { jsonrpc: '2.0', method, params: dress(params, identity, undefined) };
+    const message = { jsonrpc: '2.0', method, params: adaptParams(params, identity, undefined) };
     await wire.send('POST', {
       headers: requestHeaders(identity, sessionId, method, params),
       body: JSON.stringify(message),
@@ -274,10 +274,10 @@ export function createHttpSession(options: HttpSessionOptions): Session {
             maxMessageBytes,
             (event) => {
               if (event.id !== undefined) lastEventId = event.id;
-              if (event.data !== '') parseMessages(event.data).forEach(hear);
+              if (event.data !== '') parseMessages(event.data).forEach(handle);
             },
             (ms) => {
-              retryMs = Math.max(shortestRetryMs, Math.min(ms, longestRetryMs));
+              retryMs = Math.max(minRetryMs, Math.min(ms, maxRetryMs));
             },
           );
         }
@@ -287,28 +287,28 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       }
       if (performance.now() - beganAt > steadyStreamMs) retryMs = defaultRetryMs;
       await delay(retryMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined);
-      retryMs = Math.min(retryMs * 2, longestRetryMs);
+      retryMs = Math.min(retryMs * 2, maxRetryMs);
     }
   }
 
-  function hear(message: RpcMessage): void {
+  function handle(message: RpcMessage): void {
     heardAt = performance.now();
     if (isFlooding()) throw flooded();
     if (isResponse(message)) return;
     if (isRequest(message)) {
       const candidates = () => [...abandoned.list(), ...Array.from(inFlight, ({ exchange }) => exchange)];
       void questions.answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
-    } else if (tellKnown(message)) {
+    } else if (notifyKnown(message)) {
       // told
     } else if (message.method === 'notifications/message') {
-      tellOnly(message.method, message.params ?? {});
+      notifyOnly(message.method, message.params ?? {});
     } else {
       events.onNotification(message.method, message.params ?? {});
     }
   }
 
   /** A log message outside a request's stream does not say which call it is about, unless there is just one. */
-  function tellOnly(method: string, params: JsonObject): void {
+  function notifyOnly(method: string, params: JsonObject): void {
     const [only, ...others] = [...inFlight].filter(({ exchange }) => exchange.onNotification !== undefined);
     if (only?.exchange.onNotification === undefined || others.length > 0) events.onNotification(method, params);
     else only.exchange.onNotification(method, params);

@@ -14,9 +14,10 @@ import { behaviour, type Status } from '../registry/lifecycle.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection } from '../registry/server.ts';
 import { maskBeginning } from '../security/mask.ts';
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
 import type { Verdict } from './era.ts';
-import { createGate, type Gate } from './gate.ts';
 import { maskNotice } from './notice.ts';
+import type { OrphanReaper } from './orphan-reaper.ts';
 import { createOwnedSessions, type Followers, type SessionOwner } from './owned-sessions.ts';
 import {
   AccessDenied,
@@ -28,7 +29,6 @@ import {
   type SessionEvents,
 } from './session.ts';
 import { openSession } from './transport.ts';
-import type { Warden } from './warden.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';
 import type { Credentials } from './wire.ts';
 
@@ -37,7 +37,7 @@ export interface LinkDependencies {
   registry: Registry;
   events: Events;
   log: Logger;
-  warden: Warden;
+  orphanReaper: OrphanReaper;
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
   /** Tokens of servers that want some; undefined where this one gets none. Without a principal: the shared session's. */
   credentials?: (server: Server, connection: Connection, principal: string | undefined) => Credentials | undefined;
@@ -58,7 +58,7 @@ export interface Following {
 
 export interface Link {
   readonly server: Server;
-  readonly gate: Gate;
+  readonly concurrency: ConcurrencyLimit;
   readonly shared: Session | undefined;
   readonly ownedSessions: number;
   readonly childPids: number[];
@@ -79,10 +79,10 @@ export interface Link {
   /** A login was made: worth connecting again. */
   loggedIn(): void;
   release(ownerKey: string): Promise<void>;
-  /** Passes a client's notification on to the session that only it uses, if there is one. */
-  tell(ownerKey: string, method: string, params: JsonObject): void;
+  /** SealedTickets a client's notification on to the session that only it uses, if there is one. */
+  notify(ownerKey: string, method: string, params: JsonObject): void;
   /** The server asked its client something: from now on, clients that can answer get sessions of their own. */
-  noteAsked(): void;
+  recordAsked(): void;
   /** A call found the connection broken: passive evidence that counts at once. Resolves when it is decided. */
   reportLost(session: Session, error: Error): Promise<void>;
   /** Hides the secrets of the server's connection in a text. */
@@ -99,8 +99,8 @@ const everythingAClientCan: JsonObject = {
 const retryDelaysMs = [1_000, 2_000, 4_000];
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
-const tellApartMs = 5_000;
-const tellApartPollMs = 50;
+const attributionTimeoutMs = 5_000;
+const attributionPollMs = 50;
 /** Each is a process on STDIO, and hardly more than an id elsewhere. */
 const maxOwnedSessions = { STDIO: 100, SSE: 1_000, HTTP: 1_000 };
 const stderrLines = 40;
@@ -109,7 +109,7 @@ const loginPollMs = 15_000;
 
 export function createLink(server: Server, deps: LinkDependencies, before?: Following): Link {
   const { config, registry, log } = deps;
-  const gate = createGate(server.name, {
+  const concurrency = createConcurrencyLimit(server.name, {
     concurrent: server.options.max_concurrent_calls ?? config.maxConcurrentCalls,
     queued: server.options.max_queued_calls ?? config.maxQueuedCalls,
   });
@@ -169,7 +169,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
         if (signal.aborted) return;
         failure = error;
         eraInDoubt = true;
-        noteLoginNeed(error);
+        recordLoginNeed(error);
         if (error instanceof AppError) break; // nothing that another attempt would mend
         log.debug({ server: server.name, attempt: number + 1, error: explain(error) }, 'connection attempt failed');
       }
@@ -188,7 +188,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     firstAttempts = false;
     eraInDoubt = false;
     clearLoginNeed();
-    registry.noteIdentity(server.id, session);
+    registry.recordIdentity(server.id, session);
     watch.attach(session);
     registry.apply(server.id, 'connect_succeeded', {
       details: { protocol_version: session.protocolVersion, era: session.era },
@@ -197,10 +197,10 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     owned.resume();
   }
 
-  function noteLoginNeed(error: unknown): void {
+  function recordLoginNeed(error: unknown): void {
     if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED' || error.context?.step_up === true) return;
     loginNeed = error;
-    registry.noteLogin(server.id, error.context?.login === 'expired' ? 'expired' : 'required');
+    registry.recordLogin(server.id, error.context?.login === 'expired' ? 'expired' : 'required');
     clearInterval(loginTimer);
     loginTimer = setInterval(() => void lookForLogin(), loginPollMs).unref();
   }
@@ -208,7 +208,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   function clearLoginNeed(): void {
     loginNeed = undefined;
     clearInterval(loginTimer);
-    registry.noteLogin(server.id, null);
+    registry.recordLogin(server.id, null);
   }
 
   async function lookForLogin(): Promise<void> {
@@ -231,7 +231,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
         return await asked;
       } catch (error) {
         if (principal === undefined && shared !== undefined) {
-          noteLoginNeed(error);
+          recordLoginNeed(error);
           if (error instanceof AppError && loginNeed === error) lose(error);
         }
         throw error;
@@ -269,18 +269,18 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     inFlight: () => Exchange[],
     signal: AbortSignal,
   ): Promise<JsonObject> {
-    registry.noteInteractive(server.id);
+    registry.recordInteractive(server.id);
     const isRoots = method === 'roots/list';
     const candidates = inFlight().filter(isCallers);
     const left = () => withoutSuperseded(inFlight().filter((exchange) => candidates.includes(exchange)));
     const ended = AbortSignal.any([
-      ...[signal, AbortSignal.timeout(tellApartMs)],
+      ...[signal, AbortSignal.timeout(attributionTimeoutMs)],
       ...candidates.flatMap(({ signal: own }) => (own === undefined || own.aborted ? [] : toAbortSignal(own))),
     ]);
     unattributed += 1;
     // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
     while (!isRoots && !ended.aborted && left().length > unattributed) {
-      await delay(tellApartPollMs, undefined, { signal: ended }).catch(() => undefined);
+      await delay(attributionPollMs, undefined, { signal: ended }).catch(() => undefined);
     }
     unattributed -= 1;
     const [only, ...others] = left();
@@ -425,13 +425,13 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       maxMessageBytes: config.maxMessageBytes,
       childEnvironment: deps.childEnvironment,
       childUser: config.childUser,
-      warden: deps.warden,
+      orphanReaper: deps.orphanReaper,
       onLine: keepLine,
       credentials: credentialsOf(connection, principal),
       mask,
     });
     await refuseLargeIdentity(opened.session);
-    registry.noteVerdict(server.id, opened.verdict);
+    registry.recordVerdict(server.id, opened.verdict);
     if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
     return hasOwnCredentials(server) && principal === undefined ? withoutResources(opened.session) : opened.session;
   }
@@ -488,7 +488,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     clearLoginNeed();
     if (draining !== undefined) {
       if (force) draining.force();
-      return { pending: force ? 0 : gate.active, done: draining.done };
+      return { pending: force ? 0 : concurrency.active, done: draining.done };
     }
     registry.apply(server.id, 'disconnect');
     const givenUp = attempt?.done;
@@ -496,7 +496,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     attempt = undefined;
     lostAt = undefined;
     firstAttempts = false;
-    const pending = force ? 0 : gate.active;
+    const pending = force ? 0 : concurrency.active;
     const forced = new AbortController();
     if (force) forced.abort();
     const done = drain(forced.signal, givenUp);
@@ -505,9 +505,9 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   }
 
   async function drain(forced: AbortSignal, givenUp: Promise<void> | undefined): Promise<void> {
-    if (gate.active > 0 && !forced.aborted) {
+    if (concurrency.active > 0 && !forced.aborted) {
       await Promise.race([
-        gate.idle(),
+        concurrency.idle(),
         delay(config.drainTimeoutMs, undefined, { signal: forced, ref: false }).catch(() => undefined), // forced
       ]);
     }
@@ -528,7 +528,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   return {
     server,
-    gate,
+    concurrency,
     get shared() {
       return shared;
     },
@@ -550,8 +550,8 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     subscribe,
     following: { watch, followers },
     release: (ownerKey) => owned.release(ownerKey),
-    tell: (ownerKey, method, params) => owned.tell(ownerKey, method, params),
-    noteAsked: () => registry.noteInteractive(server.id),
+    notify: (ownerKey, method, params) => owned.notify(ownerKey, method, params),
+    recordAsked: () => registry.recordInteractive(server.id),
     async reportLost(session, error) {
       if (session !== shared) return;
       // On HTTP a call has a stream of its own: that it was cut need not mean anything for the others.

@@ -27,7 +27,7 @@ export interface OwnedSessions {
   follow(owner: SessionOwner, topic: Topic, key: string, principal: string | undefined): Promise<() => Promise<void>>;
   /** Clients that follow something get a session again. */
   resume(): void;
-  tell(ownerKey: string, method: string, params: JsonObject): void;
+  notify(ownerKey: string, method: string, params: JsonObject): void;
   /** Its owner left. */
   release(ownerKey: string): Promise<void>;
   /** What their owners follow stays known. */
@@ -73,7 +73,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
   async function open(owner: SessionOwner, principal: string | undefined): Promise<Session> {
     if (owned.size >= options.most) throw crowded();
     const onRequest = owner.attribute ?? answerFor(owner);
-    const events = { onRequest, onNotification: hear(owner), onClose: () => lose(owner.key) };
+    const events = { onRequest, onNotification: handleNotification(owner), onClose: () => lose(owner.key) };
     const entry: Owned = { opening: options.open(owner.client, events, principal) };
     owned.set(owner.key, entry);
     try {
@@ -86,7 +86,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     }
   }
 
-  function hear(owner: SessionOwner) {
+  function handleNotification(owner: SessionOwner) {
     return (method: string, params: JsonObject) => {
       if (method.endsWith('/list_changed')) options.onListChanged(method, params);
       else owner.onNotification(method, params, server);
@@ -160,7 +160,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     },
     follow,
     resume,
-    tell(key, method, params) {
+    notify(key, method, params) {
       // A session that is closing reports its end to the calls on it.
       void owned
         .get(key)

@@ -12,7 +12,7 @@ export interface Pool {
   replace(server: Server): Promise<Link>;
   drop(serverId: string): Promise<void>;
   release(ownerKey: string): Promise<void>;
-  tell(ownerKey: string, method: string, params: JsonObject): void;
+  notify(ownerKey: string, method: string, params: JsonObject): void;
   close(): Promise<void>;
 }
 
@@ -52,14 +52,14 @@ export function createPool(deps: LinkDependencies): Pool {
       return links.get(server.id) ?? add(server, before);
     },
     release,
-    tell(ownerKey, method, params) {
-      for (const link of links.values()) link.tell(ownerKey, method, params);
+    notify(ownerKey, method, params) {
+      for (const link of links.values()) link.notify(ownerKey, method, params);
     },
     async close() {
       offEnded();
       await Promise.all([...links.values()].map((link) => link.close()));
       links.clear();
-      deps.warden.close();
+      deps.orphanReaper.close();
     },
   };
 }

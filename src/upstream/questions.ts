@@ -9,7 +9,7 @@ export interface Questions {
   withdrawAll(): void;
 }
 
-const mostAtOnce = 1_000;
+const maxAtOnce = 1_000;
 
 export function createQuestions(send: (reply: RpcMessage) => void | Promise<void>): Questions {
   const open = new Map<unknown, AbortController>();
@@ -23,8 +23,8 @@ export function createQuestions(send: (reply: RpcMessage) => void | Promise<void
   return {
     async answer(message, handle) {
       const { id, method, params = {} } = message;
-      if (method !== 'ping' && open.size >= mostAtOnce) {
-        const error = { code: rpcCodes.internalError, message: `${mostAtOnce} requests are unanswered already` };
+      if (method !== 'ping' && open.size >= maxAtOnce) {
+        const error = { code: rpcCodes.internalError, message: `${maxAtOnce} requests are unanswered already` };
         return await reply({ jsonrpc: '2.0', id, error });
       }
       const question = new AbortController();

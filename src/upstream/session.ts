@@ -4,6 +4,7 @@
  */
 import type { CancelSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
+import { createInFlightTable } from '../in-flight-table.ts';
 import {
   type Era,
   hopMeta,
@@ -15,7 +16,6 @@ import {
   type RpcRequest,
   type RpcSuccess,
 } from '../json-rpc.ts';
-import { createLedger } from '../ledger.ts';
 import { version } from '../version.ts';
 import { createQuestions } from './questions.ts';
 
@@ -130,7 +130,7 @@ export const subscriptionAcknowledged = 'notifications/subscriptions/acknowledge
 
 /** Requests, answers and everything in between on one two-way channel (STDIO, HTTP+SSE). */
 export function createConversation(open: (handlers: ChannelHandlers) => Channel, events: SessionEvents) {
-  let pending = createLedger<Pending>();
+  let pending = createInFlightTable<Pending>();
   let identity: Pick<ServerIdentity, 'era' | 'protocolVersion'> = { era: 'legacy', protocolVersion: '' };
   let lost: ConnectionLost | undefined;
   let closing = false;
@@ -145,12 +145,12 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     if (lost !== undefined) return Promise.reject(new ConnectionLost(lost.message, 'no', lost));
     if (exchange.signal?.aborted) return Promise.reject(exchange.signal.reason);
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    const dressed = dress(params, identity, exchange.client);
+    const adapted = adaptParams(params, identity, exchange.client);
     // Tokens are unique per channel only if we choose them: two clients may both use 1.
-    const meta = isObject(dressed._meta) ? dressed._meta : undefined;
+    const meta = isObject(adapted._meta) ? adapted._meta : undefined;
     const progressToken = meta?.progressToken;
     const id = pending.add({ method, resolve, reject, exchange, progressToken });
-    const sent = progressToken === undefined ? dressed : { ...dressed, _meta: { ...meta, progressToken: id } };
+    const sent = progressToken === undefined ? adapted : { ...adapted, _meta: { ...meta, progressToken: id } };
 
     const cancel = () => {
       if (pending.remove(id) === undefined) return;
@@ -235,7 +235,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     if (lost !== undefined) return;
     lost = error;
     for (const owner of pending) owner.reject(error);
-    pending = createLedger();
+    pending = createInFlightTable();
     questions.withdrawAll();
     if (!closing) events.onClose(error);
   }
@@ -246,7 +246,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     },
     request,
     async notify(method: string, params: JsonObject = {}): Promise<void> {
-      await channel.send({ jsonrpc: '2.0', method, params: dress(params, identity, undefined) });
+      await channel.send({ jsonrpc: '2.0', method, params: adaptParams(params, identity, undefined) });
     },
     settle(settled: Pick<ServerIdentity, 'era' | 'protocolVersion'>): void {
       identity = settled;
@@ -302,7 +302,7 @@ export function flooded(): ConnectionLost {
 const hopKeys = new Set<string>(Object.values(hopMeta));
 
 /** Params as a server of this era expects them: without the hop keys, or with ours. */
-export function dress(
+export function adaptParams(
   params: JsonObject,
   server: Pick<ServerIdentity, 'era' | 'protocolVersion'>,
   client: ClientIdentity | undefined,

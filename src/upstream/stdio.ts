@@ -8,8 +8,8 @@ import { parseJson } from '../exact-json.ts';
 import { envelopeProblem, isMessage, isObject, type RpcFailure, rpcCodes, toLine } from '../json-rpc.ts';
 import { largeBytes } from '../time-slice.ts';
 import { readLines } from './lines.ts';
+import type { OrphanReaper } from './orphan-reaper.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
-import type { Warden } from './warden.ts';
 
 export interface ChildOptions {
   command: string;
@@ -18,7 +18,7 @@ export interface ChildOptions {
   cwd?: string;
   user?: ChildUser;
   maxMessageBytes: number;
-  warden: Warden;
+  orphanReaper: OrphanReaper;
   /** A line of stderr, or of stdout that is no message; whole, because half a secret could not be masked. */
   onLine: (line: string) => void;
 }
@@ -30,7 +30,7 @@ export interface Child extends Channel {
 const lastOutputMs = 20;
 const graceAfterStdinMs = 500;
 const graceAfterTermMs = 1_500;
-const longestStderrLine = 65_536;
+const maxStderrLine = 65_536;
 const strayOutputLimitBytes = 1_048_576;
 const unreadInputLimitBytes = 67_108_864;
 
@@ -42,7 +42,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   let ending: Promise<void> | undefined;
   let heard = false;
 
-  if (child.pid !== undefined) options.warden.guard(child.pid);
+  if (child.pid !== undefined) options.orphanReaper.guard(child.pid);
   child.on('error', (error) => fail(startProblem(options, error)));
   child.on('exit', (code, signal) => {
     // `exit` may come before the last output was read: what it printed explains the exit.
@@ -52,7 +52,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   stdin?.on('error', () => undefined); // a closed pipe shows as an exit
   const endings = [
     stdout && readLines(stdout, { limit: options.maxMessageBytes, onLine: receive, onOverflow: overflow }),
-    stderr && readLines(stderr, { limit: longestStderrLine, onLine: options.onLine, onOverflow: () => undefined }),
+    stderr && readLines(stderr, { limit: maxStderrLine, onLine: options.onLine, onOverflow: () => undefined }),
   ];
 
   function receive(line: string): void {
@@ -95,7 +95,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
       await delay(graceAfterTermMs);
       signalGroup(pid, 'SIGKILL');
     }
-    options.warden.release(pid);
+    options.orphanReaper.release(pid);
   }
 
   async function close(): Promise<void> {
@@ -108,7 +108,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
       }
       if (child.pid !== undefined) {
         signalGroup(child.pid, 'SIGKILL');
-        options.warden.release(child.pid);
+        options.orphanReaper.release(child.pid);
       }
       destroyPipes(child);
     })();

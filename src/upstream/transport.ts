@@ -2,10 +2,10 @@
 import type { ChildUser } from '../config.ts';
 import type { Connection } from '../registry/server.ts';
 import { type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp, type Verdict } from './era.ts';
+import type { OrphanReaper } from './orphan-reaper.ts';
 import type { Session } from './session.ts';
 import { openSse } from './sse.ts';
 import { type Child, startChild } from './stdio.ts';
-import type { Warden } from './warden.ts';
 import { type Credentials, createWire } from './wire.ts';
 
 export interface OpenOptions extends HandshakeOptions {
@@ -15,7 +15,7 @@ export interface OpenOptions extends HandshakeOptions {
   childUser?: ChildUser;
   connectTimeoutMs: number;
   maxMessageBytes: number;
-  warden: Warden;
+  orphanReaper: OrphanReaper;
   onLine: (line: string) => void;
   credentials?: Credentials;
   mask?: (text: string) => string;
@@ -64,7 +64,7 @@ async function openChild(
             cwd: config.cwd,
             user: options.childUser,
             maxMessageBytes: options.maxMessageBytes,
-            warden: options.warden,
+            orphanReaper: options.orphanReaper,
             onLine: options.onLine,
           },
           handlers,

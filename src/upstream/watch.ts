@@ -1,4 +1,4 @@
-/** What we want to hear from one server without asking: changed lists, and the resources and tasks clients follow. */
+/** What we want to handle from one server without asking: changed lists, and the resources and tasks clients follow. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
 import { type JsonObject, listChanges, rpcCodes } from '../json-rpc.ts';
@@ -19,7 +19,7 @@ export interface Watch {
 export type Topic = 'resourceSubscriptions' | 'taskIds';
 
 const firstRetryMs = 500;
-const longestRetryMs = 30_000;
+const maxRetryMs = 30_000;
 const patienceMs = 10_000;
 
 interface Listening {
@@ -60,7 +60,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
   async function keepListening(on: Session, ended: AbortSignal, acknowledge: () => void): Promise<void> {
     let retryMs = firstRetryMs;
     let isFirst = true;
-    const hear = (method: string, params: JsonObject) => {
+    const handle = (method: string, params: JsonObject) => {
       if (method.startsWith('notifications/tasks')) onNotification(method, params);
       if (method !== subscriptionAcknowledged) return;
       acknowledge();
@@ -71,13 +71,17 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
     while (!ended.aborted) {
       const beganAt = performance.now();
       try {
-        await on.request('subscriptions/listen', { notifications: filter() }, { signal: ended, onNotification: hear });
+        await on.request(
+          'subscriptions/listen',
+          { notifications: filter() },
+          { signal: ended, onNotification: handle },
+        );
       } catch (error) {
         if (error instanceof RpcError) return acknowledge(); // it has nothing to tell
       }
       if (performance.now() - beganAt > steadyStreamMs) retryMs = firstRetryMs;
       await delay(retryMs, undefined, { signal: ended, ref: false }).catch(() => undefined); // ended meanwhile
-      retryMs = Math.min(retryMs * 2, longestRetryMs);
+      retryMs = Math.min(retryMs * 2, maxRetryMs);
     }
     acknowledge();
   }
@@ -94,7 +98,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
     };
   }
 
-  async function tell(action: 'subscribe' | 'unsubscribe', topic: Topic, key: string): Promise<void> {
+  async function request(action: 'subscribe' | 'unsubscribe', topic: Topic, key: string): Promise<void> {
     if (session?.era === 'modern') {
       await patiently(listenAnew());
     } else if (topic === 'resourceSubscriptions') {
@@ -115,7 +119,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
       } else {
         // A resource that is gone by now is not worth failing the connection for.
         for (const uri of followed.resourceSubscriptions.keys())
-          void tell('subscribe', 'resourceSubscriptions', uri).catch(() => undefined);
+          void request('subscribe', 'resourceSubscriptions', uri).catch(() => undefined);
       }
     },
     detach() {
@@ -127,7 +131,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
       followed[topic].set(key, count + 1);
       if (count > 0) return await patiently(reopening ?? listening?.acknowledged);
       try {
-        await tell('subscribe', topic, key);
+        await request('subscribe', topic, key);
       } catch (error) {
         followed[topic].delete(key);
         throw error;
@@ -139,7 +143,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
     async unsubscribe(topic, key) {
       const count = followed[topic].get(key) ?? 0;
       if (count > 1) return void followed[topic].set(key, count - 1);
-      if (followed[topic].delete(key)) await tell('unsubscribe', topic, key);
+      if (followed[topic].delete(key)) await request('unsubscribe', topic, key);
     },
   };
 }

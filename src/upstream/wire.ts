@@ -58,7 +58,7 @@ export interface SendOptions {
 
 const maxConnections = 256;
 /** A server that refuses every token must not make us ask for tokens for ever. */
-const mostRefusals = 2;
+const maxRefusals = 2;
 
 export function createWire(options: WireOptions): Wire {
   const url = new URL(options.url);
@@ -99,7 +99,7 @@ export function createWire(options: WireOptions): Wire {
       const sent = given instanceof Promise ? await given : given;
       const answer = await exchange({ ...request, headers: { ...request.headers, ...sent } }, signal);
       const { status } = answer;
-      if (attempt === mostRefusals || (status !== 401 && status !== 403)) return answer;
+      if (attempt === maxRefusals || (status !== 401 && status !== 403)) return answer;
       const challenge = header(answer, 'www-authenticate');
       if (!(await credentials.refused({ status, challenge, sent, attempt }))) return answer;
       answer.events?.destroy();

@@ -10,7 +10,7 @@ export interface McpCaller {
 }
 
 const version = '2026-07-28';
-const mostRounds = 10;
+const maxRounds = 10;
 
 export function createMcpCaller(url: string, token: string): McpCaller {
   const schemas = new Map<string, JsonObject>();
@@ -61,7 +61,7 @@ export function createMcpCaller(url: string, token: string): McpCaller {
     async callTool(params) {
       const headers = parameterHeaders(schemas.get(String(params.name)) ?? {}, params.arguments);
       let sent = params;
-      for (let round = 0; round < mostRounds; round += 1) {
+      for (let round = 0; round < maxRounds; round += 1) {
         const result = await request('tools/call', sent, headers);
         if (result.resultType !== 'input_required') return undefined;
         const asked = Object.entries(isObject(result.inputRequests) ? result.inputRequests : {});

@@ -7,7 +7,7 @@ import { openBrowser } from '../oauth/browser.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createMcpCaller, type McpCaller } from './client-caller.ts';
 
-const mostLogins = 5;
+const maxLogins = 5;
 const servers = '/api/v1/aggregator/servers';
 
 export interface Scenario {
@@ -64,7 +64,7 @@ async function connectWithLogins(app: TestApp): Promise<void> {
   for (let logins = 0; ; logins += 1) {
     const server = await settled(app);
     if (server.status === 'CONNECTED') return;
-    if (server.login === null || logins === mostLogins) throw new Error(`${server.status}: ${server.error_message}`);
+    if (server.login === null || logins === maxLogins) throw new Error(`${server.status}: ${server.error_message}`);
     const { body } = await app.api('POST', `${servers}/suite/login`);
     await openBrowser().logIn(body.login_url);
   }
@@ -113,7 +113,7 @@ async function callWithLogins(app: TestApp, client: McpCaller, params: Record<st
   for (let logins = 0; ; logins += 1) {
     const login = await client.callTool(params);
     if (login === undefined) return;
-    if (logins === mostLogins) throw new Error('The server asks for logins without end');
+    if (logins === maxLogins) throw new Error('The server asks for logins without end');
     await openBrowser().logIn(login);
     await connectWithLogins(app);
   }

@@ -15,7 +15,7 @@ export interface Page {
   text: string;
 }
 
-const mostHops = 20;
+const maxHops = 20;
 
 export function openBrowser(): Browser {
   const jars = new Map<string, Map<string, string>>();
@@ -25,7 +25,7 @@ export function openBrowser(): Browser {
   async function go(url: string, init: RequestInit = {}): Promise<Page> {
     let target = new URL(url);
     let next = init;
-    for (let hop = 0; hop < mostHops; hop += 1) {
+    for (let hop = 0; hop < maxHops; hop += 1) {
       visited.push(target.href);
       if (target.pathname === stopBefore) return { url: target.href, status: 0, text: '' };
       const jar = jars.get(target.host) ?? new Map<string, string>();

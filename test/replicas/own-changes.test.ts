@@ -8,11 +8,11 @@ import { createProfiles } from '../../src/catalog/profiles.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createEvents } from '../../src/events.ts';
 import { createLog } from '../../src/log.ts';
-import { createRuleBook } from '../../src/query/rule-book.ts';
+import { createRuleStore } from '../../src/query/rule-store.ts';
 import { createRegistry } from '../../src/registry/registry.ts';
 import { createAuthenticator } from '../../src/security/auth.ts';
 import { createVault } from '../../src/security/credentials.ts';
-import { createSkillBook } from '../../src/skills/skill-book.ts';
+import { createSkillStore } from '../../src/skills/skill-store.ts';
 import type { Database } from '../../src/store/database.ts';
 import { findServer } from '../../src/store/servers.ts';
 import { findSetting, upsertSetting } from '../../src/store/settings.ts';
@@ -69,7 +69,7 @@ suite('a change that is made while the store is read again stays', () => {
   });
 
   test('skills', async (t) => {
-    const skills = await createSkillBook(await openSlowly(t));
+    const skills = await createSkillStore(await openSlowly(t));
     const skill = { id: 'gardening', name: 'Gardening', description: 'Plants and their care', examples: [] };
     await during(skills.reload(), () => skills.save(skill));
     assert.deepEqual(skills.find('gardening'), skill);
@@ -79,7 +79,7 @@ suite('a change that is made while the store is read again stays', () => {
 
   test('server rules', async (t) => {
     const db = await openSlowly(t);
-    const rules = await createRuleBook({
+    const rules = await createRuleStore({
       load: () => findSetting(db, 'rules'),
       save: (next) => upsertSetting(db, 'rules', next),
     });

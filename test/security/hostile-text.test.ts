@@ -265,7 +265,7 @@ const kilobyte = 1_024;
 const longer = 8;
 const maxGrowth = 3 ** 3;
 const firstSize = 8 * kilobyte;
-const longestSize = 4_096 * kilobyte;
+const maxSize = 4_096 * kilobyte;
 /** Shorter times are noise. */
 const floorMs = 4;
 /** What grows by no more than this is linear; what grows by more is given longer texts until that is certain. */
@@ -298,7 +298,7 @@ suite('the time for foreign text grows with its length', () => {
 /** What is wrong, in words. */
 async function findSlowness(read: Reader, makeText: (size: number) => string): Promise<string | undefined> {
   let before = (await timeOf(read, makeText(firstSize))) ?? Number.POSITIVE_INFINITY;
-  for (let size = firstSize * longer; size <= longestSize; size *= longer) {
+  for (let size = firstSize * longer; size <= maxSize; size *= longer) {
     const text = makeText(size);
     const ms = (await timeOf(read, text)) ?? Number.POSITIVE_INFINITY;
     if (ms < linearGrowth * Math.max(floorMs, before)) return undefined;

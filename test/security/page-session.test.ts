@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import { AppError } from '../../src/errors.ts';
-import type { Gatekeeper, Principal } from '../../src/security/auth.ts';
+import type { Principal, RequestAuthenticator } from '../../src/security/auth.ts';
 import { createVault } from '../../src/security/credentials.ts';
 import { createPageSessions, isOwnPage, type PageSessions } from '../../src/security/page-session.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const ada: Principal = { id: 'ada', name: 'ada', role: 'caller', servers: null, profile: null };
-const gatekeeper: Gatekeeper = {
+const requestAuthenticator: RequestAuthenticator = {
   authenticate({ authorization }) {
     if (authorization === 'Bearer right') return ada;
     throw new AppError('UNAUTHENTICATED', 'no');
@@ -29,8 +29,8 @@ suite('page sessions', () => {
     stored = await createTestDatabase();
     db = await openDatabase({ url: stored.url, file: stored.file });
     const vault = createVault({ current: randomBytes(32) });
-    other = await createPageSessions({ db, vault, gatekeeper, now: () => time });
-    sessions = await createPageSessions({ db, vault, gatekeeper, now: () => time });
+    other = await createPageSessions({ db, vault, requestAuthenticator, now: () => time });
+    sessions = await createPageSessions({ db, vault, requestAuthenticator, now: () => time });
   });
   after(async () => {
     await db.close();

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RpcMessage } from '../../src/json-rpc.ts';
+import { createOrphanReaper } from '../../src/upstream/orphan-reaper.ts';
 import { type Child, startChild } from '../../src/upstream/stdio.ts';
-import { createWarden } from '../../src/upstream/warden.ts';
 import { isAlive, untilGone } from '../support/processes.ts';
 
-const warden = createWarden();
+const orphanReaper = createOrphanReaper();
 
 function start(script: string, more: { maxMessageBytes?: number } = {}) {
   const messages: RpcMessage[] = [];
@@ -18,7 +18,7 @@ function start(script: string, more: { maxMessageBytes?: number } = {}) {
       args: ['-e', script],
       env: { PATH: process.env.PATH },
       maxMessageBytes: 1_000_000,
-      warden,
+      orphanReaper,
       onLine: (line) => lines.push(line),
       ...more,
     },

@@ -37,7 +37,7 @@ Bettina Roth|Husum|BE
 Gwyn Parry|Leeds|B
 Mirela Kos|Landshut|C1`;
 const sites = `
-Kilnsea|Spurn|Hornsea|Whitby|Staithes|Weir Lane|Mill Bridge|Sluice Gate 4|Reed Bank|Otter Pool|Long Ford|Tern Island
+Kilnsea|Spurn|Hornsea|Whitby|Staithes|Weir Lane|Mill Bridge|Sluice ConcurrencyLimit 4|Reed Bank|Otter Pool|Long Ford|Tern Island
 Upper Lock|Lower Lock|Salt Marsh|Chapel Well|Quarry Pond|Beacon Hill|Eel Weir|Stone Quay|Alder Fen|North Pier|South Pier|Bell Tower`;
 const parts = `
 60-101|Vent tube 3 mm|1.85

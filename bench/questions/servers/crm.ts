@@ -131,7 +131,7 @@ server.registerTool(
       forecastEur: 1_184_300,
       weightedPipelineEur: 412_750,
       averageDaysToClose: 67,
-      largestOpenDeal: 'Lagan Marina: flood warning',
+      maxOpenDeal: 'Lagan Marina: flood warning',
     }),
 );
 

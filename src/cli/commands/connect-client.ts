@@ -23,7 +23,7 @@ interface Options {
 type ImportAnswer = z.infer<typeof importView>;
 
 /** Clients write `mcp__<name>__` before our tools' names of up to 50 characters, and stop at 64. */
-const longestName = 7;
+const maxName = 7;
 const backupSuffix = '.before-mcp-aggregator';
 
 export const addConnectClient: AddCommand = (program, environment) => {
@@ -82,7 +82,7 @@ async function connect(job: Job, wayWith: (token: string) => Way): Promise<void>
     return client.set(without, options.name, client.entry(wayWith(token)));
   };
   show(job, text, build(kept ?? placeholder, moving));
-  if (options.name.length > longestName) {
+  if (options.name.length > maxName) {
     terminal.note(
       `The name "${options.name}" is long: some tools get names of more than 64 characters in this client.`,
     );

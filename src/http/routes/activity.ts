@@ -84,13 +84,13 @@ export function activityRoutes({ activity, payloads, registry, catalog, pool }: 
             .list()
             .filter(({ name }) => view.server(name))
             .map(({ id, name, lifecycle }) => {
-              const gate = pool.link(id)?.gate;
+              const limit = pool.link(id)?.concurrency;
               return {
                 id,
                 name,
                 consecutive_failures: lifecycle.failures,
-                active_calls: gate?.active ?? 0,
-                queued_calls: gate?.queued ?? 0,
+                active_calls: limit?.active ?? 0,
+                queued_calls: limit?.queued ?? 0,
                 slices: activity.slices(id, lifecycle.status),
               };
             }),

@@ -5,9 +5,9 @@ import { isLoopback } from '../../loopback.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import { clientDocument, type OurClients } from '../../oauth/client-registration.ts';
 import type { LoginFlow } from '../../oauth/flow.ts';
-import type { ResourceGatekeeper } from '../../oauth/gatekeeper.ts';
 import { isPerPrincipal, type Logins } from '../../oauth/logins.ts';
 import { consentPage, donePage, pageHeaders, problemPage, signInPage, switchPage } from '../../oauth/pages.ts';
+import type { ResourceAuthenticator } from '../../oauth/request-authenticator.ts';
 import type { SignIn } from '../../oauth/sign-in.ts';
 import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
@@ -31,7 +31,7 @@ export interface OauthRouteDependencies {
   viewOf: ViewOf;
   loginLink: (server: Server, principal: Principal) => string;
   onLogout: (server: Server) => Promise<void>;
-  gatekeeper: ResourceGatekeeper;
+  requestAuthenticator: ResourceAuthenticator;
   signIn: SignIn | undefined;
 }
 
@@ -119,7 +119,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   async function identified(authorization: string, path: string, address: string): Promise<Principal | undefined> {
     try {
       const request = { authorization, loopbackListener: false, path };
-      return await throttle.check(address, () => deps.gatekeeper.authenticate(request), idOf);
+      return await throttle.check(address, () => deps.requestAuthenticator.authenticate(request), idOf);
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
       throw error;
@@ -148,7 +148,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
     });
 
   return [
-    ...resourcePaths.map((path) => resourceRoute(path, deps.gatekeeper)),
+    ...resourcePaths.map((path) => resourceRoute(path, deps.requestAuthenticator)),
 
     route({
       method: 'POST',
@@ -431,7 +431,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
             }
             // Browsers hold back a strict cookie as long as they follow another site's redirect. So the dashboard gets
             // its session as from any one-time link: our own page asks for it.
-            const { code } = await deps.pageSessions.createCode(deps.gatekeeper.tokenFor(principal));
+            const { code } = await deps.pageSessions.createCode(deps.requestAuthenticator.tokenFor(principal));
             reply.header('set-cookie', cookie);
             return reply.redirect(`/#/sign-in?${new URLSearchParams({ code, place: goal.place })}`, 303);
           },
@@ -480,7 +480,7 @@ function isFromHere({ request, address }: PageContext): boolean {
 /** Every endpoint is a resource of its own; the empty path is the REST API. */
 const resourcePaths = ['', '/mcp', '/mcp/servers/{name}', '/mcp/profiles/{name}', '/sse', '/messages'];
 
-function resourceRoute(path: string, gatekeeper: ResourceGatekeeper): AnyRoute {
+function resourceRoute(path: string, requestAuthenticator: ResourceAuthenticator): AnyRoute {
   const prefix = '/.well-known/oauth-protected-resource';
   return route({
     method: 'GET',
@@ -494,7 +494,7 @@ function resourceRoute(path: string, gatekeeper: ResourceGatekeeper): AnyRoute {
       404: { description: 'No identity provider is configured' },
     },
     handle({ request }) {
-      const metadata = gatekeeper.metadata((request.url.split('?')[0] ?? '').slice(prefix.length));
+      const metadata = requestAuthenticator.metadata((request.url.split('?')[0] ?? '').slice(prefix.length));
       if (metadata === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
       return metadata;
     },

@@ -5,7 +5,7 @@ import { streamHeaders, writeTo } from '../../event-stream.ts';
 import { contextOutputSchema } from '../../query/context-agent.ts';
 import type { Asking, QueryRunner } from '../../query/query-runner.ts';
 import { queryOutputSchema } from '../../query/query-tool.ts';
-import type { RuleBook } from '../../query/rule-book.ts';
+import type { RuleStore } from '../../query/rule-store.ts';
 import { rulesFor, serverRulesSchema } from '../../query/server-rules.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
@@ -30,12 +30,12 @@ const strategyView = z.object({
 export interface QueryRouteDependencies {
   registry: Registry;
   queryRunner: QueryRunner;
-  ruleBook: RuleBook;
+  ruleStore: RuleStore;
   audit: Audit;
   secrets: Secrets;
 }
 
-export function queryRoutes({ queryRunner, registry, ruleBook, audit, secrets }: QueryRouteDependencies): AnyRoute[] {
+export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }: QueryRouteDependencies): AnyRoute[] {
   const { collect } = queryRunner;
   const context: AnyRoute[] =
     collect === undefined
@@ -135,7 +135,7 @@ export function queryRoutes({ queryRunner, registry, ruleBook, audit, secrets }:
       summary: 'The rules that choose servers for a question',
       role: 'viewer',
       answers: { 200: { description: 'In order; the first that matches decides', schema: rulesView } },
-      handle: ({ view }) => ({ serverRules: rulesFor(ruleBook.list(), view.server) }),
+      handle: ({ view }) => ({ serverRules: rulesFor(ruleStore.list(), view.server) }),
     }),
     route({
       method: 'PUT',
@@ -147,7 +147,7 @@ export function queryRoutes({ queryRunner, registry, ruleBook, audit, secrets }:
       body: z.strictObject({ serverRules: serverRulesSchema }),
       answers: { 200: { description: 'The rules', schema: rulesView } },
       async handle({ body, principal, address }) {
-        await ruleBook.replace(body.serverRules);
+        await ruleStore.replace(body.serverRules);
         await audit.recordNow({
           event: 'query.rules',
           actor: principal.name,

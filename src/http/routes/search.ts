@@ -5,19 +5,19 @@ import { seesNamed } from '../../catalog/view.ts';
 import { AppError } from '../../errors.ts';
 import { isObject } from '../../json-rpc.ts';
 import { statuses } from '../../registry/lifecycle.ts';
-import type { Choices } from '../../routing/choices.ts';
-import type { Finder } from '../../search/finder.ts';
+import type { SearchAttribution } from '../../routing/search-attribution.ts';
 import type { SearchableTool } from '../../search/tool.ts';
+import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Audit } from '../../security/audit.ts';
 import { isBound } from '../../security/policy.ts';
-import { type SkillBook, skillDefinition, skillId } from '../../skills/skill-book.ts';
+import { type SkillStore, skillDefinition, skillId } from '../../skills/skill-store.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
 
 export interface SearchRouteDependencies {
   catalog: Catalog;
-  finder: Finder;
-  choices: Choices;
-  skillBook: SkillBook;
+  toolSearch: ToolSearch;
+  searchAttribution: SearchAttribution;
+  skillStore: SkillStore;
   audit: Audit;
 }
 
@@ -60,13 +60,19 @@ const foundTool = z.object({
 const skillView = skillDefinition.extend({ id: z.string(), tool_count: z.int() });
 const round = (value: number) => Math.round(value * 10_000) / 10_000;
 
-export function searchRoutes({ catalog, finder, choices, skillBook, audit }: SearchRouteDependencies): AnyRoute[] {
+export function searchRoutes({
+  catalog,
+  toolSearch,
+  searchAttribution,
+  skillStore,
+  audit,
+}: SearchRouteDependencies): AnyRoute[] {
   const toSource = ({ server }: CatalogTool) => ({ id: server.id, name: server.name, status: server.lifecycle.status });
   const toSkillView = (id: string, { principal, view }: Seeing) => {
-    const skill = skillBook.find(id);
+    const skill = skillStore.find(id);
     if (skill === undefined) throw new AppError('NOT_FOUND', `Skill not found: ${id}`);
     const hasSkill = (tool: CatalogTool) => tool.row.skill_ids.includes(id) && view.tool(tool);
-    const count = isBound(principal) ? catalog.snapshot.tools.filter(hasSkill).length : finder.toolsOfSkill(id);
+    const count = isBound(principal) ? catalog.snapshot.tools.filter(hasSkill).length : toolSearch.toolsOfSkill(id);
     return { ...skill, tool_count: count };
   };
 
@@ -96,7 +102,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       },
       async handle({ body, principal, view, signal, trace }) {
         const byName = catalog.snapshot.toolsByCanonicalName;
-        const found = await finder.search(
+        const found = await toolSearch.search(
           {
             query: body.query,
             limit: body.limit,
@@ -111,7 +117,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
           signal,
           trace,
         );
-        choices.searched(
+        searchAttribution.searched(
           principal.id,
           body.query,
           found.tools.map(({ tool, alternatives = [] }) => [tool.name, ...alternatives.map(({ name }) => name)]),
@@ -173,7 +179,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       role: 'viewer',
       answers: { 200: { description: 'The findings', schema: z.looseObject({}) } },
       async handle({ view }) {
-        const { withoutDescription, indistinct, notFound, servers } = await finder.quality();
+        const { withoutDescription, indistinct, notFound, servers } = await toolSearch.quality();
         const isSeen = seesNamed(view, catalog);
         return {
           without_description: withoutDescription.filter(isSeen).map(({ name }) => name),
@@ -207,7 +213,7 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       role: 'viewer',
       answers: { 200: { description: 'By id', schema: z.object({ skills: z.array(skillView), total: z.int() }) } },
       handle({ principal, view }) {
-        const skills = skillBook.list().map(({ id }) => toSkillView(id, { principal, view }));
+        const skills = skillStore.list().map(({ id }) => toSkillView(id, { principal, view }));
         return { skills, total: skills.length };
       },
     }),
@@ -234,8 +240,8 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       body: skillDefinition,
       answers: { 200: { description: 'Changed', schema: skillView }, 201: { description: 'Added', schema: skillView } },
       async handle({ params, body, principal, view, address, reply }) {
-        const { created } = await skillBook.save({ ...body, id: params.id });
-        finder.reclassify();
+        const { created } = await skillStore.save({ ...body, id: params.id });
+        toolSearch.reclassify();
         await audit.recordNow({
           event: 'skill.saved',
           actor: principal.name,
@@ -257,8 +263,8 @@ export function searchRoutes({ catalog, finder, choices, skillBook, audit }: Sea
       params: z.object({ id: skillId }),
       answers: { 204: { description: 'Removed' }, 404: { description: 'There is no such skill' } },
       async handle({ params, principal, address, reply }) {
-        if (!(await skillBook.remove(params.id))) throw new AppError('NOT_FOUND', `Skill not found: ${params.id}`);
-        finder.reclassify();
+        if (!(await skillStore.remove(params.id))) throw new AppError('NOT_FOUND', `Skill not found: ${params.id}`);
+        toolSearch.reclassify();
         await audit.recordNow({
           event: 'skill.removed',
           actor: principal.name,

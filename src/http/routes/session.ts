@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import type { IdentityProviderView } from '../../oauth/oauth.ts';
 import type { Principal } from '../../security/auth.ts';
-import type { AuthenticationThrottle, ThrottledGatekeeper } from '../../security/authentication-throttle.ts';
+import type { AuthenticationThrottle, ThrottledRequestAuthenticator } from '../../security/authentication-throttle.ts';
 import { isOwnPage, type PageRequest, type PageSessions, sessionPath as path } from '../../security/page-session.ts';
 import { version } from '../../version.ts';
 import { type AnyRoute, route } from '../route.ts';
@@ -43,18 +43,18 @@ export interface SessionRouteDependencies {
   sessions: PageSessions;
   /** Of the login pages: who signs out of the dashboard is signed out of them as well. */
   pages: BrowserSessions;
-  gatekeeper: ThrottledGatekeeper;
+  requestAuthenticator: ThrottledRequestAuthenticator;
   throttle: AuthenticationThrottle;
   identityProvider: () => IdentityProviderView | undefined;
   loopbackListener: boolean;
 }
 
 export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
-  const { sessions, pages, gatekeeper, throttle, loopbackListener } = deps;
+  const { sessions, pages, requestAuthenticator, throttle, loopbackListener } = deps;
 
   async function whoIs(authorization: string | undefined, address: string): Promise<Principal | undefined> {
     try {
-      return await gatekeeper.authenticate({ authorization, loopbackListener, path, address });
+      return await requestAuthenticator.authenticate({ authorization, loopbackListener, path, address });
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
       throw error;

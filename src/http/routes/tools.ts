@@ -65,7 +65,7 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
       async handle({ body, principal, view, address, requestId, trace, note, signal }) {
         const started = performance.now();
         const { name, server_id: id } = body;
-        const caller = { principal, address, requestId, trace, chooser: principal.id };
+        const caller = { principal, address, requestId, trace, searcher: principal.id };
         if (id === undefined && internalTools.has(name)) {
           note({ tool: name });
           const result = await internalTools.call(name, body.arguments, caller, signal);

@@ -146,7 +146,7 @@ function isOrdinaryWord(found: string, before: string): boolean {
 }
 
 /** Without years, "March to June" is not fifteen months. */
-const longestRangeDays = 366;
+const maxRangeDays = 366;
 
 /** "since", "before", "between … and …" turn days into ranges. */
 function withEdges(text: string, found: readonly FoundSpans[], today: number): FoundSpans[] {
@@ -160,9 +160,7 @@ function withEdges(text: string, found: readonly FoundSpans[], today: number): F
       (/^\sand\s(?:the\s)?$/.test(between) && /(?:^|\s)between\s(?:the\s)?$/.test(opening));
     if (before !== undefined && isSecond) {
       before.spans = before.spans.flatMap((span) => {
-        const until = date.spans.find(
-          ({ to = 0 }) => to >= (span.from ?? 0) && to <= (span.from ?? 0) + longestRangeDays,
-        );
+        const until = date.spans.find(({ to = 0 }) => to >= (span.from ?? 0) && to <= (span.from ?? 0) + maxRangeDays);
         return until === undefined ? [] : [{ from: span.from, to: until.to }];
       });
       before.end = date.end;

@@ -354,7 +354,7 @@ function toTerms(
     const rarity = lexicon.rarity(word);
     // What is done is said in more ways than what it is done to.
     const isVerbForm = !isName && ((word.length > 5 && /(?:ed|ing)$/.test(word)) || isIrregularForm(word));
-    const full = Math.max(isName ? nameWeight : leastWeight, rarity);
+    const full = Math.max(isName ? nameWeight : minWeight, rarity);
     const weight =
       weakWords.has(word) && !isName
         ? weakWeight
@@ -418,7 +418,7 @@ const demanded = new Set('price cost fee salary phone telephone email'.split(' '
 
 const dateWeight = 0.8;
 const weakWeight = 0.15;
-const leastWeight = 0.3;
+const minWeight = 0.3;
 const nameWeight = 1;
 const verbShare = 0.7;
 const numberWeight = 0.5;

@@ -137,7 +137,7 @@ function holdsLiteral(text: string, literal: string): boolean {
   return false;
 }
 
-const longestIdentifier = 100;
+const maxIdentifier = 100;
 
 /** Which terms a word stands for. Words repeat, so each is worked out once. */
 function createMatches(terms: readonly Term[], lexicon: Lexicon) {
@@ -165,7 +165,7 @@ function createMatches(terms: readonly Term[], lexicon: Lexicon) {
 
   /** `getUserName` holds three words. */
   function camelParts(word: string): readonly Match[] {
-    if (word.length > longestIdentifier) return [];
+    if (word.length > maxIdentifier) return [];
     const parts = word.match(/\p{Lu}?[\p{Ll}]+|\p{Lu}+(?!\p{Ll})|\p{N}+/gu) ?? [];
     return parts.length > 1 ? parts.flatMap((part) => find(part.toLowerCase())) : [];
   }

@@ -123,11 +123,11 @@ function relevanceOf({ step, meter, fit }: AssessInput, item: Item, { known, ask
 /** A model chose the call for this question: its answer counts even where no word of the question is repeated. */
 const plannedRelevance = 0.75;
 const certainFit = 0.5;
-const longestEcho = 300;
+const maxEcho = 300;
 
 /** `context: Thornby Quay`: nothing but what the call was given. */
 function isEcho(content: string, { target }: Step): boolean {
-  if (target.kind !== 'tool' || content.length > longestEcho) return false;
+  if (target.kind !== 'tool' || content.length > maxEcho) return false;
   let rest = content.toLowerCase();
   for (const value of Object.values(target.arguments))
     if (typeof value === 'string') rest = rest.replaceAll(value.toLowerCase(), ' ');
@@ -147,11 +147,11 @@ function withoutEcho(content: string, input: string | undefined): string {
 }
 
 const questionShare = 0.7;
-const longestQuestion = 400;
+const maxQuestion = 400;
 
 /** Somebody else's question is not an answer, unless the answer stands below it. */
 function isQuestion(content: string): boolean {
-  if (content.length > longestQuestion) return false;
+  if (content.length > maxQuestion) return false;
   return /\?\s*(?:\n|$)/.test(content.split('\n', 2).join('\n')) && !/^\W*a(?:nswer)?\b.{0,3}:/im.test(content);
 }
 

@@ -162,13 +162,13 @@ const sizeOf = (value: Scalar): number => (typeof value === 'object' ? value.raw
 
 const restAfterFailures = 3;
 const firstRestMs = 60_000;
-const longestRestMs = 1_800_000;
+const maxRestMs = 1_800_000;
 
 /** A reader that keeps failing is asked less: after three failures for a minute, then for twice as long each time. */
 export function recordFailure(record: ToolRecord, now: number): void {
   record.failures += 1;
   const over = record.failures - restAfterFailures;
-  if (over >= 0) record.restsUntil = now + Math.min(longestRestMs, firstRestMs * 2 ** over);
+  if (over >= 0) record.restsUntil = now + Math.min(maxRestMs, firstRestMs * 2 ** over);
 }
 
 export function recordSuccess(record: ToolRecord): void {

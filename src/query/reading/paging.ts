@@ -47,7 +47,7 @@ export function nextPage(
 
 /** "Call again with a start_index of 5000": the answer names the parameter and its next value. */
 function advisedPage({ parameters }: Operation, args: Arguments, { parts }: ParsedAnswer): Arguments | undefined {
-  const ends = parts.slice(-noteParts).map((part) => (part.kind === 'text' ? part.text.slice(-400) : ''));
+  const ends = parts.slice(-recordParts).map((part) => (part.kind === 'text' ? part.text.slice(-400) : ''));
   const tail = ends.join('\n');
   for (const parameter of parameters) {
     const { name, role, type } = parameter;
@@ -67,7 +67,7 @@ function advisedPage({ parameters }: Operation, args: Arguments, { parts }: Pars
 }
 
 /** A note about the next page stands in one of the last blocks. */
-const noteParts = 5;
+const recordParts = 5;
 
 /** "Page 1 of 3" says where we are. */
 function currentPlace({ name, role, default: usual, minimum }: Parameter, args: Arguments): number {
@@ -90,15 +90,15 @@ function namedNext({ parameters }: Operation, args: Arguments, { parts }: Parsed
   return undefined;
 }
 
-const largestPage = 100;
+const maxPage = 100;
 
 /** As many as were asked for came back: there may be more of them. */
 function largerPage({ parameters }: Operation, args: Arguments, size: number): Arguments | undefined {
   const limit = parameters.find(({ role }) => role.kind === 'limit');
   if (limit === undefined || limit.maximum !== undefined || args[limit.name] !== undefined) return undefined;
   const usual = typeof limit.default === 'number' ? limit.default : 10;
-  if (size < usual || usual >= largestPage) return undefined;
-  return { ...args, [limit.name]: limit.type === 'string' ? String(largestPage) : largestPage };
+  if (size < usual || usual >= maxPage) return undefined;
+  return { ...args, [limit.name]: limit.type === 'string' ? String(maxPage) : maxPage };
 }
 
 interface PagingFacts {

@@ -377,10 +377,10 @@ function isContained({ parts, receivedChars }: ParsedAnswer, context: string): b
 const newShare = 0.3;
 const maxContextChars = 400;
 
-const longestReadChars = 524_288;
+const maxReadChars = 524_288;
 
 /** One answer may take half of the server's share. */
-const charsPerAnswer = ({ maxChars }: ReadingLimits): number => Math.min(longestReadChars, Math.floor(maxChars / 2));
+const charsPerAnswer = ({ maxChars }: ReadingLimits): number => Math.min(maxReadChars, Math.floor(maxChars / 2));
 
 /** Resolves with what takes the answer apart. */
 async function ask(input: ReadingInput, step: Step): Promise<() => ParsedAnswer> {

@@ -20,7 +20,7 @@ export function fillTemplate(template: Record<string, unknown>, values: Template
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fill(value)]));
 }
 
-const mostWords = 4;
+const maxWords = 4;
 
 /** One filling, or with `{{word}}` in the template one for each of the longest keywords. */
 export function fillTemplateForEachWord(
@@ -29,14 +29,14 @@ export function fillTemplateForEachWord(
 ): Record<string, unknown>[] {
   if (!/\{\{\s*word\s*\}\}/.test(JSON.stringify(template))) return [fillTemplate(template, values)];
   const words = [...new Set(keywords(values.query).split(/\s+/))].toSorted((a, b) => b.length - a.length);
-  return words.slice(0, mostWords).map((word) => fillTemplate(template, { ...values, word }));
+  return words.slice(0, maxWords).map((word) => fillTemplate(template, { ...values, word }));
 }
 
-const mostKeywords = 8;
+const maxKeywords = 8;
 
 /** The words that carry the query; all of it when there are none. */
 export function keywords(query: string): string {
   const words = query.match(/[\p{L}\p{N}][\p{L}\p{N}.+#_-]*/gu) ?? [];
-  const carrying = words.filter((word) => !stopWords.has(word.toLowerCase())).slice(0, mostKeywords);
+  const carrying = words.filter((word) => !stopWords.has(word.toLowerCase())).slice(0, maxKeywords);
   return carrying.length > 0 ? carrying.map((word) => word.replace(/[.]+$/, '')).join(' ') : query;
 }

@@ -18,11 +18,11 @@ export interface CondenseInput {
 const firstTokens = 900;
 const wholePlaces = 3;
 const halvedAfter = 2;
-const leastTokens = 50;
+const minTokens = 50;
 
 function tokensFor(place: number): number {
   const beyond = Math.max(0, place - wholePlaces + 1);
-  return Math.max(leastTokens, Math.round(firstTokens / (1 + beyond / halvedAfter)));
+  return Math.max(minTokens, Math.round(firstTokens / (1 + beyond / halvedAfter)));
 }
 
 /**
@@ -71,14 +71,14 @@ function toDraft(result: Ranked, budget: number): Draft {
 
 /** A heading that is the title, a line that only leads to the page. */
 function isSaidAround(line: string, { title, link }: Item): boolean {
-  if (title !== undefined && line.length <= title.length + longestLabel && line.includes(title)) return true;
-  return link !== undefined && line.length <= link.length + longestLabel && line.includes(link);
+  if (title !== undefined && line.length <= title.length + maxLabel && line.includes(title)) return true;
+  return link !== undefined && line.length <= link.length + maxLabel && line.includes(link);
 }
 
 /** Badges and banners. */
 const onlyPictures = /^\s*(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*)+$/;
 /** "[source](…)", "## …", "Title: …". */
-const longestLabel = 14;
+const maxLabel = 14;
 
 interface Weight {
   /** By term of the query. */
@@ -92,20 +92,20 @@ interface Weights {
 }
 
 /** About a hundred results of five kilobytes; beyond, a result's beginning stands for it. */
-const mostWeighed = 4_000;
-const mostEmbedded = 400;
+const maxWeighed = 4_000;
+const maxEmbedded = 400;
 /** A page-long result has about a hundred; choosing compares them again and again. */
-const mostPerResult = 1_000;
+const maxPerResult = 1_000;
 
 async function weigh(query: string, all: readonly Placed[], embed: CondenseInput['embed']): Promise<Weights> {
-  const passages = all.slice(0, mostWeighed);
+  const passages = all.slice(0, maxWeighed);
   const terms = queryTerms(query);
   const uses = passages.map(({ text }) => terms.countIn(text));
   const idf = Array.from({ length: terms.count }, (_, term) => {
     const having = uses.filter((counts) => (counts[term] ?? 0) > 0).length;
     return Math.log(1 + (passages.length - having + 0.5) / (having + 0.5));
   });
-  const texts = passages.slice(0, mostEmbedded).map(({ text }) => text);
+  const texts = passages.slice(0, maxEmbedded).map(({ text }) => text);
   const vectors = texts.length === 0 ? undefined : await embed?.([query, ...texts]);
   const close = vectors === undefined ? [] : similarities(vectors);
   const byPassage = passages.map((passage, at): [Placed, Weight] => [
@@ -119,7 +119,7 @@ async function weigh(query: string, all: readonly Placed[], embed: CondenseInput
 const timesOfBoilerplate = 3;
 const wordShare = 0.6;
 /** A passage that says so much less than the best one is padding. */
-const leastShare = 0.25;
+const minShare = 0.25;
 
 /**
  * The best of what is left, again and again; a word of the query counts less each time it was said, a passage each time
@@ -146,14 +146,14 @@ function choose(
     return times >= timesOfBoilerplate ? 0 : gain / (1 + times);
   };
 
-  const left = new Set(passages.slice(0, mostPerResult));
+  const left = new Set(passages.slice(0, maxPerResult));
   const chosen: Placed[] = [];
   let tokens = 0;
   let firstGain = 0;
   while (left.size > 0) {
     const { passage, gain } = bestOf(left, gainOf);
-    const isPadding = gain === 0 || gain < leastShare * firstGain;
-    if (passage === undefined || (isPadding && tokens >= leastTokens)) break;
+    const isPadding = gain === 0 || gain < minShare * firstGain;
+    if (passage === undefined || (isPadding && tokens >= minTokens)) break;
     left.delete(passage);
     const cost = estimateTokens(passage.text);
     if (chosen.length > 0 && tokens + cost > budget) {

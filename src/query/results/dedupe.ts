@@ -53,7 +53,7 @@ export function dedupe(
     if (home === undefined) clusters.push(equal);
     else home.push(...equal);
   }
-  return { clusters: clusters.map((members) => longestFirst(members, texts)), complete: work.left > 0 };
+  return { clusters: clusters.map((members) => maxFirst(members, texts)), complete: work.left > 0 };
 }
 
 /** In the order of their first members. */
@@ -80,7 +80,7 @@ function groupEqual(items: readonly Comparable[], texts: readonly PreparedText[]
 }
 
 /** What has a few ordinary words more is shown, so that nothing is lost. */
-function longestFirst(members: readonly number[], texts: readonly PreparedText[]): number[] {
+function maxFirst(members: readonly number[], texts: readonly PreparedText[]): number[] {
   const longest = members.reduce(
     (best, member) => ((texts[member]?.words.length ?? 0) > (texts[best]?.words.length ?? 0) ? member : best),
     members[0] ?? 0,
@@ -168,12 +168,12 @@ function isNear(
   if (a === undefined || b === undefined || work.left <= 0) return false;
   const [short, long] = a.words.length <= b.words.length ? [a, b] : [b, a];
   // Every extra word costs at least a letter and a space.
-  const maxExtra = largestDistance(Math.max(a.content.length, b.content.length), threshold) / 2;
+  const maxExtra = maxDistance(Math.max(a.content.length, b.content.length), threshold) / 2;
   if (long.words.length - short.words.length > maxExtra || !isContained(short, long, work)) return false;
   // Without what is between its words a text is shorter than it is when normalised, and the limit lower.
-  if (distanceByWords(short, long) <= largestDistance(Math.max(a.letters, b.letters), threshold)) return true;
+  if (distanceByWords(short, long) <= maxDistance(Math.max(a.letters, b.letters), threshold)) return true;
   const [x, y] = [normalise(a.content), normalise(b.content)];
-  return distanceAtMost(x, y, largestDistance(Math.max(x.length, y.length), threshold), work);
+  return distanceAtMost(x, y, maxDistance(Math.max(x.length, y.length), threshold), work);
 }
 
 /** Are the words of `short` those of `long`, in order, but for ordinary ones? */
@@ -215,7 +215,7 @@ function distanceByWords(short: PreparedText, long: PreparedText): number {
 }
 
 /** The largest distance that still counts as similar, by the very expression of the definition. */
-function largestDistance(length: number, threshold: number): number {
+function maxDistance(length: number, threshold: number): number {
   if (length === 0) return 0;
   let distance = Math.ceil((1 - threshold) * length) + 1;
   while (distance >= 0 && !(1 - distance / length > threshold)) distance -= 1;

@@ -1,7 +1,7 @@
 /** One result of one server, the unit that is ranked, merged and returned. */
 import { type AnswerPart, type ParsedAnswer, parseAnswer, type ToolAnswer } from '../reading/answer.ts';
 import { blockText, toPiece } from './records.ts';
-import { longestPieceChars, splitDocument, splitText, type TextPiece } from './text-blocks.ts';
+import { maxPieceChars, splitDocument, splitText, type TextPiece } from './text-blocks.ts';
 
 export interface Item {
   content: string;
@@ -141,10 +141,10 @@ function documentText(records: readonly unknown[]): string | undefined {
 function* inParts(piece: TextPiece): Iterable<TextPiece> {
   let from = 0;
   const { text } = piece;
-  while (text.length - from > longestPieceChars) {
-    const window = text.slice(from, from + longestPieceChars);
+  while (text.length - from > maxPieceChars) {
+    const window = text.slice(from, from + maxPieceChars);
     const ends = ['\n\n', '\n', '. ', ' '].map((boundary) => window.lastIndexOf(boundary) + boundary.length);
-    const end = ends.find((candidate) => candidate > longestPieceChars / 3) ?? longestPieceChars;
+    const end = ends.find((candidate) => candidate > maxPieceChars / 3) ?? maxPieceChars;
     yield { ...piece, text: window.slice(0, end).trim() };
     from += end;
   }

@@ -114,7 +114,7 @@ function diversify(sorted: readonly Ranked[]): Ranked[] {
   };
   const left = [...sorted];
   const result: Ranked[] = [];
-  while (left.length > 0 && result.length < mostRanked) {
+  while (left.length > 0 && result.length < maxRanked) {
     let best = 0;
     let bestScore = -1;
     for (const [i, candidate] of left.entries()) {
@@ -139,7 +139,7 @@ function diversify(sorted: readonly Ranked[]): Ranked[] {
 const maxPenalties = 4;
 
 /** No call can ask for more. */
-const mostRanked = 100;
+const maxRanked = 100;
 
 function pageOf(item: RelevantItem): string {
   return `${item.server}\n${item.link ?? `${item.tool}\n${item.position}`}`;

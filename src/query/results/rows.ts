@@ -1,7 +1,7 @@
 /** Short rows that fit the question equally well are shown together, one below the other: none is the answer alone. */
 import type { RelevantItem } from './items.ts';
 
-const longestRow = 400;
+const maxRow = 400;
 const minRows = 2;
 const maxRows = 12;
 const maxChars = 2_400;
@@ -9,7 +9,7 @@ const maxChars = 2_400;
 const equalRelevance = 0.1;
 
 export function packRows(items: readonly RelevantItem[]): RelevantItem[] {
-  const isRow = ({ content }: RelevantItem): boolean => content.length <= longestRow;
+  const isRow = ({ content }: RelevantItem): boolean => content.length <= maxRow;
   const packed: RelevantItem[] = items.filter((item) => !isRow(item));
   for (const alike of groupByRelevance(items.filter(isRow)))
     packed.push(...(alike.length < minRows ? alike : inPacks(alike)));

@@ -6,7 +6,7 @@ export interface TextPiece {
 }
 
 /** Longer pieces are divided at paragraphs: one page-long item would drown the others in any budget. */
-export const longestPieceChars = 6000;
+export const maxPieceChars = 6000;
 
 const shortSectionChars = 1_500;
 
@@ -143,12 +143,12 @@ function splitHits(section: Section): Section[] {
 
 const separators = [';', '\t', ' | ', ' - ', ' – ', ', '];
 const minRows = 4;
-const longestRow = 300;
+const maxRow = 300;
 
 /** Lines with the same separator are rows of a table without a header: each stands for itself. */
 function splitRows({ lines, title }: Section): Section[] | undefined {
   const filled = lines.filter((line) => line.text.trim() !== '' && !isHeading(line.text));
-  if (filled.length < minRows || filled.some((line) => line.inCode || line.text.length > longestRow)) return undefined;
+  if (filled.length < minRows || filled.some((line) => line.inCode || line.text.length > maxRow)) return undefined;
   const separator = separators.find(
     (candidate) => filled.filter((line) => line.text.includes(candidate)).length >= 0.8 * filled.length,
   );
@@ -178,7 +178,7 @@ function splitIndented({ lines }: Section): Section[] | undefined {
 
 /** With a heading the section is one piece unless it is long; without one every paragraph stands for itself. */
 function splitParagraphs(section: Section): Section[] {
-  if (section.title !== undefined && textOf(section.lines).length <= longestPieceChars) return [section];
+  if (section.title !== undefined && textOf(section.lines).length <= maxPieceChars) return [section];
   const paragraphs = groupBy(section.lines, (line) => !line.inCode && line.text.trim() === '');
   const pieces: Section[] = [];
   let open: Line[] = [];
@@ -190,7 +190,7 @@ function splitParagraphs(section: Section): Section[] {
       if (chars > 0 || line.text.trim() !== '') chars += line.text.trim().length + 1;
     }
     // A line like "Result:" announces the next paragraph and means nothing alone.
-    if (chars <= (section.title === undefined ? 60 : longestPieceChars / 2)) continue;
+    if (chars <= (section.title === undefined ? 60 : maxPieceChars / 2)) continue;
     pieces.push({ lines: open, title: section.title });
     open = [];
     chars = 0;
@@ -214,7 +214,7 @@ function describePiece(section: Section): TextPiece {
   return { text, title: title?.trim().slice(0, 200), link };
 }
 
-const longestLabel = 300;
+const maxLabel = 300;
 const linkStart = /\]\((?=https?:\/\/)/g;
 const urlEnd = /[\s)]/g;
 
@@ -228,7 +228,7 @@ function findLink(text: string): { label: string; url: string } | undefined {
       end = urlEnd.exec(text)?.index ?? text.length;
     }
     if (text[end] !== ')') continue;
-    const before = text.slice(Math.max(0, index - longestLabel - 1), index);
+    const before = text.slice(Math.max(0, index - maxLabel - 1), index);
     const label = before.slice(before.lastIndexOf('[') + 1);
     if (before.includes('[') && /^[^\]\n]+$/.test(label)) return { label, url: text.slice(from, end) };
   }

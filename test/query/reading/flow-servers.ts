@@ -207,7 +207,7 @@ export function createPlant(calls: string[]): Program {
 }
 
 /** Takes statements; refuses nothing, so that the gateway has to. */
-export function createLedger(database: DatabaseSync, calls: string[]): Program {
+export function createInFlightTable(database: DatabaseSync, calls: string[]): Program {
   const run: Answer = ({ query }) => {
     try {
       return text(JSON.stringify(database.prepare(String(query)).all()));

@@ -7,7 +7,7 @@ import type { RunningServer } from '../../support/servers/http-wire.ts';
 import type { Program } from '../../support/servers/program.ts';
 import {
   createGauges,
-  createLedger,
+  createInFlightTable,
   createLetters,
   createPlant,
   createProjects,
@@ -121,7 +121,7 @@ suite('one question to a server that must be read in its own way', () => {
       insert into deliveries values (1, 1, 'larch boards', 300), (2, 2, 'kerb stones', 900), (3, 1, 'oak beams', 450);
     `);
     const calls: string[] = [];
-    await serve('ledger', createLedger(database, calls));
+    await serve('ledger', createInFlightTable(database, calls));
     const { results } = await ask('ledger', 'who supplied the kerb stones?');
     assert.match(results[0]?.content ?? '', /Pickering Stone/);
     const catalogue = () => calls.filter((call) => call.includes('sqlite_master')).length;

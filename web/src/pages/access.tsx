@@ -277,18 +277,18 @@ function Preview({
       {tools.length === 0 && <p>No tool fits: check the servers and the patterns.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <ul className="seen" tabIndex={0} aria-label="Tools of the profile">
-        {tools.slice(0, mostPreviewed).map((tool) => (
+        {tools.slice(0, maxPreviewed).map((tool) => (
           <li key={tool.id}>
             <code>{shownName(profile, tool)}</code> {tokensOf(tool).toLocaleString('en-US')}
           </li>
         ))}
       </ul>
-      {tools.length > mostPreviewed && <p>and {tools.length - mostPreviewed} more</p>}
+      {tools.length > maxPreviewed && <p>and {tools.length - maxPreviewed} more</p>}
     </details>
   );
 }
 
-const mostPreviewed = 200;
+const maxPreviewed = 200;
 
 function shownName({ tools }: Pick<Profile, 'tools'>, tool: Tool): string {
   return tools?.find(({ name }) => name === tool.name)?.rename ?? tool.wire_name;

@@ -13,8 +13,8 @@ import { isObject } from '../schema.ts';
 import { useIsAdmin } from '../session.ts';
 import { bytes, clock, count, duration, outcomeWords } from '../words.ts';
 
-const mostKept = 1_000;
-const mostShown = 200;
+const maxKept = 1_000;
+const maxShown = 200;
 
 export function TrafficPage() {
   const { data, error, reload } = useResource<Activity>('/api/v1/aggregator/activity');
@@ -66,7 +66,7 @@ export function TrafficPage() {
       ) : (
         <p className="summary">
           {count(shown.length, 'call')}
-          {shown.length > mostShown && `, the newest ${mostShown} shown`}
+          {shown.length > maxShown && `, the newest ${maxShown} shown`}
         </p>
       )}
       {shown.length > 0 && (
@@ -85,7 +85,7 @@ export function TrafficPage() {
               </tr>
             </thead>
             <tbody>
-              {shown.slice(0, mostShown).map((call) => (
+              {shown.slice(0, maxShown).map((call) => (
                 <tr key={call.call_id}>
                   <td>{clock(call.at)}</td>
                   <th scope="row">
@@ -231,7 +231,7 @@ function useCalls(earlier: RecentCall[] | undefined, paused: boolean): { calls: 
       const at = known?.at ?? new Date().toISOString();
       calls.current.set(heard.call_id, { ...known, ...heard, at, outcome: heard.outcome ?? 'running' });
       const [oldest] = calls.current.keys();
-      if (calls.current.size > mostKept && oldest !== undefined) calls.current.delete(oldest);
+      if (calls.current.size > maxKept && oldest !== undefined) calls.current.delete(oldest);
       if (isPaused.current && name === 'call.started') setMissed((number) => number + 1);
       later();
     });

@@ -1,5 +1,5 @@
 const openDepth = 2;
-const mostShown = 500;
+const maxShown = 500;
 
 /** A JSON value that can be folded. */
 export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: string; depth?: number }) {
@@ -20,10 +20,10 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: st
         {name !== undefined && <span className="key">{name}: </span>}
         <span className="dim">{size}</span>
       </summary>
-      {entries.slice(0, mostShown).map(([key, part]) => (
+      {entries.slice(0, maxShown).map(([key, part]) => (
         <JsonTree key={key} name={key} value={part} depth={depth + 1} />
       ))}
-      {entries.length > mostShown && <p className="dim">and {entries.length - mostShown} more</p>}
+      {entries.length > maxShown && <p className="dim">and {entries.length - maxShown} more</p>}
     </details>
   );
 }

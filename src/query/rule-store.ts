@@ -1,25 +1,25 @@
 /** The server rules that hold, in memory: every question that names no servers asks for them. */
-import { createTurns } from '../turns.ts';
+import { createMutex } from '../mutex.ts';
 import { type ServerRule, serverRulesSchema } from './server-rules.ts';
 
 /** Under which the rules are stored. */
 export const rulesKey = 'serverRules';
 
-export interface RuleBook {
+export interface RuleStore {
   list(): readonly ServerRule[];
   replace(rules: readonly ServerRule[]): Promise<void>;
   /** Reads them again, after another replica changed them. */
   reload(): Promise<void>;
 }
 
-export interface RuleStore {
+export interface RuleRows {
   /** Undefined where none were ever saved. */
   load(): Promise<unknown>;
   save(rules: readonly ServerRule[]): Promise<void>;
 }
 
-export async function createRuleBook(store: RuleStore): Promise<RuleBook> {
-  const inTurn = createTurns();
+export async function createRuleStore(store: RuleRows): Promise<RuleStore> {
+  const withLock = createMutex();
   let rules = await load();
 
   async function load(): Promise<readonly ServerRule[]> {
@@ -29,12 +29,12 @@ export async function createRuleBook(store: RuleStore): Promise<RuleBook> {
   return {
     list: () => rules,
     replace: (next) =>
-      inTurn(async () => {
+      withLock(async () => {
         await store.save(next);
         rules = next;
       }),
     reload: () =>
-      inTurn(async () => {
+      withLock(async () => {
         rules = await load();
       }),
   };

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cutDeafClients } from '../../src/http/deaf-clients.ts';
+import { cutStalledClients } from '../../src/http/stalled-clients.ts';
 
 const much = Buffer.alloc(16_777_216, 'x');
 
@@ -39,7 +39,7 @@ async function ask(t: TestContext, path: string) {
     if (url === '/stream') response.write(much);
     else response.end(much);
   });
-  cutDeafClients(server, 250);
+  cutStalledClients(server, 250);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' });

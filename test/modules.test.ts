@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { suite, test } from 'node:test';
 
-const floor = [
+const shared = [
   'cancellation',
   'config',
   'credential-key',
@@ -22,11 +22,11 @@ const floor = [
   'ids',
   'json-rpc',
   'json-size',
-  'ledger',
+  'in-flight-table',
   'lists',
   'long-text',
   'time-slice',
-  'turns',
+  'mutex',
   'unicode',
   'version',
   'tracing',
@@ -34,7 +34,7 @@ const floor = [
   'safe-mode',
 ];
 
-const rooms: Record<string, string[]> = {
+const modules: Record<string, string[]> = {
   store: [],
   security: ['store'],
   registry: ['store', 'security'],
@@ -61,10 +61,10 @@ const rooms: Record<string, string[]> = {
     'routing',
     'query',
   ],
-  // Not rooms: they stand above all of them.
+  // Not modules: they stand above all of them.
   app: ['*'],
   main: ['app', 'security'],
-  // The commands speak HTTP; of the rooms they know the shapes of the answers and the config files, how one signs in, and
+  // The commands speak HTTP; of the modules they know the shapes of the answers and the config files, how one signs in, and
   // how a database is repaired while no aggregator runs.
   cli: ['app', 'main', 'registry', 'http', 'security', 'oauth', 'store'],
 };
@@ -83,12 +83,12 @@ const homes: Record<string, string[]> = {
 
 const source = join(import.meta.dirname, '..', 'src');
 
-suite('rooms', () => {
+suite('modules', () => {
   for (const file of sourceFiles()) {
     const name = relative(source, file).split(sep).join('/');
     const room = roomOf(name);
-    test(`${name} imports only what its room may`, () => {
-      const allowed = [...floor, room, ...(rooms[room] ?? [])];
+    test(`${name} imports only what its module may`, () => {
+      const allowed = [...shared, room, ...(modules[room] ?? [])];
       for (const imported of importsOf(file)) {
         if (!imported.startsWith('.')) {
           const homesOf = Object.entries(homes).find(([name]) => imported === name || imported.startsWith(`${name}/`));

@@ -1,9 +1,9 @@
 /** The skills that people may add, change and remove; a new installation starts with the built-in ones. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { createMutex } from '../mutex.ts';
 import type { Database } from '../store/database.ts';
 import { deleteSkill, findSkills, upsertSkill } from '../store/skills.ts';
-import { createTurns } from '../turns.ts';
 import { defaultSkills, type Skill } from './taxonomy.ts';
 
 export const skillId = z
@@ -17,7 +17,7 @@ export const skillDefinition = z.strictObject({
   examples: z.array(z.string().min(1).max(200)).max(50).default([]),
 });
 
-export interface SkillBook {
+export interface SkillStore {
   list(): Skill[];
   find(id: string): Skill | undefined;
   save(skill: Skill): Promise<{ created: boolean }>;
@@ -27,19 +27,19 @@ export interface SkillBook {
 }
 
 /** `onStored` is told of every change that other replicas must read. */
-export async function createSkillBook(db: Database, onStored = () => {}): Promise<SkillBook> {
+export async function createSkillStore(db: Database, onStored = () => {}): Promise<SkillStore> {
   const stored = await findSkills(db);
   if (stored.length === 0) {
     for (const skill of defaultSkills) await upsertSkill(db, { ...skill, origin: 'builtin' });
   }
-  const inTurn = createTurns();
+  const withLock = createMutex();
   let skills = toMap(stored.length === 0 ? defaultSkills : stored);
 
   return {
     list: () => [...skills.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
     find: (id) => skills.get(id),
     save: (skill) =>
-      inTurn(async () => {
+      withLock(async () => {
         const created = !skills.has(skill.id);
         await upsertSkill(db, { ...skill, origin: 'custom' });
         skills.set(skill.id, skill);
@@ -47,14 +47,14 @@ export async function createSkillBook(db: Database, onStored = () => {}): Promis
         return { created };
       }),
     remove: (id) =>
-      inTurn(async () => {
+      withLock(async () => {
         const existed = await deleteSkill(db, id);
         skills.delete(id);
         onStored();
         return existed;
       }),
     reload: () =>
-      inTurn(async () => {
+      withLock(async () => {
         const fresh = toMap(await findSkills(db));
         if (isDeepStrictEqual(fresh, skills)) return false;
         skills = fresh;

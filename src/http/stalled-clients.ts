@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Whoever reads nothing of what we wrote must not keep it in our memory: after a while the connection is cut. */
-export function cutDeafClients(server: Server, everyMs = 30_000): void {
+export function cutStalledClients(server: Server, everyMs = 30_000): void {
   /** How much had left us when we last looked; undefined where nothing was left to read. */
   const sent = new Map<Socket, number | undefined>();
   server.on('connection', (socket: Socket) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/errors.ts';
-import { createGate } from '../../src/upstream/gate.ts';
+import { createConcurrencyLimit } from '../../src/upstream/concurrency-limit.ts';
 
 test('as many as allowed pass, as many as allowed wait, in the order they came', async () => {
-  const gate = createGate('server', { concurrent: 2, queued: 2 });
+  const gate = createConcurrencyLimit('server', { concurrent: 2, queued: 2 });
   await gate.enter();
   await gate.enter();
   const admitted: number[] = [];
@@ -25,7 +25,7 @@ test('as many as allowed pass, as many as allowed wait, in the order they came',
 });
 
 test('one who gives up makes room in the queue', async () => {
-  const gate = createGate('server', { concurrent: 1, queued: 1 });
+  const gate = createConcurrencyLimit('server', { concurrent: 1, queued: 1 });
   await gate.enter();
   const gone = new AbortController();
   const waiting = gate.enter(gone.signal);
@@ -39,7 +39,7 @@ test('one who gives up makes room in the queue', async () => {
 });
 
 test('idle is told when the last one left', async () => {
-  const gate = createGate('server', { concurrent: 5, queued: 0 });
+  const gate = createConcurrencyLimit('server', { concurrent: 5, queued: 0 });
   await gate.idle();
   await gate.enter();
   await gate.enter();

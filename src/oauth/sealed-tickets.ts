@@ -9,19 +9,19 @@ import { AppError } from '../errors.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 
-export interface Passes {
+export interface SealedTickets {
   issue(principal: Principal, lifetimeMs: number, purpose: string): string;
   /** Undefined for what is not ours, made for something else, too old, or of somebody who may no longer come in. */
-  open(sealed: string, purpose: string): Pass | undefined;
+  open(sealed: string, purpose: string): SealedTicket | undefined;
 }
 
-export interface Pass {
+export interface SealedTicket {
   id: string;
   principal: Principal;
   expires: number;
 }
 
-export interface PassOptions {
+export interface SealedTicketOptions {
   vault: Vault;
   config: Config;
   /** The principal as it is now; undefined where its token was revoked or expired. */
@@ -36,7 +36,7 @@ const content = z.object({
   person: z.object({ name: z.string(), role: z.enum(['admin', 'caller', 'viewer']), rules: z.string() }).optional(),
 });
 
-export function createPasses({ vault, config, findPrincipal }: PassOptions): Passes {
+export function createSealedTickets({ vault, config, findPrincipal }: SealedTicketOptions): SealedTickets {
   const rules = rulesOf(config);
 
   return {

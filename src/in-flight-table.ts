@@ -6,7 +6,7 @@
  * table is old, all that follow and everything they ever held live until the next full collection. With every call in
  * such a table a server pauses ten times as long and promotes several kilobytes per call.
  */
-export interface Ledger<T> extends Iterable<T> {
+export interface InFlightTable<T> extends Iterable<T> {
   readonly size: number;
   add(item: T): number;
   get(id: number): T | undefined;
@@ -14,7 +14,7 @@ export interface Ledger<T> extends Iterable<T> {
 }
 
 /** Numbers up to `last` are taken already. */
-export function createLedger<T>(last = 0): Ledger<T> {
+export function createInFlightTable<T>(last = 0): InFlightTable<T> {
   let ids: number[] = new Array(16).fill(0);
   let items: (T | undefined)[] = new Array(16).fill(undefined);
   let size = 0;

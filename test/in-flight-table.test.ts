@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLedger } from '../src/ledger.ts';
+import { createInFlightTable } from '../src/in-flight-table.ts';
 
 test('every item is found under its number until it is removed, and no number comes twice', () => {
-  const ledger = createLedger<string>();
+  const ledger = createInFlightTable<string>();
   const kept = ledger.add('stays for ever');
   const expected = new Map([[kept, 'stays for ever']]);
   const given = new Set([kept]);
@@ -32,7 +32,7 @@ test('every item is found under its number until it is removed, and no number co
 });
 
 test('numbers that were never given, or are none, find nothing', () => {
-  const ledger = createLedger<string>(1);
+  const ledger = createInFlightTable<string>(1);
   assert.equal(ledger.add('first'), 2, 'number 1 was taken');
   for (const id of [0, 1, 3, 18, -2, 2.5, Number.NaN, '2' as unknown as number, undefined as unknown as number]) {
     assert.equal(ledger.get(id), undefined, String(id));

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { createChoices } from '../../src/routing/choices.ts';
+import { createSearchAttribution } from '../../src/routing/search-attribution.ts';
 import { createMask } from '../../src/security/mask.ts';
 
 suite('the search that a tool was chosen from', () => {
   const plain = createMask([]);
 
   test('the newest search that returned the tool, with its place; tools that share a place have the same', () => {
-    const choices = createChoices(plain);
+    const choices = createSearchAttribution(plain);
     assert.equal(choices.find('ann', 'mail.send'), undefined);
     choices.searched('ann', 'write to bob', [['mail.send', 'post.send'], ['chat.post']]);
     assert.deepEqual(choices.find('ann', 'post.send'), { query: 'write to bob', rank: 1 });
@@ -26,7 +26,7 @@ suite('the search that a tool was chosen from', () => {
 
   test('it is forgotten after ten minutes, after four more searches, and after a thousand others searched', () => {
     let now = 0;
-    const choices = createChoices(plain, () => now);
+    const choices = createSearchAttribution(plain, () => now);
     choices.searched('ann', 'first', [['a.a']]);
     now += 600_000;
     assert.deepEqual(choices.find('ann', 'a.a'), { query: 'first', rank: 1 });
@@ -47,7 +47,7 @@ suite('the search that a tool was chosen from', () => {
   });
 
   test('long queries are cut, and a secret at the cut is hidden before', () => {
-    const choices = createChoices(createMask(['a-secret-of-some-length']));
+    const choices = createSearchAttribution(createMask(['a-secret-of-some-length']));
     choices.searched('ann', `${'x'.repeat(990)}a-secret-of-some-length`, [['a.a']]);
     assert.equal(choices.find('ann', 'a.a')?.query, `${'x'.repeat(990)}***`);
     choices.searched('ann', 'y'.repeat(10_000), [['a.a']]);

@@ -5,24 +5,24 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
-import type { Authenticator, Gatekeeper, Principal } from '../security/auth.ts';
+import type { Authenticator, Principal, RequestAuthenticator } from '../security/auth.ts';
 import type { Role } from '../store/schema.ts';
 import { scopesOf, toChallenge } from './challenge.ts';
 import { covers } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { type Claims, createIssuerKeys, invalid, looksLikeJwt, verifyJwt } from './jwt.ts';
-import type { Passes } from './passes.ts';
+import type { SealedTickets } from './sealed-tickets.ts';
 
-export interface GatekeeperOptions {
+export interface RequestAuthenticatorOptions {
   config: Config;
   authenticator: Authenticator;
   fetch: GuardedFetch;
-  passes: Passes;
+  tickets: SealedTickets;
   /** Our address; known once we listen. */
   baseUrl: () => string;
 }
 
-export interface ResourceGatekeeper extends Gatekeeper {
+export interface ResourceAuthenticator extends RequestAuthenticator {
   /** RFC 9728, for the endpoint at this path; undefined where no identity provider is configured. */
   metadata(path: string): ResourceMetadata | undefined;
   /** A token for somebody whom the identity provider vouched for. It never leaves us but inside of a sealed cookie. */
@@ -44,14 +44,14 @@ interface Verified {
   until: number;
 }
 
-const mostRemembered = 1_000;
+const maxRemembered = 1_000;
 /** So long a token is not checked again; its end is looked at every time. */
 const rememberedMs = 60_000;
 const personPrefix = 'mcpp_';
 const personMs = 8 * 3_600_000;
 
-export function createGatekeeper(options: GatekeeperOptions): ResourceGatekeeper {
-  const { config, authenticator, fetch, passes, baseUrl } = options;
+export function createRequestAuthenticator(options: RequestAuthenticatorOptions): ResourceAuthenticator {
+  const { config, authenticator, fetch, tickets, baseUrl } = options;
   const { oidcIssuer: issuer, oidcRequiredScopes: required } = config;
   const keys = issuer === undefined ? undefined : createIssuerKeys(fetch, issuer);
   const remembered = new Map<string, Verified>();
@@ -69,7 +69,7 @@ export function createGatekeeper(options: GatekeeperOptions): ResourceGatekeeper
   }
 
   function admitPerson(token: string): Principal {
-    const pass = passes.open(token.slice(personPrefix.length), 'person');
+    const pass = tickets.open(token.slice(personPrefix.length), 'person');
     if (pass === undefined) throw invalid('the sign-in has ended');
     return pass.principal;
   }
@@ -91,7 +91,7 @@ export function createGatekeeper(options: GatekeeperOptions): ResourceGatekeeper
       scopes: scopesIn(claims),
       until: Math.min(Date.now() + rememberedMs, claims.exp * 1_000),
     };
-    if (remembered.size >= mostRemembered) remembered.clear();
+    if (remembered.size >= maxRemembered) remembered.clear();
     remembered.set(digest, fresh);
     return fresh;
   }
@@ -127,7 +127,7 @@ export function createGatekeeper(options: GatekeeperOptions): ResourceGatekeeper
       };
     },
 
-    tokenFor: (principal) => `${personPrefix}${passes.issue(principal, personMs, 'person')}`,
+    tokenFor: (principal) => `${personPrefix}${tickets.issue(principal, personMs, 'person')}`,
   };
 }
 

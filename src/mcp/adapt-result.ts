@@ -9,7 +9,7 @@ const cacheable = new Set(['server/discover', ...listMethods, 'resources/read'])
 
 const hopKeys = new Set<string>(Object.values(hopMeta));
 
-export function dressResult(peer: Peer, method: string, result: JsonObject, ourInfo: JsonObject): JsonObject {
+export function adaptResult(peer: Peer, method: string, result: JsonObject, ourInfo: JsonObject): JsonObject {
   return peer.era === 'modern' ? toModern(method, result, ourInfo) : toLegacy(result, peer.protocolVersion);
 }
 
@@ -62,7 +62,7 @@ function olderMessage(message: unknown, version: string): unknown {
 }
 
 /** A tool's definition for clients that know only objects as structured results. */
-export function dressTool(peer: Peer, definition: JsonObject): JsonObject {
+export function adaptTool(peer: Peer, definition: JsonObject): JsonObject {
   if (peer.era === 'modern') {
     // The experimental tasks of 2025-11-25 do not exist there.
     const { execution: _execution, ...rest } = definition;
@@ -81,7 +81,7 @@ export function toFailure(id: RequestId | null, thrown: unknown, era: Peer['era'
 const ofOurHop = new Set<number>([rpcCodes.headerMismatch, rpcCodes.unsupportedVersion]);
 
 function toError(thrown: unknown, era: Peer['era']): RpcFailure['error'] {
-  if (thrown instanceof OwnError) {
+  if (thrown instanceof ProtocolError) {
     return { code: thrown.code, message: thrown.message, ...(thrown.data === undefined ? {} : { data: thrown.data }) };
   }
   if (thrown instanceof RpcError) {
@@ -98,7 +98,7 @@ function toError(thrown: unknown, era: Peer['era']): RpcFailure['error'] {
 }
 
 /** An error of this endpoint's own, not one that a server answered with. */
-export class OwnError extends RpcError {
+export class ProtocolError extends RpcError {
   readonly status: number | undefined;
 
   constructor(code: number, message: string, options: { data?: unknown; status?: number } = {}) {
@@ -108,6 +108,6 @@ export class OwnError extends RpcError {
 }
 
 /** 2026-07-28 has an error for what a client would have to declare. */
-export function missingCapability(message: string, requiredCapabilities: JsonObject): OwnError {
-  return new OwnError(rpcCodes.missingClientCapability, message, { status: 400, data: { requiredCapabilities } });
+export function missingCapability(message: string, requiredCapabilities: JsonObject): ProtocolError {
+  return new ProtocolError(rpcCodes.missingClientCapability, message, { status: 400, data: { requiredCapabilities } });
 }

@@ -2,7 +2,7 @@
 import type { CancelSignal } from '../cancellation.ts';
 import { AppError } from '../errors.ts';
 
-export interface Gate {
+export interface ConcurrencyLimit {
   readonly active: number;
   readonly queued: number;
   /** Undefined where there is room: most calls need not wait. */
@@ -17,7 +17,7 @@ interface Waiting {
   refuse: (error: unknown) => void;
 }
 
-export function createGate(name: string, limits: { concurrent: number; queued: number }): Gate {
+export function createConcurrencyLimit(name: string, limits: { concurrent: number; queued: number }): ConcurrencyLimit {
   const queue: Waiting[] = [];
   const idlers: (() => void)[] = [];
   let active = 0;

@@ -9,7 +9,7 @@ import { type ClassificationQueue, createClassificationQueue } from '../skills/c
 import { createModelClassifier, type ToolToClassify } from '../skills/classifier-model.ts';
 import { classifyTool } from '../skills/classify.ts';
 import { rememberClassifications } from '../skills/remembered-classifications.ts';
-import type { SkillBook } from '../skills/skill-book.ts';
+import type { SkillStore } from '../skills/skill-store.ts';
 import { createSkillVectors } from '../skills/skill-vectors.ts';
 import type { Skill } from '../skills/taxonomy.ts';
 import type { Database } from '../store/database.ts';
@@ -34,7 +34,7 @@ import { createThesaurus, type Thesaurus } from './thesaurus.ts';
 import type { SearchableTool } from './tool.ts';
 import { contentHash, toFloats, toVectorRows } from './vector-row.ts';
 
-export interface Finder {
+export interface ToolSearch {
   search(request: SearchRequest, signal?: AbortSignal, trace?: TraceContext): Promise<SearchResult>;
   /** The catalog's change, in the order of changes. */
   follow(server: { name: string }, changes: ToolChanges): void;
@@ -68,10 +68,10 @@ export interface InternalToolDefinition {
   inputSchema?: unknown;
 }
 
-export interface FinderDependencies {
+export interface ToolSearchDependencies {
   db: Database;
   catalog: Catalog;
-  skillBook: SkillBook;
+  skillStore: SkillStore;
   events: Events;
   log: Logger;
   config: Config;
@@ -93,8 +93,8 @@ const saveEveryMs = 100;
 const saveAgainMs = 1_000;
 const embedAtOnce = 256;
 
-export function createFinder(deps: FinderDependencies): Finder {
-  const { db, catalog, skillBook, events, log, config, tracer = noTracer, isOurs = () => true } = deps;
+export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
+  const { db, catalog, skillStore, events, log, config, tracer = noTracer, isOurs = () => true } = deps;
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
@@ -283,7 +283,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     const model = deps.model && rememberClassifications(db, createModelClassifier(deps.model));
     return createClassificationQueue({
       async classify(tools, signal) {
-        if (model !== undefined) return await model(tools, skillBook.list(), signal);
+        if (model !== undefined) return await model(tools, skillStore.list(), signal);
         const vectors = await ownVectors(tools.map(({ id }) => id));
         return new Map([...vectors].map(([id, vector]) => [id, classifyTool(vector, prototypes)]));
       },
@@ -340,8 +340,8 @@ export function createFinder(deps: FinderDependencies): Finder {
   }
 
   function rememberSkills(): void {
-    const skills = skillBook.list();
-    for (const { id } of prototypes) if (skillBook.find(id) === undefined) skillVectors.removeSkill(id);
+    const skills = skillStore.list();
+    for (const { id } of prototypes) if (skillStore.find(id) === undefined) skillVectors.removeSkill(id);
     prototypes = skills.map((skill) => ({ id: skill.id, vector: builtIn.embedText(textOf(skill)) }));
     for (const { id, vector } of prototypes) skillVectors.setSkill(id, vector);
     skillsAreStale = true;
@@ -351,7 +351,7 @@ export function createFinder(deps: FinderDependencies): Finder {
     if (!skillsAreStale) return;
     skillsAreStale = false;
     // Skill vectors live in the built-in model's space; another model's requests cannot be compared with them.
-    const skills = usesBuiltIn() ? skillBook.list() : [];
+    const skills = usesBuiltIn() ? skillStore.list() : [];
     index.setSkills(
       skills.flatMap(({ id, name }) => {
         const vector = skillVectors.vectorOf(id);

@@ -18,13 +18,13 @@ for id in $groups; do kill -s TERM -- "-$id" 2>/dev/null; done
 for id in $groups; do kill -s KILL -- "-$id" 2>/dev/null; done
 `;
 
-export interface Warden {
+export interface OrphanReaper {
   guard(processGroup: number): void;
   release(processGroup: number): void;
   close(): void;
 }
 
-export function createWarden(): Warden {
+export function createOrphanReaper(): OrphanReaper {
   const guarded = new Set<number>();
   let shell: ChildProcess | undefined;
 

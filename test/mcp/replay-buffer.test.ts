@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { createEventMemory } from '../../src/mcp/event-memory.ts';
+import { createReplayBuffer } from '../../src/mcp/replay-buffer.ts';
 
-const textsSince = (memory: ReturnType<typeof createEventMemory>, id: string) =>
+const textsSince = (memory: ReturnType<typeof createReplayBuffer>, id: string) =>
   memory.since(id).events.map(({ text }) => text);
 
 test('a stream is told what it said after an event, and nothing of other streams', () => {
-  const memory = createEventMemory();
+  const memory = createReplayBuffer();
   const first = memory.record(1, 'a');
   memory.record(2, 'b');
   memory.record(1, 'c');
@@ -24,10 +24,10 @@ test('a stream is told what it said after an event, and nothing of other streams
 });
 
 test('the newest 500 events, and a million characters of them, are kept', () => {
-  const many = createEventMemory();
+  const many = createReplayBuffer();
   for (let n = 1; n <= 600; n += 1) many.record(1, String(n));
   assert.deepEqual([textsSince(many, '1-0').length, textsSince(many, '1-0')[0]], [500, '101']);
-  const long = createEventMemory();
+  const long = createReplayBuffer();
   for (let n = 1; n <= 5; n += 1) long.record(1, 'x'.repeat(300_000));
   assert.equal(textsSince(long, '1-0').length, 3);
 });
@@ -35,7 +35,7 @@ test('the newest 500 events, and a million characters of them, are kept', () => 
 test('one that is longer than that is kept for a minute', (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const memory = createEventMemory();
+  const memory = createReplayBuffer();
   memory.record(1, 'before');
   memory.record(1, 'x'.repeat(2_000_000));
   assert.equal(textsSince(memory, '1-0').length, 1, 'it takes all the room');

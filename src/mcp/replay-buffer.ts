@@ -1,6 +1,6 @@
 /** The newest events of a session, for a client that was cut off and comes back for what it missed. */
 
-export interface EventMemory {
+export interface ReplayBuffer {
   /** Keeps an event; its id, which says the stream that it belongs to. */
   record(stream: number, text: string): string;
   /** What a stream said after an event, by the id that the client saw last. */
@@ -18,7 +18,7 @@ const keptCharacters = 1_048_576;
 /** One that is longer than all may be is kept for as long as a client that was cut off takes to come back. */
 const longKeptMs = 60_000;
 
-export function createEventMemory(): EventMemory {
+export function createReplayBuffer(): ReplayBuffer {
   const recorded: RecordedEvent[] = [];
   let characters = 0;
   let last = 0;
