@@ -166,7 +166,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     return { 'mcp-session-id': session.id, 'mcp-protocol-version': session.version };
   }
 
-  /** SealedTickets everything on until the answer to the request was among it, over as many streams as the server likes. */
+  /** Forwards everything until the answer to the request was among it, over as many streams as the server likes. */
   async function relay(first: Response, request: RpcRequest, signal: AbortSignal): Promise<void> {
     let answered = false;
     let lastEventId: string | undefined;

@@ -55,7 +55,7 @@ export interface Listener {
 
 /**
  * A web page whose name was made to point at 127.0.0.1 (DNS rebinding) still sends its own name: a loopback listener
- * answers to loopback names only. SessionForwarder the name is checked where a list is configured.
+ * answers to loopback names only. Elsewhere the name is checked where a list is configured.
  */
 export function checkHost(hostHeader: string | undefined, { boundHost, boundPort, allowedHosts }: Listener): void {
   const host = parseHost(hostHeader);

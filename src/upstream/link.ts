@@ -79,7 +79,7 @@ export interface Link {
   /** A login was made: worth connecting again. */
   loggedIn(): void;
   release(ownerKey: string): Promise<void>;
-  /** SealedTickets a client's notification on to the session that only it uses, if there is one. */
+  /** Forwards a client's notification to the session that only it uses, if there is one. */
   notify(ownerKey: string, method: string, params: JsonObject): void;
   /** The server asked its client something: from now on, clients that can answer get sessions of their own. */
   recordAsked(): void;

@@ -18,7 +18,7 @@ const places = [
 
 export const chromiumPath = places.find((place) => place !== undefined && place !== '' && existsSync(place));
 
-/** SessionForwarder a missing browser is said and skipped; in CI it is a failure. */
+/** Elsewhere a missing browser is said and skipped; in CI it is a failure. */
 export const skipReason =
   chromiumPath === undefined && process.env.CI !== 'true'
     ? 'no Chromium was found; install one (Debian: chromium-headless-shell) or set CHROMIUM_PATH'
