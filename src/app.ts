@@ -73,6 +73,7 @@ import { environmentOf, requireChildUser } from './upstream/child-user.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createOrphanReaper } from './upstream/orphan-reaper.ts';
 import { createPool } from './upstream/pool.ts';
+import { createStrays } from './upstream/strays.ts';
 import { version } from './version.ts';
 
 export interface App {
@@ -204,12 +205,16 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   });
   const requestAuthenticator = throttleRequestAuthenticator(oauth.requestAuthenticator, throttle);
 
+  const strays = createStrays(config.dataDir);
+  void strays.endEarlierRuns().then((count) => {
+    if (count > 0) log.warn({ count }, 'ended processes that STDIO servers left behind at the last crash');
+  });
   const pool = createPool({
     config,
     registry,
     events,
     log,
-    orphanReaper: createOrphanReaper(),
+    orphanReaper: createOrphanReaper(strays),
     credentials: oauth.logins.credentials,
     isLoggedIn: oauth.logins.isKnown,
     childEnvironment: (own) => childEnvironment(environmentOf(config.childUser, config.environment), own),

@@ -20,7 +20,14 @@ declare global {
 const perhapsInexact = /\d[\d.]{15}|\d[eE][-+]?\d{3}/;
 
 export function parseJson(text: string): unknown {
-  return perhapsInexact.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
+  if (!perhapsInexact.test(text)) return JSON.parse(text);
+  try {
+    return JSON.parse(text, keepExact);
+  } catch (error) {
+    // The reviver goes down into the value and needs stack; the parser does not. Whoever passes it on limits its depth.
+    if (error instanceof RangeError) return JSON.parse(text);
+    throw error;
+  }
 }
 
 function keepExact(_key: string, value: unknown, { source }: { source: string }): unknown {

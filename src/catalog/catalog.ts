@@ -235,7 +235,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   ): Promise<boolean> {
     const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
     const most = kind === 'tool' ? config.maxToolsPerServer : 100_000;
-    const listing = await listAll(session, kind, signal, { most, take });
+    const mask = (text: string) => registry.mask(server.id, text);
+    const listing = await listAll(session, kind, signal, { most, take, mask });
     if (listing.skipped > 0)
       log.warn({ server: server.name, kind, skipped: listing.skipped }, 'entries without a name');
     hints.set(`${server.id} ${kind}`, {

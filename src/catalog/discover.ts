@@ -1,6 +1,7 @@
 /** Asks a server for everything it offers, page by page (BR-003). */
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Session } from '../upstream/session.ts';
+import { type Mask, maskDefinition } from './mask-definition.ts';
 
 /** Tools, prompts, resources and templates differ by a row, not by code. */
 export const kinds = {
@@ -32,7 +33,7 @@ export async function listAll(
   session: Session,
   kind: Kind,
   signal: AbortSignal,
-  { most, take }: { most: number; take: (definition: unknown) => void },
+  { most, take, mask }: { most: number; take: (definition: unknown) => void; mask: Mask },
 ): Promise<Listing> {
   const { method, member, key, capability } = kinds[kind];
   const listing: Listing = { items: [], skipped: 0 };
@@ -45,7 +46,8 @@ export async function listAll(
     for (const definition of Array.isArray(result[member]) ? result[member] : []) {
       take(definition);
       const name = isObject(definition) ? definition[key] : undefined;
-      if (typeof name === 'string' && name !== '') listing.items.push({ key: name, definition });
+      if (typeof name === 'string' && name !== '')
+        listing.items.push({ key: name, definition: maskDefinition(definition, mask) });
       else listing.skipped += 1;
     }
     if (typeof result.ttlMs === 'number')

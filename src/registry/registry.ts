@@ -83,6 +83,8 @@ export interface Registry {
   resolveConnection(id: string): ResolvedConnection;
   openConnection(id: string): Connection;
   maskedConfig(id: string): unknown;
+  /** A text that comes from this server, with nothing secret in it. */
+  mask(id: string, text: string): string;
   recordIdentity(id: string, identity: Identity): void;
   recordVerdict(id: string, verdict: { era: 'modern' | 'legacy'; checkedAt: string }): void;
   recordInteractive(id: string): void;
@@ -358,6 +360,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     },
 
     maskedConfig: (id) => maskConfig(openConnection(id).connection_config),
+    mask: (id, text) => secrets.mask(text, id),
 
     recordIdentity(id, identity) {
       change(get(id), {

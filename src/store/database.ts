@@ -61,13 +61,19 @@ async function openPostgres(url: string, log: QueryLog, faults: FaultState): Pro
       'DATABASE_URL is not a URL like postgresql://user:password@host/database',
     );
   }
+  // A start that fails says so itself.
+  let isOpen = false;
+  const onUnreachable = (error: unknown) => {
+    if (isOpen && error instanceof StorageFault) faults.set(error);
+  };
   const database = toDatabase(
-    new Kysely<Schema>({ dialect: createPostgresDialect(url), log }).withSchema('mcp'),
+    new Kysely<Schema>({ dialect: createPostgresDialect(url, onUnreachable), log }).withSchema('mcp'),
     'postgres',
     faults,
   );
   try {
     await database.ping();
+    isOpen = true;
   } catch (cause) {
     await database.close();
     const reason = describe(rootOf(cause));

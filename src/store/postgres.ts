@@ -6,7 +6,8 @@ import { fromPostgresError, unreachable } from './storage-fault.ts';
 const { builtins } = pg.types;
 
 /** Kysely's PostgreSQL dialect on a bounded pool. */
-export function createPostgresDialect(url: string): PostgresDialect {
+/** `onUnreachable` is told where there is no connection: no query begins then, so that no query's end tells of it. */
+export function createPostgresDialect(url: string, onUnreachable: (error: unknown) => void): PostgresDialect {
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
@@ -20,7 +21,7 @@ export function createPostgresDialect(url: string): PostgresDialect {
   // nothing more, but without a listener, on idle connections and on those in use, they would end the process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new PostgresDialect({ pool: withFaults(pool, postgresPlace(url)) });
+  return new PostgresDialect({ pool: withFaults(pool, postgresPlace(url), onUnreachable) });
 }
 
 /** Without the user and the password. */
@@ -30,7 +31,7 @@ function postgresPlace(url: string): string {
 }
 
 /** Every failure of the pool and its connections, translated once. */
-function withFaults(pool: pg.Pool, place: string): PostgresPool {
+function withFaults(pool: pg.Pool, place: string, onUnreachable: (error: unknown) => void): PostgresPool {
   const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return {
     options: pool.options,
@@ -38,7 +39,9 @@ function withFaults(pool: pg.Pool, place: string): PostgresPool {
     async connect() {
       const client = await pool.connect().catch((error: unknown) => {
         const known = fromPostgresError(error, place);
-        throw known === error ? unreachable(place, error) : known;
+        const fault = known === error ? unreachable(place, error) : known;
+        onUnreachable(fault);
+        throw fault;
       });
       const known = wrapped.get(client) ?? wrap(client, place);
       wrapped.set(client, known);

@@ -1,8 +1,10 @@
 /**
  * Ends our children when we cannot: a tiny shell that knows their process groups and waits on a pipe from us. The pipe
- * closes however we die, `kill -9` included. One per process, about 1 MB; on Windows children rely on their stdin.
+ * closes however we die, `kill -9` included. Where there is /proc it also ends what left the groups (see strays.ts). One
+ * per process, about 1 MB; on Windows children rely on their stdin.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { markerVariable, type Strays } from './strays.ts';
 
 const script = `
 trap '' INT TERM HUP
@@ -13,24 +15,38 @@ while read -r sign id; do
     -) case "$groups" in *" $id "*) groups="\${groups%% $id *} \${groups#* $id }" ;; esac ;;
   esac
 done
-for id in $groups; do kill -s TERM -- "-$id" 2>/dev/null; done
-[ -z "\${groups# }" ] || sleep 1
-for id in $groups; do kill -s KILL -- "-$id" 2>/dev/null; done
+carriers() { grep -lsaF -e "$1" /proc/[0-9]*/environ 2>/dev/null; }
+end() {
+  for id in $groups; do kill -s "$1" -- "-$id" 2>/dev/null; done
+  for file in $(carriers "$2"); do
+    id=\${file#/proc/}
+    grep -qsaF -e "$2" "$file" 2>/dev/null && kill -s "$1" "\${id%/environ}" 2>/dev/null
+  done
+}
+[ "$groups" != ' ' ] || [ -n "$(carriers "$0")" ] || exit 0
+end TERM "$0"
+sleep 1
+end KILL "$0"
 `;
 
 export interface OrphanReaper {
   guard(processGroup: number): void;
   release(processGroup: number): void;
   close(): void;
+  readonly strays: Strays;
 }
 
-export function createOrphanReaper(): OrphanReaper {
+export function createOrphanReaper(strays: Strays): OrphanReaper {
   const guarded = new Set<number>();
   let shell: ChildProcess | undefined;
 
   /** Where it cannot be started, children still end when their stdin closes, and the next child tries again. */
   function start(): void {
-    const child = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: {} });
+    const child = spawn('/bin/sh', ['-c', script, `${markerVariable}=${strays.run}`], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+      env: {},
+    });
     shell = child;
     const lose = () => {
       if (shell === child) shell = undefined;
@@ -52,5 +68,6 @@ export function createOrphanReaper(): OrphanReaper {
       if (guarded.delete(processGroup)) shell?.stdin?.write(`- ${processGroup}\n`);
     },
     close: () => shell?.stdin?.end(),
+    strays,
   };
 }

@@ -10,6 +10,7 @@ import { largeBytes } from '../time-slice.ts';
 import { readLines } from './lines.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
+import { markerVariable, termGraceMs } from './strays.ts';
 
 export interface ChildOptions {
   command: string;
@@ -29,17 +30,18 @@ export interface Child extends Channel {
 
 const lastOutputMs = 20;
 const graceAfterStdinMs = 500;
-const graceAfterTermMs = 1_500;
 const maxStderrLine = 65_536;
 const strayOutputLimitBytes = 1_048_576;
 const unreadInputLimitBytes = 67_108_864;
 
 export function startChild(options: ChildOptions, handlers: ChannelHandlers): Child {
-  const child = spawnChild(options);
+  const marker = options.orphanReaper.strays.mark();
+  const child = spawnChild(options, marker);
   const { stdin, stdout, stderr } = child;
   const exited = once(child, 'exit').catch(() => undefined); // `error` instead of `exit`: it never started
   let strayBytes = 0;
   let ending: Promise<void> | undefined;
+  let strays: Promise<unknown> | undefined;
   let heard = false;
 
   if (child.pid !== undefined) options.orphanReaper.guard(child.pid);
@@ -92,10 +94,16 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
     const { pid } = child;
     if (pid === undefined) return;
     if (signalGroup(pid, 'SIGTERM')) {
-      await delay(graceAfterTermMs);
+      await Promise.all([delay(termGraceMs), endStrays()]);
       signalGroup(pid, 'SIGKILL');
     }
+    await endStrays();
     options.orphanReaper.release(pid);
+  }
+
+  function endStrays(): Promise<unknown> {
+    strays ??= options.orphanReaper.strays.end(marker);
+    return strays;
   }
 
   async function close(): Promise<void> {
@@ -103,11 +111,12 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
       stdin?.end();
       if (!(await within(exited, graceAfterStdinMs)) && child.pid !== undefined) {
         signalGroup(child.pid, 'SIGTERM');
-        if (!(await within(exited, graceAfterTermMs))) signalGroup(child.pid, 'SIGKILL');
-        await within(exited, graceAfterTermMs);
+        if (!(await within(exited, termGraceMs))) signalGroup(child.pid, 'SIGKILL');
+        await within(exited, termGraceMs);
       }
       if (child.pid !== undefined) {
         signalGroup(child.pid, 'SIGKILL');
+        await endStrays();
         options.orphanReaper.release(child.pid);
       }
       destroyPipes(child);
@@ -141,10 +150,10 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
 }
 
 /** Its own process group, so that its whole tree can be ended with it. Out of descriptors, a child has no pipes. */
-function spawnChild(options: ChildOptions): ChildProcess {
+function spawnChild(options: ChildOptions, marker: string): ChildProcess {
   try {
     return spawn(options.command, options.args, {
-      env: options.env,
+      env: { ...options.env, [markerVariable]: marker },
       cwd: options.cwd,
       uid: options.user?.uid,
       gid: options.user?.gid,

@@ -61,7 +61,7 @@ function checkFiles(): void {
     .map((entry) => join(entry.parentPath, entry.name).slice(image.length + 1));
   const own = files.filter((file) => !file.startsWith('node_modules/'));
   const megabytes = files.reduce((sum, file) => sum + statSync(join(image, file)).size, 0) / 1_048_576;
-  const { devDependencies } = JSON.parse(readFileSync(join(image, 'package.json'), 'utf8'));
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const { dependencies } = JSON.parse(readFileSync(join(image, 'package.json'), 'utf8'));
   const stray = own.filter(
     (file) => /\.ts$|^(src|test|bench|deploy|docs)\//.test(file) || /admin-token$|credential-key$|\.env/.test(file),

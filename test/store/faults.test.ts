@@ -1,190 +1,70 @@
 /** Storage that fails: real full disks, read-only file systems, damaged files and foreign locks. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { createDailyBackup, listBackups } from '../../src/store/daily-backup.ts';
 import { runCommand } from '../cli/command-line.ts';
-import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
-import type { Body } from '../support/app.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { faultScenarios } from './fault-scenarios.ts';
+import { addToken, api, backUp, serve, start, temporaryDirectory } from './fault-tools.ts';
 
-const canMount = process.platform === 'linux' && process.getuid?.() === 0;
-const mountable = { skip: canMount ? false : 'only root can mount a small disk' };
+const storage = (retryAfter: string) => ({ status: 503, health: 'degraded', retryAfter, afterwards: 201 });
+const noChild = { status: 'ERROR', health: 'degraded', afterwards: 200 };
+const refused = { status: 'exit 1', health: 'not started' };
+/** What has to be seen of each; of those that answer, the answer is 503 and they recover by themselves. */
+const expected: Record<
+  string,
+  { status: number | string; message: RegExp; health: string; retryAfter?: string; afterwards?: number }
+> = {
+  'disk full': { ...storage('30'), message: /^\/\S+\/aggregator\.db: the disk is full\. Free some space\.$/ },
+  'EIO, a failing disk': {
+    ...storage('30'),
+    message: /^\/\S+\/aggregator\.db: the disk reports an input\/output error\. /,
+  },
+  'locked by another program': { ...storage('2'), message: /another program has locked it/ },
+  'database away': { ...storage('5'), message: /^PostgreSQL at 127\.0\.0\.1:\d+\/postgres: / },
+  'EMFILE, no file descriptor left': {
+    ...noChild,
+    message: /the aggregator has no file descriptor left \(ulimit -n\)/,
+  },
+  'ENOMEM, no memory for a process': { ...noChild, message: /the system is out of memory/ },
+  'clock two hours ahead, and back': { status: 401, message: /./, health: 'healthy', afterwards: 201 },
+  'disk full at a start': { ...refused, message: /^error: .*: the disk is full\. Free some space\.$/ },
+  'read-only at a start': {
+    ...refused,
+    message: /^error: \/\S+\/owner\.lock: it cannot be \w+.*\. Make the directory .*$/,
+  },
+  'corrupt: empty file': { ...refused, message: /the database file is empty.*doctor --repair/ },
+  'corrupt: cut off': { ...refused, message: /the database file is cut off.*doctor --repair/ },
+  'corrupt: another kind of file': { ...refused, message: /it is not a database.*doctor --repair/ },
+  'wrong version: written by a newer one': {
+    status: 'exit 2',
+    health: 'not started',
+    message: /newer version.*999-later/,
+  },
+};
 
-function temporaryDirectory(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'faults-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-function smallDisk(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'faults-disk-'));
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]);
-  t.after(() => {
-    execFileSync('umount', ['--lazy', directory]);
-    rmSync(directory, { recursive: true, force: true });
-  });
-  return directory;
-}
-
-async function api({ url, token }: AggregatorProcess, method: string, path: string, body?: unknown) {
-  const answer = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: body === undefined ? undefined : JSON.stringify(body),
-    signal: AbortSignal.timeout(20_000),
-  });
-  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Body };
-}
-
-const addToken = (aggregator: AggregatorProcess, name: string) =>
-  api(aggregator, 'POST', '/tokens', { name, role: 'caller' });
-
-const faultLines = (aggregator: AggregatorProcess) =>
-  aggregator
-    .output()
-    .split('\n')
-    .filter((line) => line.includes('"remedy"'));
-
-async function start(t: TestContext, dataDir: string, env?: Record<string, string>): Promise<AggregatorProcess> {
-  const aggregator = await startAggregator({ dataDir, env });
-  t.after(() => aggregator.stop('SIGKILL'));
-  return aggregator;
-}
-
-const serve = (dataDir: string) =>
-  runCommand(['serve'], { env: { MCP_AGGREGATOR_DATA_DIR: dataDir, MCP_AGGREGATOR_PORT: '0' } });
-
-async function backUp(dataDir: string): Promise<void> {
-  const failures: Error[] = [];
-  const backup = createDailyBackup({
-    directory: dataDir,
-    keep: 7,
-    onBackup: () => {},
-    onError: (e) => failures.push(e),
-  });
-  await backup.makeIfDue();
-  await backup.close();
-  assert.deepEqual(failures, []);
-}
-
-function fillDisk(file: string): void {
-  const chunk = Buffer.alloc(4_096);
-  for (let n = 0; n < 4_096; n++) {
-    try {
-      writeFileSync(file, chunk, { flag: 'a' });
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
-      return;
-    }
-  }
-  assert.fail('the disk did not fill');
-}
-
-suite('storage that fails while we run', () => {
-  test(
-    'a full disk: 503 with the cause and Retry-After, degraded, one line; it recovers by itself',
-    mountable,
-    async (t) => {
-      const dataDir = smallDisk(t);
-      const aggregator = await start(t, dataDir);
-      fillDisk(join(dataDir, 'filler'));
-      let answer = await addToken(aggregator, 'first');
-      for (let n = 0; answer.status === 201 && n < 200; n++) answer = await addToken(aggregator, `token ${n}`);
-      assert.equal(answer.status, 503);
-      assert.equal(answer.body.error_code, 'STORAGE_UNAVAILABLE');
-      assert.equal(answer.body.detail, `${dataDir}/aggregator.db: the disk is full. Free some space.`);
-      assert.equal(answer.headers.get('retry-after'), '30');
-      assert.equal((await addToken(aggregator, 'again')).status, 503);
-
-      const health = await api(aggregator, 'GET', '/aggregator/health');
-      assert.equal(health.status, 200);
-      assert.equal(health.body.status, 'degraded');
-      assert.equal(health.body.checks.database, 'failed');
-      assert.equal((await api(aggregator, 'GET', '/aggregator/state')).status, 200);
-      const lines = faultLines(aggregator).map((line) => JSON.parse(line));
-      assert.equal(lines.length, 1, aggregator.output());
-      assert.equal(lines[0].place, join(dataDir, 'aggregator.db'));
-      assert.equal(lines[0].remedy, 'Free some space.');
-      assert.ok(!aggregator.output().includes('"stack"'));
-
-      rmSync(join(dataDir, 'filler'));
-      assert.equal((await addToken(aggregator, 'after')).status, 201);
-    },
-  );
-
-  test('a lock of another program', async (t) => {
-    const dataDir = temporaryDirectory(t);
-    const aggregator = await start(t, dataDir);
-    const other = new DatabaseSync(join(dataDir, 'aggregator.db'));
-    other.exec('begin immediate');
-    const locked = await addToken(aggregator, 'locked');
-    assert.equal(locked.status, 503);
-    assert.match(locked.body.detail, /another program has locked it/);
-    assert.equal(locked.headers.get('retry-after'), '2');
-    other.exec('rollback');
-    other.close();
-    assert.equal((await addToken(aggregator, 'free')).status, 201);
-  });
-
-  test('PostgreSQL that goes away: 503 with Retry-After, degraded, and back again', { timeout: 120_000 }, async (t) => {
-    const postgres = await startPostgres();
-    t.after(() => postgres.remove());
-    const aggregator = await start(t, temporaryDirectory(t), {
-      DATABASE_URL: postgres.url,
-      MCP_CREDENTIAL_KEY: Buffer.alloc(32, 1).toString('base64'),
+suite('faults of the machine', { timeout: 240_000 }, () => {
+  for (const { name, skip, run } of faultScenarios) {
+    test(name, { skip }, async (t) => {
+      const { message, log, ...seen } = await run(t);
+      const { message: pattern, ...wanted } = expected[name] ?? assert.fail('nothing is expected of it');
+      assert.match(message, pattern);
+      const { status, health, afterwards } = seen;
+      const retryAfter = seen.retryAfter ?? undefined;
+      assert.deepEqual(
+        { status, health, retryAfter, afterwards },
+        { retryAfter: undefined, afterwards: undefined, ...wanted },
+      );
+      // One line each, with the cause and without a stack.
+      if (wanted.status !== 401) assert.equal(log.length, 1, log.join('\n'));
+      assert.doesNotMatch(log.join('\n'), /"stack"|\n\s+at |password/);
     });
-    assert.equal((await addToken(aggregator, 'before')).status, 201);
-    await postgres.stop();
-    const away = await addToken(aggregator, 'away');
-    assert.equal(away.status, 503);
-    assert.equal(away.body.error_code, 'STORAGE_UNAVAILABLE');
-    assert.match(away.body.detail, /^PostgreSQL at 127\.0\.0\.1:\d+\/postgres: /);
-    assert.ok(Number(away.headers.get('retry-after')) > 0);
-    const health = await api(aggregator, 'GET', '/aggregator/health');
-    assert.deepEqual([health.status, health.body.status], [200, 'degraded']);
-    assert.ok(!JSON.stringify([away.body, health.body]).includes('password'));
-    await postgres.start();
-    let back = await addToken(aggregator, 'back');
-    for (let n = 0; back.status === 503 && n < 5; n++) back = await addToken(aggregator, 'back');
-    assert.equal(back.status, 201);
-    assert.equal((await api(aggregator, 'GET', '/aggregator/health')).body.status, 'healthy');
-  });
+  }
 });
 
 suite('a start on storage that fails', () => {
-  test('a read-only directory: one line with file and remedy, no stack', mountable, async (t) => {
-    const dataDir = smallDisk(t);
-    execFileSync('mount', ['-o', 'remount,ro', dataDir]);
-    const { code, stderr } = await serve(dataDir);
-    assert.equal(code, 1);
-    assert.match(
-      stderr,
-      new RegExp(`^error: ${dataDir}/owner\\.lock: it cannot be \\w+.*\\. Make the directory .*\\n$`),
-    );
-  });
-
-  test('a full disk', mountable, async (t) => {
-    const dataDir = smallDisk(t);
-    fillDisk(join(dataDir, 'filler'));
-    const { code, stderr } = await serve(dataDir);
-    assert.equal(code, 1);
-    assert.match(stderr, /^error: .*: the disk is full\. Free some space\.\n$/);
-  });
-
   test('a data directory that is a file', async (t) => {
     const file = join(temporaryDirectory(t), 'file');
     writeFileSync(file, '');

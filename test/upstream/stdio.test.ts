@@ -1,12 +1,14 @@
 /** A child's output, however it is cut, and its end, however it comes. */
 import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import type { RpcMessage } from '../../src/json-rpc.ts';
 import { createOrphanReaper } from '../../src/upstream/orphan-reaper.ts';
 import { type Child, startChild } from '../../src/upstream/stdio.ts';
+import { createStrays } from '../../src/upstream/strays.ts';
 import { isAlive, untilGone } from '../support/processes.ts';
 
-const orphanReaper = createOrphanReaper();
+const orphanReaper = createOrphanReaper(createStrays(tmpdir()));
 
 function start(script: string, more: { maxMessageBytes?: number } = {}) {
   const messages: RpcMessage[] = [];

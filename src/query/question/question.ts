@@ -157,7 +157,8 @@ export function analyseQuestion(query: string, lexicon: Lexicon, today: Date = n
   };
 }
 
-const anyWord = /[\u3040-\u30ff\u3400-\u9fff]|[[\p{L}\p{N}]--[\u3040-\u30ff\u3400-\u9fff]]+/gv;
+/** Each character that may be given back takes a part of the stack, so a word has an end. */
+const anyWord = /[\u3040-\u30ff\u3400-\u9fff]|[[\p{L}\p{N}]--[\u3040-\u30ff\u3400-\u9fff]]{1,5000}/gv;
 
 /** "to-do", "e-mail": one word, however it is spelt. The scanner of long texts does the same. */
 const shortPrefix = /(?<![\p{L}\p{N}-])(\p{L}{1,2})-(?=\p{L})/gu;
@@ -228,7 +229,7 @@ function findIdentifiers(text: string): Identifier[] {
 
 /** Capitalised words that do not merely begin a sentence. A text that capitalises everything names nothing. */
 function findNames(text: string, lexicon: Lexicon): string[] {
-  const found = [...text.matchAll(/[\p{L}\p{N}][\p{L}\p{N}'’&-]*/gu)];
+  const found = [...text.matchAll(/[\p{L}\p{N}][\p{L}\p{N}'’&-]{0,5000}/gu)];
   const tokens = found.map((match, at) => ({
     text: match[0].replace(/['’]s?$/, ''),
     isFirst: match.index === 0 || /[.!?:]\s+$/.test(text.slice(0, match.index)),

@@ -80,7 +80,10 @@ export function findZones(text: string): NamedZone[] {
   known ??= zonesByPlace();
   const exact = [...text.matchAll(/\b[A-Z][A-Za-z]+\/[A-Z][A-Za-z_]+(?:\/[A-Z][A-Za-z_]+)?\b/g)];
   if (exact.length > 0) return exact.map((match) => ({ zone: match[0], at: match.index }));
-  const words = [...text.toLowerCase().matchAll(/[\p{L}]+/gu)].map((match) => ({ text: match[0], at: match.index }));
+  const words = [...text.toLowerCase().matchAll(/[\p{L}]{1,5000}/gu)].map((match) => ({
+    text: match[0],
+    at: match.index,
+  }));
   const found: NamedZone[] = [];
   for (let index = 0; index < words.length; index += 1) {
     for (const length of [3, 2, 1]) {

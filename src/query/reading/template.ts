@@ -36,7 +36,7 @@ const maxKeywords = 8;
 
 /** The words that carry the query; all of it when there are none. */
 export function keywords(query: string): string {
-  const words = query.match(/[\p{L}\p{N}][\p{L}\p{N}.+#_-]*/gu) ?? [];
+  const words = query.match(/[\p{L}\p{N}][\p{L}\p{N}.+#_-]{0,5000}/gu) ?? [];
   const carrying = words.filter((word) => !stopWords.has(word.toLowerCase())).slice(0, maxKeywords);
   return carrying.length > 0 ? carrying.map((word) => word.replace(/[.]+$/, '')).join(' ') : query;
 }

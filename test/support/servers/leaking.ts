@@ -26,6 +26,17 @@ export function writtenWays(secret: string): string[] {
   ];
 }
 
+const leakyProse = (ways: string[]) => ({ title: ways.join(' '), description: ways.join('\n') });
+
+const leakySchema = (ways: string[]) => ({
+  type: 'object',
+  description: ways.join(' '),
+  properties: {
+    // A parameter with the name of a keyword.
+    pattern: { type: 'string', description: ways.join(' '), default: ways.join(' '), examples: ways },
+  },
+});
+
 async function serveLeaks(): Promise<void> {
   const given = JSON.stringify([process.argv, process.env, process.cwd()]);
   const secrets = [...new Set(given.match(canaryPattern) ?? [])];
@@ -43,7 +54,7 @@ async function serveLeaks(): Promise<void> {
     process.stderr.write(`fatal: ${'x'.repeat(170)}${secrets.join(' ')}\n`);
     process.exit(1);
   }
-  const tool = (name: string) => ({ name, description: `It can ${name}`, inputSchema: { type: 'object' } });
+  const tool = (name: string) => ({ name, ...leakyProse(ways), inputSchema: leakySchema(ways) });
   serveStdio(
     createProgram({
       info: { name: 'leaking', version: secrets.join(' ') },
@@ -118,11 +129,20 @@ export async function startLeakingServer(): Promise<LeakingHttpServer> {
     const result = (value: object) => json(200, { jsonrpc: '2.0', id, result: value });
     if (method === 'initialize') {
       const serverInfo = { name: 'leaking', version: '1' };
-      return result({ protocolVersion: '2025-11-25', capabilities: { tools: {}, logging: {} }, serverInfo });
+      const capabilities = { tools: {}, prompts: {}, resources: {}, logging: {} };
+      return result({ protocolVersion: '2025-11-25', capabilities, serverInfo });
+    }
+    const prose = leakyProse(ways);
+    if (method === 'prompts/list') {
+      return result({ prompts: [{ name: 'p', ...prose, arguments: [{ name: 'a', ...prose }] }] });
+    }
+    if (method === 'resources/list') return result({ resources: [{ uri: 'leak://r', name: 'r', ...prose }] });
+    if (method === 'resources/templates/list') {
+      return result({ resourceTemplates: [{ uriTemplate: 'leak://t/{a}', name: 't', ...prose }] });
     }
     if (method === 'tools/list') {
       const names = ['succeed', 'fail', 'refuse', 'tell', 'html', 'cut'];
-      return result({ tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })) });
+      return result({ tools: names.map((name) => ({ name, ...prose, inputSchema: leakySchema(ways) })) });
     }
     switch (params?.name) {
       case 'succeed':
