@@ -53,7 +53,7 @@ export interface ErrorExtras {
   cause?: unknown;
   /** What the client may read beside the message; never a secret. */
   context?: Record<string, unknown>;
-  /** Top-level members of the REST answer that the contract names (`server` on 503). */
+  /** Top-level members of the REST answer beside the error (API-018: `server`). */
   body?: Record<string, unknown>;
   retryAfterSeconds?: number;
 }

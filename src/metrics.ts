@@ -76,7 +76,7 @@ export interface ConnectionMeasure {
 
 const prefix = 'mcp_aggregator_';
 const statuses = ['connected', 'degraded', 'connecting', 'disconnected', 'disconnecting', 'error'];
-// The contract's buckets (0.05, 0.1) and ours below them: routing should take less than a millisecond.
+// MON-001: 0.05 and 0.1; the ones below because routing should take less than a millisecond.
 const routingBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 1, 5];
 const executionBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const requestBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];

@@ -15,7 +15,7 @@ export interface Histogram {
   forget(first: string): void;
 }
 
-/** `untyped` is for the contract's gauges whose names end in `_total`, which only counters may. */
+/** `untyped` is for the gauges (MON-001) whose names end in `_total`, which only counters may. */
 export type ReadType = 'counter' | 'gauge' | 'untyped';
 
 export interface Exposition {

@@ -8,7 +8,7 @@ import { flagOf, loadConfig, type SettingName, settings } from '../src/config.ts
 const key = Buffer.alloc(32, 3).toString('base64');
 
 suite('configuration', () => {
-  test('nothing set: the defaults of the contract', () => {
+  test('MON-004: nothing set: the defaults', () => {
     const config = loadConfig({});
     assert.equal(config.host, '127.0.0.1');
     assert.equal(config.port, 8081);
@@ -61,7 +61,7 @@ suite('configuration', () => {
     ['MCP_AGGREGATOR_TRUSTED_PROXIES', '10.0.0.0/8/8'],
   ];
   for (const [name, value] of wrong) {
-    test(`${name}=${value} stops the start with a line that names it and gives an example`, () => {
+    test(`MON-004: ${name}=${value} stops the start with a line that names it and gives an example`, () => {
       assert.throws(
         () => loadConfig({ [name]: value }),
         (error: Error) =>
@@ -80,7 +80,7 @@ suite('configuration', () => {
     );
   });
 
-  test('PostgreSQL needs a key that all replicas share', () => {
+  test('MON-004: PostgreSQL needs a key that all replicas share', () => {
     assert.throws(
       () => loadConfig({ DATABASE_URL: 'postgres://h/d' }),
       /MCP_CREDENTIAL_KEY: required with DATABASE_URL/,

@@ -1,4 +1,4 @@
-/** Brings back servers that failed and that nobody disconnected (CONTRACT.md, disagreement 4; EC-001). */
+/** Brings back servers that failed and that nobody disconnected (EC-001). */
 import type { Events } from '../events.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Pool } from '../upstream/pool.ts';

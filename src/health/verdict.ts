@@ -1,4 +1,4 @@
-/** What a health check means (CONTRACT.md, disagreement 5; BR-006, EC-005). */
+/** What a health check means (BR-006, EC-005). */
 export type ProbeOutcome =
   | { kind: 'status'; status: number; ms: number }
   | { kind: 'answered'; ms: number }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { AnyRoute } from './route.ts';
 
-/** Loose: some answers name the server beside the error (seed 001, 503). */
+/** Loose: some answers name the server beside the error (API-018). */
 const errorSchema = z.looseObject({
   detail: z.string(),
   error_code: z.string(),

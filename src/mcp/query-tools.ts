@@ -1,4 +1,4 @@
-/** The aggregator query among our own tools (contract 000). */
+/** The aggregator query among our own tools. */
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import { contextTool } from '../query/context-agent.ts';
 import type { Asking, QueryRunner } from '../query/query-runner.ts';
@@ -50,7 +50,7 @@ function toAsking(call: Call, params: JsonObject): Asking {
   };
 }
 
-/** Contract 000 fixes the shapes of both errors. */
+/** fix the shapes of both errors. */
 async function answer(run: () => Promise<object>): Promise<JsonObject> {
   try {
     const output = await run();

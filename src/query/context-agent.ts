@@ -1,5 +1,5 @@
 /**
- * Contract 002: an agent reads across the servers and returns one compact context. The model chooses what to read; what
+ * Q-017: an agent reads across the servers and returns one compact context. The model chooses what to read; what
  * it may call is decided here. It asks servers with the same reading strategies as a query, or calls a reader itself.
  */
 import type Anthropic from '@anthropic-ai/sdk';

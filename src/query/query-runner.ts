@@ -150,7 +150,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     };
   }
 
-  /** Seed 002 §6: a server that fails is logged, the others answer. */
+  /** a server that fails is logged, the others answer. */
   function logFailures(watch: QueryWatch | undefined): QueryWatch {
     return {
       onPlan: watch?.onPlan,

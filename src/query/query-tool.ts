@@ -114,7 +114,7 @@ export const queryTool = {
   annotations: { title: 'Query all servers', readOnlyHint: true, openWorldHint: true },
 };
 
-/** As contract 000 writes it: without the dialect, and without the bounds of JavaScript's integers. */
+/** without the dialect, and without the bounds of JavaScript's integers. */
 export function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     io: 'input',

@@ -55,7 +55,7 @@ export const querySchema = z.object({
 
 export type QueryRequest = z.infer<typeof querySchema>;
 
-/** The JSON-RPC error of contract 000 for a bad parameter. */
+/** the JSON-RPC error for a bad parameter. */
 export class QueryInputError extends ValidationError {
   readonly data: { field: string; reason: string };
 
@@ -66,7 +66,7 @@ export class QueryInputError extends ValidationError {
   }
 }
 
-/** The JSON-RPC error of contract 000 when no server gave anything. */
+/** the JSON-RPC error when no server gave anything. */
 export class AllServersFailedError extends AppError {
   readonly data: { attemptedServers: string[]; errors: string[] };
 

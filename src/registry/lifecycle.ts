@@ -1,4 +1,4 @@
-/** The life of a connection to one server, as a pure function over a table (seed 003, «Server Lifecycle»). */
+/** The life of a connection to one server, as a pure function over a table (ST-001). */
 export const statuses = ['DISCONNECTED', 'CONNECTING', 'CONNECTED', 'DEGRADED', 'ERROR', 'DISCONNECTING'] as const;
 export type Status = (typeof statuses)[number];
 
@@ -80,7 +80,7 @@ export function best<T extends { status: Status }>(first: T, others: readonly T[
   );
 }
 
-/** Seed 003, «Behavior by State». */
+/** ST-002 */
 export const behaviour: Record<Status, { discovers: boolean; executes: boolean; searchable: boolean }> = {
   DISCONNECTED: { discovers: false, executes: false, searchable: false },
   CONNECTING: { discovers: false, executes: false, searchable: false },

@@ -124,7 +124,7 @@ export const queryTools = z
   )
   .max(10);
 
-/** Settings of one server that the seeds do not know. */
+/** Settings of one server beyond its connection. */
 export const serverOptions = z.strictObject({
   sessions: z
     .enum(['auto', 'shared', 'per_client'])

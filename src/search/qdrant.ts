@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 
 export const collectionName = 'mcp_unified_search';
 
-/** What the seeds store beside a tool's vector. */
+/** What is stored beside a tool's vector (BR-003). */
 export interface ToolPayload {
   type: 'tool';
   db_id: number;

@@ -444,7 +444,7 @@ function toAttributes({ tools, metadata }: SearchResult) {
   };
 }
 
-/** Seed 003, «Behavior by State». */
+/** ST-002 */
 const isSearchable = (status: string) => status === 'CONNECTED' || status === 'DEGRADED';
 
 export function toSearchable(row: ToolRow, server: string): SearchableTool {

@@ -1,5 +1,5 @@
 /**
- * Finds out which revisions a server speaks and shakes hands accordingly (MCP.md 2.1). The verdict is remembered with
+ * Finds out which revisions a server speaks and shakes hands accordingly (MCP-001). The verdict is remembered with
  * a date: one that says «legacy» would otherwise never notice that the server was updated.
  */
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,3 @@
-/** Issue 16, defect 3 and «Byte budgets»: what one server lists is bounded in bytes, and what was known is kept. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startAggregator } from '../support/aggregator-process.ts';
@@ -46,7 +45,7 @@ const limits = {
   MCP_AGGREGATOR_MAX_CATALOG_BYTES: '100000',
 };
 
-test('pages of 20 MB with a cursor without end: an error on the row, no crash', async (t) => {
+test('LIM-003: pages of 20 MB with a cursor without end: an error on the row, no crash', async (t) => {
   let page = 0;
   const endless: Page = () => ({ tools: [tool(`t${page++}`, 20_000_000)], nextCursor: `c${page}` });
   const lister = await startLister(t, { 'tools/list': endless });
@@ -81,7 +80,7 @@ for (const [what, method, page, name] of [
   ['templates', 'resources/templates/list', many('resourceTemplates', 'uriTemplate', 12), 'MAX_LIST_BYTES'],
   ['cursors', 'resources/list', longCursors(), 'MAX_LIST_BYTES'],
 ] as const) {
-  test(`too many bytes of ${what}: the error names the limit, and what was known is kept`, async (t) => {
+  test(`LIM-003: too many bytes of ${what}: the error names the limit, and what was known is kept`, async (t) => {
     const pages: Record<string, Page> = { 'tools/list': () => ({ tools: [tool('known')] }) };
     const lister = await startLister(t, pages);
     const app = await startApp(limits);
@@ -99,7 +98,7 @@ for (const [what, method, page, name] of [
   });
 }
 
-test('several lists of one server, and several servers, have a budget together', async (t) => {
+test('LIM-003: several lists of one server, and several servers, have a budget together', async (t) => {
   const big = await startLister(t, {
     'tools/list': many('tools', 'name', 9),
     'prompts/list': many('prompts', 'name', 9),

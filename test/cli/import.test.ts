@@ -124,7 +124,7 @@ async function post(path: string, body: string, token = aggregator.token) {
   return { status: response.status, answer: (await response.json()) as z.infer<typeof importView> };
 }
 
-test('POST /servers/import answers for each server, and one that is wrong spoils nothing', async () => {
+test('API-022: POST /servers/import answers for each server, and one that is wrong spoils nothing', async () => {
   const mcpServers = { code: fixture, 'Over REST': { ...fixture, disabled: true }, wrong: { url: 'ftp://x' } };
   const body = JSON.stringify({ mcpServers });
   const outcomes = (answer: z.infer<typeof importView>) => answer.results.map(({ key, outcome }) => [key, outcome]);

@@ -35,7 +35,7 @@ suite('health', () => {
     assert.ok(Math.abs(Date.parse(details.last_health_check) - Date.now()) < 10_000);
   });
 
-  test('BR-006, EC-005: two failures degrade, calls are executed with a warning, a good check ends it', async (t) => {
+  test('BR-006, EC-005, ST-002: two failures degrade, calls are executed with a warning, a good check ends it', async (t) => {
     const probe = await addProbed(t, 'failing', 200);
     probe.answer = [500, 500, 'hold'];
     const degraded = await app.untilStatus('failing', 'DEGRADED');
@@ -80,7 +80,8 @@ suite('health', () => {
   for (const status of [204, 302, 500]) {
     test(`EC-005: only 200 is healthy: ${status} counts`, async (t) => {
       await addProbed(t, `other-${status}`, status);
-      await app.untilStatus(`other-${status}`, 'DEGRADED');
+      const degraded = await app.untilStatus(`other-${status}`, 'DEGRADED');
+      assert.equal(degraded.error_message, `health check failed: health_check_url answered HTTP ${status}`);
     });
   }
 
@@ -91,12 +92,19 @@ suite('health', () => {
     assert.match(details.error_message, /health check failed: .*ECONNREFUSED/);
   });
 
-  test('EC-010: a session that went stale is noticed without a call', async () => {
+  test('EC-010: a session that went stale is noticed without a call, and replaced when the server is back', async (t) => {
     const upstream = await startFeatureServer({ transport: 'streamable-legacy' });
     await app.add('stale', { base_url: upstream.url });
     const mark = app.seen.all.length;
     await upstream.close();
     await app.seen.waitFor('server.status', ({ name, status }) => name === 'stale' && status === 'ERROR', mark);
+    const again = await startFeatureServer({
+      transport: 'streamable-legacy',
+      port: Number(new URL(upstream.url).port),
+    });
+    t.after(again.close);
+    await app.untilStatus('stale', 'CONNECTED');
+    assert.equal((await app.call('stale.whoami')).status, 200);
   });
 });
 

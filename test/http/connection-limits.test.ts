@@ -1,4 +1,3 @@
-/** Issue 16, «Overload before authentication»: what strangers can hold is bounded, and they are told. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -23,7 +22,7 @@ test('an address of IPv6 is one of its network', () => {
   assert.equal(networkOf('::1'), '0:0:0:0');
 });
 
-test('the connection after the last of an address is answered 429, and after the last of all 503', async (t) => {
+test('LIM-006: the connection after the last of an address is answered 429, and after the last of all 503', async (t) => {
   for (const [env, status, code, reason] of [
     [{ MCP_AGGREGATOR_MAX_CONNECTIONS_PER_ADDRESS: '20' }, 429, 'RATE_LIMITED', 'address'],
     [{ MCP_AGGREGATOR_MAX_CONNECTIONS: '20', MCP_AGGREGATOR_TRUSTED_PROXIES: 'loopback' }, 503, 'OVERLOADED', 'all'],
@@ -44,7 +43,7 @@ test('the connection after the last of an address is answered 429, and after the
   }
 });
 
-test('a client that does not send its headers or its body in time is told 408 and closed', async (t) => {
+test('LIM-006: a client that does not send its headers or its body in time is told 408 and closed', async (t) => {
   const app = await startApp({ MCP_AGGREGATOR_HEADER_TIMEOUT: '0.3', MCP_AGGREGATOR_BODY_TIMEOUT: '0.6' });
   t.after(app.close);
   for (const begin of [
@@ -61,7 +60,7 @@ test('a client that does not send its headers or its body in time is told 408 an
   assert.match(await fetchMetrics(app), /mcp_aggregator_connections_refused_total\{reason="late"\} [2-9]/);
 });
 
-test('a body that is nested deeper than anything is a 422 that says so', async (t) => {
+test('API-002: a body that is nested deeper than anything is a 422 that says so', async (t) => {
   const app = await startApp();
   t.after(app.close);
   const deep = (levels: number) => `{"name":"x","arguments":{"a":${'['.repeat(levels)}${']'.repeat(levels)}}}`;

@@ -1,4 +1,3 @@
-/** Issue 16, defect 2: out of file descriptors is an answer, never an exit. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +7,7 @@ import { stdioFeatureServer } from '../support/servers/feature-server.ts';
 
 const api = '/api/v1/aggregator';
 
-test('idle connections beyond the descriptors we have end nothing, and a lost server comes back', async (t) => {
+test('LIM-007: idle connections beyond the descriptors we have end nothing, and a lost server comes back', async (t) => {
   const aggregator = await startAggregator({ descriptors: 256, env: { MCP_AGGREGATOR_HEALTH_INTERVAL: '1' } });
   t.after(() => aggregator.stop('SIGKILL'));
   const { port } = new URL(aggregator.url);

@@ -33,7 +33,7 @@ suite('access', () => {
     return answer.body;
   }
 
-  test('health needs no token and shows counts only; everything else needs one', async () => {
+  test('API-001, API-015: health needs no token and shows counts only; everything else needs one', async () => {
     const health = await app.api('GET', '/api/v1/aggregator/health', undefined, { token: null });
     assert.equal(health.status, 200);
     assert.deepEqual(health.body.servers, { total: 2, connected: 2, error: 0 });
@@ -63,7 +63,7 @@ suite('access', () => {
     });
   }
 
-  test('a viewer sees, a caller calls, only an admin changes', async () => {
+  test('SEC-005, API-003: a viewer sees, a caller calls, only an admin changes', async () => {
     const may = async (role: string) => {
       const { token: secret } = await token(role);
       const as = { token: secret };
@@ -88,7 +88,7 @@ suite('access', () => {
     });
   });
 
-  test('a token for some servers sees and calls no other', async () => {
+  test('SEC-005, API-014, API-020: a token for some servers sees and calls no other', async () => {
     const { token: secret } = await token('caller', { servers: ['beta'] });
     const as = { token: secret };
     const list = await app.api('GET', servers, undefined, as);
@@ -113,7 +113,7 @@ suite('access', () => {
     assert.ok(!JSON.stringify(heard.all).includes('alpha'));
   });
 
-  test('a token for a profile sees and calls no other tools, whatever it asks', async () => {
+  test('SEC-005: a token for a profile sees and calls no other tools, whatever it asks', async () => {
     await app.api('PUT', '/api/v1/profiles/adding', { tools: [{ name: 'beta.add' }] });
     const as = { token: (await token('caller', { profile: 'adding' })).token };
     const names = (tools: { name: string }[]) => tools.map(({ name }) => name);
@@ -154,7 +154,7 @@ suite('access', () => {
     assert.equal((await app.call('beta.add', { a: 1, b: 2 }, as)).status, 404, 'a profile that is gone has nothing');
   });
 
-  test('a token that expired or was revoked is refused at once', async () => {
+  test('SEC-005: a token that expired or was revoked is refused at once', async () => {
     const expired = await token('viewer', { expires_at: '2020-01-01T00:00:00Z' });
     const answer = await app.api('GET', servers, undefined, { token: expired.token });
     assert.equal(answer.status, 401);
@@ -188,7 +188,7 @@ suite('access', () => {
     });
   }
 
-  test('every act of an admin is in the audit, with who and from where', async () => {
+  test('SEC-006, API-023: every act of an admin is in the audit, with who and from where', async () => {
     const name = 'audited';
     const id = await app.register(name, { command: 'true' }, { auto_connect: false });
     await app.api('PATCH', `${servers}/${name}`, { description: 'x' });
@@ -213,7 +213,7 @@ suite('access', () => {
     assert.deepEqual(nobody.body.audit, []);
   });
 
-  test('a foreign Host or Origin is refused, whatever the token', async () => {
+  test('SEC-007: a foreign Host or Origin is refused, whatever the token', async () => {
     const ask = (headers: Record<string, string>) =>
       plainGet(`${app.url}${servers}`, { authorization: `Bearer ${app.adminToken}`, ...headers });
     assert.equal((await ask({ host: 'evil.example' })).status, 403);
@@ -257,7 +257,7 @@ suite('access', () => {
     }
   });
 
-  test('a body that is too large, no JSON or of another type is refused', async () => {
+  test('API-002: a body that is too large, no JSON or of another type is refused', async () => {
     const large = await app.api('POST', servers, { name: 'x'.repeat(3_000) });
     assert.equal(large.status, 413);
     assert.equal(large.body.error_code, 'BODY_TOO_LARGE');
@@ -305,7 +305,7 @@ suite('access', () => {
     assert.equal((await app.api('DELETE', '/api/v1/tokens/a%00')).status, 422);
   });
 
-  test('pages begin, end and are refused where they should', async () => {
+  test('API-006, API-019: pages begin, end and are refused where they should', async () => {
     const list = async (query: string) => await app.api('GET', `${servers}?${query}`);
     assert.deepEqual(
       (await list('limit=1')).body.servers.map((one: { name: string }) => one.name),
@@ -342,7 +342,7 @@ suite('access', () => {
     assert.deepEqual((await app.api('GET', `${servers}/alpha/history?before=1`)).body.history, []);
   });
 
-  test('the state in numbers, as the contract has them', async () => {
+  test('API-014: the state in numbers', async () => {
     const { body } = await app.api('GET', '/api/v1/aggregator/state');
     assert.equal(body.total_servers, 2);
     assert.equal(body.connected_servers, 2);
@@ -353,7 +353,7 @@ suite('access', () => {
     assert.ok(body.uptime_seconds >= 0);
   });
 
-  test('the events tell what happens, as it happens', async () => {
+  test('API-020: the events tell what happens, as it happens', async () => {
     const heard = await app.events();
     await app.call('alpha.add', { a: 1, b: 2 });
     const started = await heard.waitFor('call.started');
@@ -366,7 +366,7 @@ suite('access', () => {
     assert.equal((await app.call('alpha.add', { a: 1, b: 2 })).status, 200);
   });
 
-  test('the OpenAPI document is valid where this can be told', async () => {
+  test('API-021: the OpenAPI document is valid where this can be told', async () => {
     const document: Document = (await app.api('GET', '/openapi.json')).body;
     assert.equal(document.openapi, '3.1.0');
     const ids = new Set<string>();
@@ -389,7 +389,7 @@ suite('access', () => {
   });
 });
 
-test('anonymous requests may do what was configured, and no more', async (t) => {
+test('SEC-011: anonymous requests may do what was configured, and no more', async (t) => {
   const app = await startApp({ MCP_AGGREGATOR_ANONYMOUS: 'viewer' });
   t.after(app.close);
   const as = { token: null };

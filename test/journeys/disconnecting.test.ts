@@ -23,7 +23,7 @@ suite('disconnecting', () => {
     }
   }
 
-  test('BR-007: a disconnected server keeps its tools, and calls get 503 with the server', async () => {
+  test('BR-007, API-009, API-010, API-018: a disconnected server keeps its tools, and calls get 503 with the server', async () => {
     const id = await app.add('idle', stdioFeatureServer('legacy'));
     const { pid } = (await app.call('idle.whoami')).body.structuredContent;
     const answer = await app.api('POST', `${servers}/idle/disconnect`, { force: false });
@@ -49,7 +49,7 @@ suite('disconnecting', () => {
     assert.equal((await app.call('idle.whoami')).status, 200);
   });
 
-  test('BR-007: pending calls are waited for, new ones get 503 meanwhile', async () => {
+  test('BR-007, API-009, API-010: pending calls are waited for, new ones get 503 meanwhile', async () => {
     await app.add('draining', stdioFeatureServer('legacy'));
     const mark = app.seen.all.length;
     const pending = app.call('draining.slow', { ms: 700 });
@@ -120,7 +120,7 @@ suite('disconnecting', () => {
     assert.equal((await app.server('waited-for')).status, 'DISCONNECTED');
   });
 
-  test('BR-008: a removed server is gone with its tools, history and process', async () => {
+  test('BR-008, API-007, API-011: a removed server is gone with its tools, history and process', async () => {
     const id = await app.add('removed', stdioFeatureServer('legacy'));
     const { pid } = (await app.call('removed.whoami')).body.structuredContent;
     const answer = await app.api('DELETE', `${servers}/${id}`);
@@ -168,7 +168,7 @@ suite('disconnecting', () => {
   });
 });
 
-test('MCP_AGGREGATOR_ENABLED=false: nothing is connected, what is stored stays readable', async (t) => {
+test('MON-005: MCP_AGGREGATOR_ENABLED=false: nothing is connected, what is stored stays readable', async (t) => {
   const upstream = await startFeatureServer({ transport: 'streamable-modern' });
   const database = await createTestDatabase();
   const first = await startApp({}, { database });

@@ -29,7 +29,7 @@ suite('discovery', () => {
     (await toolsOf(server)).tools.map((tool: { original_name: string }) => tool.original_name);
   const historyOf = async (server: string) => (await app.api('GET', `${servers}/${server}/history`)).body.history;
 
-  test('BR-003: tools are namespaced, keep their own names and the order of their server', async (t) => {
+  test('BR-003, API-012: tools are namespaced, keep their own names and the order of their server', async (t) => {
     await add(t, 'plain', program({ tools: [tool('zeta'), tool('alpha'), tool('Mixed_Case-1')] }));
     const { tools, total, classified, unclassified } = await toolsOf('plain');
     assert.deepEqual(
@@ -146,9 +146,10 @@ suite('discovery', () => {
     await app.add('changing-stdio', stdioFeatureServer('legacy'));
     await app.call('changing-stdio.change_tools');
     await app.seen.waitFor('server.discovered', (event) => event.added.includes('changing-stdio.appeared'));
+    assert.equal((await app.call('changing-stdio.appeared')).status, 200);
   });
 
-  test('BR-003: what changed in a definition is in the history, and the tool keeps its id', async (t) => {
+  test('BR-003, API-013, API-019: what changed in a definition is in the history, and the tool keeps its id', async (t) => {
     const changing = program({ tools: [tool('shape'), tool('other')] });
     await add(t, 'shifting', changing);
     const before = (await toolsOf('shifting')).tools[0];
@@ -186,7 +187,7 @@ suite('discovery', () => {
     assert.equal((await app.server('half')).status, 'CONNECTED');
   });
 
-  test('BR-003: only a connected server can be refreshed', async () => {
+  test('BR-003, API-013: only a connected server can be refreshed', async () => {
     await app.register('away', { command: 'true' }, { auto_connect: false });
     const answer = await app.api('POST', `${servers}/away/tools/refresh`);
     assert.equal(answer.status, 503);

@@ -76,7 +76,7 @@ suite('a model at work', () => {
   const collect = async (): Promise<Body> =>
     await client.callTool({ name: contextName, arguments: { query: question } });
 
-  test('rerank: "model" reorders and condenses, and says so; the key is sent and never logged', async () => {
+  test('Q-016: rerank: "model" reorders and condenses, and says so; the key is sent and never logged', async () => {
     const local = await ask();
     const last = local.results.length;
     model.reply = () =>
@@ -95,6 +95,15 @@ suite('a model at work', () => {
     assert.ok(!app.log.some((line) => line.includes('a-key-for-the-model')));
   });
 
+  test('Q-016: a model that is configured ranks nothing unless the caller asks for it', async () => {
+    const rankings = () => model.asked.filter(({ body }) => (body as Body).tool_choice?.name === 'rank_results').length;
+    const before = rankings();
+    const { results, metadata } = await ask();
+    assert.ok(results.length > 0);
+    assert.equal(metadata.ranking, 'local');
+    assert.equal(rankings(), before);
+  });
+
   for (const [how, reply, reason] of [
     ['is down', 503, /answered 503/],
     ['answers outside the protocol', { hello: 'world' }, /protocol/],
@@ -107,7 +116,7 @@ suite('a model at work', () => {
       /rewritten/,
     ],
   ] as const) {
-    test(`rerank: "model" falls back to the local order when the model ${how}`, async () => {
+    test(`Q-016: rerank: "model" falls back to the local order when the model ${how}`, async () => {
       model.reply = () => reply;
       const { results, metadata } = await ask({ rerank: 'model' });
       assert.equal(metadata.ranking, 'local');
@@ -125,7 +134,7 @@ suite('a model at work', () => {
     assert.match(metadata.warnings[0], /no answer within/);
   });
 
-  test('the agent is listed, searches, reads, and returns a context with citations and a trace', async () => {
+  test('Q-017: the agent is listed, searches, reads, and returns a context with citations and a trace', async () => {
     assert.ok((await client.listTools()).tools.some(({ name }) => name === contextName));
     const replies = [
       uses(['search_tools', { query: 'search documentation' }]),

@@ -88,7 +88,7 @@ suite('one question to five servers', () => {
     return told;
   }
 
-  test('BR-005: partial results within 5 s, ranked, merged with all sources, with metadata that adds up', async () => {
+  test('Q-006, Q-007, Q-009, Q-010, API-024: partial results within 5 s, ranked, merged with all sources, with metadata that adds up', async () => {
     const began = performance.now();
     const { status, body } = await ask({ query: question });
     assert.ok(performance.now() - began < 5_000);
@@ -122,7 +122,7 @@ suite('one question to five servers', () => {
     assert.ok(metadata.totalResultsDedup < metadata.totalResultsRaw);
   });
 
-  test('as a stream it tells the plan, each server as it answers or fails, and the result', async () => {
+  test('API-024: as a stream it tells the plan, each server as it answers or fails, and the result', async () => {
     const told = await askLive({ query: question });
     const names = told.map(({ name }) => name);
     assert.deepEqual(names, ['plan', 'server', 'server', 'server', 'server', 'server', 'result']);
@@ -150,7 +150,7 @@ suite('one question to five servers', () => {
     assert.deepEqual([status, context.errors], [503, ['failing: the index is being rebuilt']]);
   });
 
-  test('the same call twice gives the same ranking', async () => {
+  test('Q-008: the same call twice gives the same ranking', async () => {
     const body = { query: question, servers: ['manual', 'handbook', 'memory'] };
     const [first, second] = [await ask(body), await ask({ ...body, servers: body.servers.toReversed() })];
     const shown = ({ body: { results } }: Body) =>
@@ -162,7 +162,7 @@ suite('one question to five servers', () => {
     assert.equal(second.status, 200);
   });
 
-  test('over MCP: listed by its exact name with its schemas; text and structured content say the same', async () => {
+  test('Q-001, Q-002: over MCP: listed by its exact name with its schemas; text and structured content say the same', async () => {
     const { tools } = await client.listTools();
     const own = tools.find(({ name }) => name === queryName);
     assert.deepEqual(own?.inputSchema.required, ['query']);
@@ -191,7 +191,7 @@ suite('one question to five servers', () => {
     assert.ok(compact.content[0].text.length < 0.75 * answer.content[0].text.length, 'a model pays for every token');
   });
 
-  test('over MCP: a bad parameter is -32602 with field and reason', async () => {
+  test('Q-003: over MCP: a bad parameter is -32602 with field and reason', async () => {
     const bad: [object, string, RegExp][] = [
       [{}, 'query', /required/],
       [{ query: '' }, 'query', /between 1 and 10000 characters, got 0/],
@@ -226,7 +226,7 @@ suite('one question to five servers', () => {
     }
   });
 
-  test('over MCP: when every server fails it is -32603 with who was tried and why', async () => {
+  test('Q-004: over MCP: when every server fails it is -32603 with who was tried and why', async () => {
     const args = { query: question, servers: ['hanging', 'failing'] };
     const error: Body = await client.callTool({ name: queryName, arguments: args }).catch((thrown: unknown) => thrown);
     assert.equal(error.code, -32603);
@@ -240,7 +240,7 @@ suite('one question to five servers', () => {
     assert.deepEqual(rest.body.context, error.data);
   });
 
-  test('a server that is not connected is a failure with its reason, the others answer', async () => {
+  test('Q-007: a server that is not connected is a failure with its reason, the others answer', async () => {
     const gone = await startDocumentation(createDocumentation('manual'));
     const id = await app.add('gone', { base_url: gone.url });
     await app.api('POST', `/api/v1/aggregator/servers/${id}/disconnect`);
@@ -276,7 +276,7 @@ suite('one question to five servers', () => {
     assert.ok(graph.leftOut.some(({ tool }: Body) => tool === 'create_entities'));
   });
 
-  test('each server says in words how it is asked and what is never called', async () => {
+  test('Q-015: each server says in words how it is asked and what is never called', async () => {
     const path = (server: string) => `/api/v1/aggregator/servers/${server}/query-strategy`;
     const { body } = await app.api('GET', path('memory'));
     assert.match(body.strategy[0], /^Searches with search_nodes, /);
@@ -295,7 +295,7 @@ suite('one question to five servers', () => {
     assert.equal((await app.api('GET', path('nobody'))).status, 404);
   });
 
-  test('our own tools are called over REST as internal tools', async () => {
+  test('API-017, MCP-006: our own tools are called over REST as internal tools', async () => {
     const call = async (args: object) =>
       await app.api('POST', '/api/v1/tools/call', { name: queryName, arguments: args });
     const { status, body } = await call({ query: question, servers: ['handbook'] });
@@ -337,7 +337,7 @@ suite('one question to five servers', () => {
     await app.api('PATCH', '/api/v1/aggregator/servers/handbook', { options: {} });
   });
 
-  test('serverRules decide, are edited by REST while running, and wrong ones are refused', async () => {
+  test('Q-013: serverRules decide, are edited by REST while running, and wrong ones are refused', async () => {
     const rules = (serverRules: unknown, token?: string) =>
       app.api('PUT', '/api/v1/query/rules', { serverRules }, { token });
     assert.equal((await rules([{ pattern: 'retr(y|ied)', servers: ['manual'] }])).status, 200);
@@ -368,7 +368,7 @@ suite('one question to five servers', () => {
     assert.equal((await ask({ query: question }, await tokenOf(app, { role: 'viewer' }))).status, 403);
   });
 
-  test('maxResults and max_tokens bound what is returned', async () => {
+  test('Q-011: maxResults and max_tokens bound what is returned', async () => {
     const { body } = await ask({ query: question, servers: ['handbook', 'manual'], max_tokens: 150 });
     assert.ok(body.metadata.tokensReturned <= 150 && body.metadata.resultsReturned >= 1, JSON.stringify(body.metadata));
     checkSums(body);
@@ -454,7 +454,7 @@ suite('answers larger than a query may hold', () => {
 
   for (const face of ['stdio', 'json', 'event stream'] as const) {
     const name = face.replace(' ', '-');
-    test(`50 MB over ${face} are cut after a whole item, and the answer says so`, async () => {
+    test(`Q-014: 50 MB over ${face} are cut after a whole item, and the answer says so`, async () => {
       await addSized(roomy, name, fifty, face);
       assertCut(await ask(roomy, name));
     });
@@ -571,7 +571,7 @@ function serversOf(result: Body): string[] {
   return [...new Set<string>(result.sources.map(({ server }: Body) => server))].toSorted();
 }
 
-/** Contract 000: counts must match what happened. */
+/** Q-010 */
 function checkSums({ results, metadata }: Body): void {
   assert.equal(metadata.resultsReturned, results.length);
   assert.equal(metadata.serversQueried, metadata.servers.length);

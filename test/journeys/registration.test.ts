@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { startApp, type TestApp, toRegistration } from '../support/app.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { startHttpProgram } from '../support/servers/http-program.ts';
+import { createProgram, type Tool, text } from '../support/servers/program.ts';
 
 const servers = '/api/v1/aggregator/servers';
 const idle = { auto_connect: false };
@@ -24,7 +26,7 @@ suite('registering', () => {
   });
   after(() => app.close());
 
-  test('BR-001: a server is registered DISCONNECTED, with every field of the contract', async () => {
+  test('BR-001, API-005, API-007: a server is registered DISCONNECTED, with every field', async () => {
     const answer = await app.api('POST', servers, {
       name: 'github-mcp',
       description: 'GitHub MCP Server',
@@ -57,7 +59,7 @@ suite('registering', () => {
     await app.untilStatus('auto', 'CONNECTED');
   });
 
-  test('BR-001: a name is taken once', async () => {
+  test('BR-001, API-005: a name is taken once', async () => {
     assert.equal((await app.api('POST', servers, { name: 'once', ...stdio })).status, 201);
     const again = await app.api('POST', servers, { name: 'once', ...http });
     assert.equal(again.status, 409);
@@ -200,13 +202,13 @@ suite('registering', () => {
     });
   }
 
-  test('BR-001: everything that is wrong is said at once', async () => {
+  test('BR-001, API-003: everything that is wrong is said at once', async () => {
     const answer = await app.api('POST', servers, { name: 'Bad', ...http, description: 5, colour: 1, size: 2 });
     const places = answer.body.detail.map((problem: { loc: string[] }) => problem.loc.join('.')).sort();
     assert.deepEqual(places, ['body.colour', 'body.description', 'body.name', 'body.size']);
   });
 
-  test('BR-001: the 422 answer of the contract, word for word', async () => {
+  test('BR-001, API-003: the 422 answer, word for word', async () => {
     const answer = await app.api('POST', servers, { name: 'x', transport_type: 'SSE', connection_config: {} });
     assert.deepEqual(answer.body.detail, [
       {
@@ -227,7 +229,7 @@ suite('registering', () => {
     assert.equal((await app.server('stays')).name, 'stays');
   });
 
-  test('EC-008: everything but the name can be changed; only another connection reconnects', async (t) => {
+  test('EC-008, API-008: everything but the name can be changed; only another connection reconnects', async (t) => {
     const first = await startFeatureServer({ transport: 'streamable-legacy', label: 'first' });
     t.after(first.close);
     await app.add('changing', { base_url: first.url });
@@ -274,7 +276,7 @@ suite('registering', () => {
 });
 
 suite('limits', () => {
-  test('BR-001: the fifty-first server is refused, here the third of two', async (t) => {
+  test('LIM-001: the fifty-first server is refused, here the third of two', async (t) => {
     const app = await startApp({ MCP_AGGREGATOR_MAX_SERVERS: '2' });
     t.after(app.close);
     await app.register('one', { command: 'true' }, idle);
@@ -287,7 +289,7 @@ suite('limits', () => {
     await app.register('three', { command: 'true' }, idle);
   });
 
-  test('BR-001: a server with too many tools stays connected and says what is wrong', async (t) => {
+  test('LIM-002: a server with too many tools stays connected and says what is wrong', async (t) => {
     const app = await startApp({ MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '30', MCP_AGGREGATOR_MAX_TOOLS: '50' });
     const upstream = await startFeatureServer({ transport: 'streamable-modern', extraTools: 40 });
     const small = await startFeatureServer({ transport: 'streamable-modern' });
@@ -311,12 +313,41 @@ suite('limits', () => {
     assert.match(total.details.error, /50 tools in all/);
     assert.equal((await app.server('small-1')).tool_count > 15, true);
   });
+
+  test('LIM-002: a server that comes to have too many tools keeps those it had', async (t) => {
+    const app = await startApp({ MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '2' });
+    const growing = createProgram({ info: { name: 'growing', version: '1' }, tools: [tool('one'), tool('two')] });
+    const upstream = await startHttpProgram(growing, { transport: 'streamable-legacy' });
+    t.after(async () => {
+      await app.close();
+      await upstream.close();
+    });
+    await app.add('growing', { base_url: upstream.url });
+    growing.tools.set('three', tool('three'));
+    const mark = app.seen.all.length;
+    await app.api('POST', `${servers}/growing/tools/refresh`);
+    await app.seen.waitFor('server.updated', ({ name }) => name === 'growing', mark);
+    const details = await app.server('growing');
+    assert.equal(details.status, 'CONNECTED');
+    assert.match(details.error_message, /discovery failed: Tool limit reached: a server may have 2 tools/);
+    const { tools } = (await app.api('GET', `${servers}/growing/tools`)).body;
+    assert.deepEqual(
+      tools.map(({ original_name }: { original_name: string }) => original_name),
+      ['one', 'two'],
+    );
+    assert.equal((await app.call('growing.two')).status, 200);
+    assert.equal((await app.call('growing.three')).status, 404);
+  });
 });
 
 async function discoveryFailed(app: TestApp, server: string) {
   await app.seen.waitFor('server.updated', ({ name }) => name === server);
   const { body } = await app.api('GET', `${servers}/${server}/history`);
   return body.history.find((entry: { event_type: string }) => entry.event_type === 'DISCOVERY_FAILED');
+}
+
+function tool(name: string): Tool {
+  return { definition: { name, inputSchema: { type: 'object' } }, call: () => text(name) };
 }
 
 function withConfig(transport_type: string, connection_config: unknown) {

@@ -1,4 +1,3 @@
-/** Issue 16: after repeated crashes at start no server is connected, and everything says why and how to go on. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +10,7 @@ import { stdioFeatureServer } from '../support/servers/feature-server.ts';
 
 const base = '/api/v1/aggregator';
 
-test('three crashes at start: safe mode, until a restart in good order', async (t) => {
+test('MON-006: three crashes at start: safe mode, until a restart in good order', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'safe-mode-'));
   let aggregator = await startAggregator({ dataDir });
   t.after(async () => {

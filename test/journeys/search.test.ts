@@ -258,7 +258,7 @@ suite('search follows the servers', () => {
 });
 
 suite('what can be asked for', () => {
-  test('filters, thresholds, schemas and reasons; the same question gets the same answer', async (t) => {
+  test('API-016: filters, thresholds, schemas and reasons; the same question gets the same answer', async (t) => {
     const app = await start(t);
     await app.add('mail', { base_url: (await serve(t, small('mail', mailTools))).url });
     await app.add('post', { base_url: (await serve(t, small('post', mailTools))).url });
@@ -319,7 +319,7 @@ suite('what can be asked for', () => {
     assert.equal((await app.api('POST', '/api/v1/search', { query }, { token: null })).status, 401);
   });
 
-  test('search_tools, describe_tools and call_tool of the MCP endpoint find the same', async (t) => {
+  test('MCP-006: search_tools, describe_tools and call_tool of the MCP endpoint find the same', async (t) => {
     const { app, client } = await startSearching(t);
     const call = async (name: string, args: object): Promise<Body> =>
       await client.callTool({ name, arguments: { ...args } });

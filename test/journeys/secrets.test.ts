@@ -10,7 +10,7 @@ import { misbehavingServer } from '../support/servers/misbehaving.ts';
 const servers = '/api/v1/aggregator/servers';
 const canary = 'canary-5e9c1f-secret';
 
-test('a secret in headers or env appears nowhere: answers, log, events, history, audit, database', async (t) => {
+test('SEC-003: a secret in headers or env appears nowhere: answers, log, events, history, audit, database', async (t) => {
   const echoing = await startEchoing();
   const app = await startApp({
     CANARY: canary,
@@ -72,7 +72,7 @@ test('a secret in headers or env appears nowhere: answers, log, events, history,
   if (app.database.url !== undefined) assertHidden('the database', await dumpPostgres(app.database.url));
 });
 
-test('a variable that is not set is a clear error on the row, and nothing is sent', async (t) => {
+test('SEC-002: a variable that is not set is a clear error on the row, and nothing is sent', async (t) => {
   const app = await startApp({ PRESENT: 'yes' });
   t.after(app.close);
   const config = {
@@ -89,14 +89,14 @@ test('a variable that is not set is a clear error on the row, and nothing is sen
   assert.deepEqual(details.connection_config.args, ['${PRESENT}', '${ABSENT}']);
 });
 
-test('an address in a variable is held to the same rules as one that is written out', async (t) => {
+test('SEC-004: an address in a variable is held to the same rules as one that is written out', async (t) => {
   const app = await startApp({ PLAIN: 'http://example.com/mcp' });
   t.after(app.close);
   await app.register('plain', { base_url: '${PLAIN}' });
   assert.match((await app.untilStatus('plain', 'ERROR')).error_message, /must start with https/);
 });
 
-test('a child gets its own variables and the harmless ones of ours, nothing else', async (t) => {
+test('SEC-008: a child gets its own variables and the harmless ones of ours, nothing else', async (t) => {
   const app = await startApp({
     HOME: '/home/x',
     LANG: 'C',

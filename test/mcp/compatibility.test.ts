@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { documentFile, toDocument } from './compatibility.ts';
 import { runCompatibility } from './compatibility-matrix.ts';
 
-test('every client revision works with every kind of server, and docs/compatibility.md says so', async () => {
+test('MCP-001: every client revision works with every kind of server, and docs/compatibility.md says so', async () => {
   const cells = await runCompatibility();
   const problems = cells.flatMap(({ client, server, problems }) =>
     Object.entries(problems).map(([feature, problem]) => `${client} client, ${server} server, ${feature}: ${problem}`),

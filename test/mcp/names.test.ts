@@ -13,7 +13,7 @@ import { createRandom, pick } from './random-json.ts';
 suite('wire names', () => {
   const legal = /^[A-Za-z0-9_-]{1,50}$/;
 
-  test('BR-009: are short, legal, stable, and no two tools share one', () => {
+  test('BR-009, MCP-002: are short, legal, stable, and no two tools share one', () => {
     const random = createRandom(9);
     const pieces = [
       'a',
@@ -96,7 +96,7 @@ suite('names through the endpoint', () => {
   const request = async (method: string, params: Record<string, Body> = {}, options: RawOptions = {}) =>
     (await postModern(app, method, params, options)).body;
 
-  test('BR-009: wire and canonical names are accepted, bare ones where they are unambiguous', async () => {
+  test('BR-009, MCP-002: wire and canonical names are accepted, bare ones where they are unambiguous', async () => {
     const { tools } = (await request('tools/list')).result;
     for (const name of odd) {
       const answers = [];
@@ -121,7 +121,7 @@ suite('names through the endpoint', () => {
     assert.equal(new Set(first).size, first.length);
   });
 
-  test("one server's own endpoint leaves names untouched", async () => {
+  test("MCP-003: one server's own endpoint leaves names untouched", async () => {
     const path = `/mcp/servers/${long}`;
     const { tools } = (await request('tools/list', {}, { path })).result;
     assert.deepEqual(
@@ -192,7 +192,7 @@ suite('names through the endpoint', () => {
       assert.equal((await app.api('PUT', '/api/v1/profiles/mine', definition, { token })).status, 403);
     });
 
-    test('select, rename and describe', async () => {
+    test('MCP-004: select, rename and describe', async () => {
       const { tools } = (await request('tools/list', {}, { path })).result;
       const say = tools.find(({ name }: Body) => name === 'say');
       assert.equal(say.description, 'Says it again');
@@ -280,7 +280,7 @@ suite('exposure', () => {
     ['auto', '1000', true],
     ['auto', '20', false],
   ] as const) {
-    test(`${exposure} with a limit of ${limit} lists ${whole ? 'everything' : 'our own tools only'}`, async (t) => {
+    test(`MCP-005: ${exposure} with a limit of ${limit} lists ${whole ? 'everything' : 'our own tools only'}`, async (t) => {
       const app = await startApp({ MCP_AGGREGATOR_EXPOSURE: exposure, MCP_AGGREGATOR_LIST_LIMIT: limit });
       t.after(app.close);
       await app.add('many', { base_url: server.url });

@@ -77,7 +77,7 @@ suite('finding a session', () => {
     assert.equal((await open(app, 'DELETE', undefined, { headers: modern })).status, 405);
   });
 
-  test('the revision asked for is spoken, an unknown one is answered with our newest', async () => {
+  test('MCP-001: the revision asked for is spoken, an unknown one is answered with our newest', async () => {
     for (const [asked, spoken] of [
       ['2024-11-05', '2024-11-05'],
       ['2025-03-26', '2025-03-26'],
@@ -252,7 +252,7 @@ suite('streams', () => {
 });
 
 suite('who may do what', () => {
-  test('foreign hosts and origins are refused with 403', async () => {
+  test('SEC-007: foreign hosts and origins are refused with 403', async () => {
     const origin = await open(app, 'POST', ping, { headers: { origin: 'https://evil.example' } });
     assert.equal(origin.status, 403);
     const { message, headers } = { message: ping, headers: { host: 'evil.example' } };
@@ -328,7 +328,7 @@ suite('who may do what', () => {
     }
   });
 
-  test("a client's token is never passed on to a server", async (t) => {
+  test("SEC-009: a client's token is never passed on to a server", async (t) => {
     const seen: Body[] = [];
     const spy = await listenLocally('/mcp', 0, () => ({
       close: () => undefined,

@@ -55,7 +55,7 @@ suite('in front of a running aggregator', () => {
   });
 
   for (const era of ['legacy', 'modern'] as const) {
-    test(`a ${era} client lists, calls, hears progress, cancels and is asked`, async (t) => {
+    test(`MCP-001: a ${era} client lists, calls, hears progress, cancels and is asked`, async (t) => {
       const client = await connect(t, aggregator.dataDir, era);
       const { tools } = await client.listTools();
       assert.ok(tools.some(({ name }) => name === 'one__add') && tools.some(({ name }) => name === 'two__add'));

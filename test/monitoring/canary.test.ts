@@ -83,7 +83,7 @@ async function start(t: TestContext, env: Record<string, string>) {
   return { child, dataDir, listening, exited, output: () => output };
 }
 
-test('a secret appears nowhere: logs, answers, audit, history, metrics, crash output, database file', async (t) => {
+test('SEC-003: a secret appears nowhere: logs, answers, audit, history, metrics, crash output, database file', async (t) => {
   const secrets = {
     admin: canary('admin'),
     header: canary('header'),

@@ -56,7 +56,7 @@ test('every variable that is used is a setting, and every setting is documented'
   }
 });
 
-test('seed 001, «Deployment Contract»: probes, resources and replicas', () => {
+test('MON-003: probes, resources and replicas', () => {
   const { spec } = manifest('Deployment');
   const [container] = spec.template.spec.containers;
   for (const [probe, initialDelaySeconds, periodSeconds] of [
@@ -164,7 +164,7 @@ test('what is shipped has licences that fit ours, and hashes in the lock', () =>
   }
 });
 
-test('promtool accepts the alert rules, they fire at the thresholds of seed 001, and each is explained', {
+test('MON-002: promtool accepts the alert rules, they fire at the thresholds, and each is explained', {
   skip: withoutPromtool,
 }, async () => {
   await promtool(['check', 'rules', join(deploy, 'prometheus/alerts.yml')]);

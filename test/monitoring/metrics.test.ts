@@ -17,7 +17,7 @@ function valuesOf(text: string, name: string): Record<string, number> {
   );
 }
 
-test('seed 001, «Metrics Exposed»: every name, label and bucket is there after a short load, and promtool agrees', async (t) => {
+test('MON-001: every name, label and bucket is there after a short load, and promtool agrees', async (t) => {
   const upstream = await startFeatureServer({ transport: 'streamable-dual', label: 'web' });
   t.after(() => upstream.close());
   const app = await startApp(t, { MCP_AGGREGATOR_HEALTH_INTERVAL: '0.1' });
@@ -92,7 +92,7 @@ test('a lost connection that comes back is counted as a reconnection', async (t)
   assert.deepEqual(valuesOf(text, 'mcp_aggregator_reconnections_total'), { 'server="local"': 1 });
 });
 
-test('/metrics needs a token unless it is public', async (t) => {
+test('MON-001: /metrics needs a token unless it is public', async (t) => {
   const closed = await startApp(t);
   assert.equal((await fetch(`${closed.url}/metrics`)).status, 401);
   const open = await startApp(t, { MCP_AGGREGATOR_METRICS_PUBLIC: 'true' });

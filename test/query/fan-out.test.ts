@@ -27,7 +27,7 @@ const hanging: ServerAsk['read'] = async (_limits, turn) => {
   return reading(call(turn.timeoutMessage));
 };
 
-test('a server that throws is data, the others answer, in the order they were asked', async () => {
+test('Q-007: a server that throws is data, the others answer, in the order they were asked', async () => {
   const outcomes = await fanOut(
     [
       asking('broken', async () => {
@@ -47,7 +47,7 @@ test('a server that throws is data, the others answer, in the order they were as
   );
 });
 
-test('one answer among failures is a success; failures alone are not, and are said once each', async () => {
+test('Q-007: one answer among failures is a success; failures alone are not, and are said once each', async () => {
   const [mixed, failed, quiet] = await fanOut(
     [
       asking('mixed', async () => reading(call('refused'), call())),
@@ -62,7 +62,7 @@ test('one answer among failures is a success; failures alone are not, and are sa
   assert.equal(quiet?.ok, true, 'nothing had to be asked');
 });
 
-test('the time of a server begins with its first call and ends with a timeout', async () => {
+test('Q-006: the time of a server begins with its first call and ends with a timeout', async () => {
   const slowEnded = Promise.withResolvers<void>();
   let isAborted: boolean | undefined;
   const [slow, idle] = await fanOut(
@@ -82,7 +82,7 @@ test('the time of a server begins with its first call and ends with a timeout', 
   assert.deepEqual([idle?.ok, isAborted], [true, false], 'who has not called yet has all its time');
 });
 
-test('the time of all ends every server, and the message names the shorter time', async () => {
+test('Q-006: the time of all ends every server, and the message names the shorter time', async () => {
   const [one] = await fanOut([asking('slow', hanging)], limits({ serverTimeoutMs: 60_000, totalTimeoutMs: 40 }), live);
   assert.equal(one?.error, 'timeout after 0.04s');
 });

@@ -139,7 +139,7 @@ suite('rerank: "model"', () => {
     assert.deepEqual(await rerank(model, 'cheese', [], live, 100), { ok: false, reason: 'no answer within 100 ms' });
   });
 
-  test('without a model the order is local and says so', async () => {
+  test('Q-016: without a model the order is local and says so', async () => {
     const { metadata } = await runQuery(deps(), { query: 'cheese', rerank: 'model' }, live);
     assert.deepEqual(metadata.warnings, ['No model is configured: ranked locally.']);
   });
@@ -217,7 +217,7 @@ suite('plan: "model"', () => {
 });
 
 suite('context agent', () => {
-  test('asks all servers by their strategies, reads, and answers with citations and a trace', async () => {
+  test('Q-017: asks all servers by their strategies, reads, and answers with citations and a trace', async () => {
     const model = await startModel((_sent, turn) => {
       if (turn === 1) return uses('ask_servers', { query: 'how is cheese made' });
       if (turn === 2) return uses('search_tools', { query: 'food' });
@@ -287,7 +287,7 @@ suite('context agent', () => {
     ['calls', { calls: 1 }, { rounds: 2, calls: 1 }],
     ['tokens', { tokens: 100 }, { rounds: 2, calls: 1 }],
   ] as const) {
-    test(`is bounded in ${bound}, and then asked for its answer`, async () => {
+    test(`Q-017: is bounded in ${bound}, and then asked for its answer`, async () => {
       const model = await startModel((sent) =>
         sent.body.tool_choice === undefined
           ? uses('call_tool', { server: 'food', tool: 'search', arguments: { query: 'x' } })

@@ -26,7 +26,7 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test('000: the input schema is the contract, plus our optional extras', () => {
+test('Q-001: the input schema, with our optional extras', () => {
   const { properties, ...rest } = queryTool.inputSchema as { properties: Record<string, unknown> };
   const { query, maxResults, servers, ...extras } = properties;
   assert.deepEqual(
@@ -60,7 +60,7 @@ test('000: the input schema is the contract, plus our optional extras', () => {
   assert.equal(queryTool.name, 'mcp__proxy__aggregator__query');
 });
 
-test('000: the output schema has every field of the contract as it writes it', () => {
+test('Q-002: the output schema has every field, with its type and bounds', () => {
   const output = queryTool.outputSchema as {
     required: string[];
     properties: {
@@ -98,7 +98,7 @@ test('000: the output schema has every field of the contract as it writes it', (
   });
 });
 
-test('000: every bad value of every parameter is -32602 with field and reason', async () => {
+test('Q-003: every bad value of every parameter is -32602 with field and reason', async () => {
   const bad: [unknown, string, string][] = [
     [undefined, 'arguments', 'Must be an object, got a undefined'],
     [null, 'arguments', 'Must be an object, got null'],
@@ -136,7 +136,7 @@ test('000: every bad value of every parameter is -32602 with field and reason', 
   }
 });
 
-test('000: all servers failed is -32603 with attemptedServers and errors', async () => {
+test('Q-004: all servers failed is -32603 with attemptedServers and errors', async () => {
   const refused: Answering = async () => {
     throw new Error('connection refused');
   };
@@ -156,7 +156,7 @@ test('000: all servers failed is -32603 with attemptedServers and errors', async
 
 const byServer = (a: { server: string }, b: { server: string }) => (a.server < b.server ? -1 : 1);
 
-test('000: partial results, merged with all sources, attributed, with metadata that adds up', async () => {
+test('Q-007, Q-009, Q-010: partial results, merged with all sources, attributed, with metadata that adds up', async () => {
   const broken: Answering = async () => ({ isError: true, content: [{ type: 'text', text: 'quota exceeded' }] });
   const asked = deps(
     {
@@ -194,7 +194,7 @@ test('000: partial results, merged with all sources, attributed, with metadata t
   );
 });
 
-test('000: the same results give the same ranking, whoever answers first', async () => {
+test('Q-008: the same results give the same ranking, whoever answers first', async () => {
   const texts = Array.from(
     { length: 12 },
     (_, i) => `Entry ${i} about state and hooks. ${'detail '.repeat(i % 4)}${i * 7}`,
@@ -240,7 +240,7 @@ test('a named server that is not connected is a failure; one without a reader is
   assert.equal(all.metadata.serverDiversity, 0.3333);
 });
 
-test('that no server can be asked is an answer that says what to do; that all failed is an error', async () => {
+test('Q-004: that no server can be asked is an answer that says what to do; that all failed is an error', async () => {
   const writer = { tools: [{ name: 'create_note', inputSchema, answer: () => assert.fail('called') }] };
   const { results, metadata } = await runQuery(depsFor({ writer }), { query: 'hooks' }, live);
   assert.deepEqual([results, metadata.serversQueried], [[], 0]);
@@ -251,7 +251,7 @@ test('that no server can be asked is an answer that says what to do; that all fa
   assert.deepEqual(error.data.errors, ['docs: not connected: ERROR']);
 });
 
-test('every server that can be asked is asked, also beyond ten', async () => {
+test('Q-013: every server that can be asked is asked, also beyond ten', async () => {
   const names = Array.from({ length: 26 }, (_, i) => `server-${i}`);
   const fact = 'The spare key to the boat house hangs behind the blue door.';
   const servers = names.map((name) => [name, searching(saying(name === 'server-23' ? fact : 'Nothing of note here.'))]);
@@ -322,7 +322,7 @@ test('when the client goes away the calls are aborted and the query ends', async
   assert.equal(aborted, true);
 });
 
-test('all servers are asked at once', async () => {
+test('Q-005: all servers are asked at once', async () => {
   let running = 0;
   const together = Promise.withResolvers<void>();
   const waiting: Answering = async () => {
@@ -335,7 +335,7 @@ test('all servers are asked at once', async () => {
   assert.equal(output.metadata.serversSucceeded, 3);
 });
 
-test('a server that answers 50 MB is cut, marked, and leaves room for the others', async () => {
+test('Q-014: a server that answers 50 MB is cut, marked, and leaves room for the others', async () => {
   const huge: Answering = async () => ({
     content: [
       {
@@ -353,7 +353,7 @@ test('a server that answers 50 MB is cut, marked, and leaves room for the others
   assert.ok((metadata.totalResultsDedup ?? 0) <= 400);
 });
 
-test('max_tokens bounds the content, and the best result is cut rather than left out', async () => {
+test('Q-011: max_tokens bounds the content, and the best result is cut rather than left out', async () => {
   const texts = Array.from({ length: 40 }, (_, i) => `Number ${i} says hooks keep state. ${`filler${i} `.repeat(40)}`);
   const asked = deps({ docs: saying(...texts) });
   const small = await runQuery(asked, { query: 'hooks', max_tokens: 1000 }, live);
@@ -367,7 +367,7 @@ test('max_tokens bounds the content, and the best result is cut rather than left
   assert.match(cut.results[0]?.content ?? '', /…$/);
 });
 
-test('maxResults bounds the list, 30 where nothing is said', async () => {
+test('Q-011: maxResults bounds the list, 30 where nothing is said', async () => {
   const asked = deps(
     { docs: saying(...Array.from({ length: 60 }, (_, i) => `Locker ${i} of the boat house holds ${i * 31} ropes`)) },
     { threshold: 1 },
@@ -390,7 +390,7 @@ test('ten equally good items of one server do not come before every other server
   assert.ok(results.slice(0, 5).some((result) => result.server === 'b'));
 });
 
-test('long results are shortened to what matters, every distinct one stays; full returns them whole', async () => {
+test('Q-018: long results are shortened to what matters, every distinct one stays; full returns them whole', async () => {
   const gossip = (n: number, count: number) =>
     Array.from(
       { length: count },

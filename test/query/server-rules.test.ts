@@ -9,13 +9,13 @@ const rules = serverRulesSchema.parse([
 ]);
 const choice = { known: ['context7', 'memory', 'serena'] };
 
-test('002 §5: the first rule that matches chooses, whatever the case', () => {
+test('Q-013: the first rule that matches chooses, whatever the case', () => {
   assert.deepEqual(chooseServers({ ...choice, rules, query: 'React DOCS and code' }).servers, ['context7']);
   assert.deepEqual(chooseServers({ ...choice, rules, query: 'which method' }).servers, ['serena']);
   assert.equal(chooseServers({ ...choice, rules, query: 'weather' }).pattern, '.*');
 });
 
-test('no rule: all servers; the call overrides everything', () => {
+test('Q-013: no rule: all servers; the call overrides everything', () => {
   assert.deepEqual(chooseServers({ ...choice, rules: [], query: 'x' }), { servers: choice.known, by: 'all' });
   const named = chooseServers({ ...choice, rules, named: ['serena', 'serena'], query: 'docs' });
   assert.deepEqual(named, { servers: ['serena'], by: 'call' });

@@ -107,7 +107,7 @@ test('the bare map, and the list that our own API writes', () => {
   assert.deepEqual(registrations({ servers: [own] }), [own]);
 });
 
-test('BR-001: names are made legal, the change is told, two never become one', () => {
+test('BR-001, API-022: names are made legal, the change is told, two never become one', () => {
   assert.equal(toLegalName('GitHub (work)'), 'github-work');
   assert.equal(toLegalName('1Password'), 'password');
   assert.equal(toLegalName('Größe_1'), 'gro-e_1');
@@ -125,7 +125,7 @@ test('BR-001: names are made legal, the change is told, two never become one', (
   );
 });
 
-test('BR-001: one wrong entry is reported with its reason and the others are kept', () => {
+test('BR-001, API-022: one wrong entry is reported with its reason and the others are kept', () => {
   const { servers, problems } = fromClientConfig({
     mcpServers: {
       good: { command: 'x' },

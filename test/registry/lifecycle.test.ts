@@ -89,7 +89,7 @@ suite('the life of a connection', () => {
   for (const status of statuses) {
     for (const event of lifecycleEvents) {
       const expected = table[status][event];
-      test(`${status} × ${event} → ${expected}`, () => {
+      test(`ST-001: ${status} × ${event} → ${expected}`, () => {
         const next = transition({ status, failures: failuresIn[status] }, event);
         assert.equal(next?.status ?? none, expected);
       });
@@ -119,7 +119,7 @@ suite('the life of a connection', () => {
     });
   });
 
-  test('only CONNECTED discovers; CONNECTED and DEGRADED execute and are searched', () => {
+  test('ST-002: only CONNECTED discovers; CONNECTED and DEGRADED execute and are searched', () => {
     const where = (what: keyof (typeof behaviour)['ERROR']) => statuses.filter((status) => behaviour[status][what]);
     assert.deepEqual(where('discovers'), ['CONNECTED']);
     assert.deepEqual(where('executes'), ['CONNECTED', 'DEGRADED']);

@@ -48,7 +48,7 @@ suite('routing', () => {
     for (const upstream of running) await upstream.close();
   });
 
-  test('BR-005: a call by server_id, with the metadata of the contract', async () => {
+  test('BR-005, API-017: a call by server_id, with all of its metadata', async () => {
     const body = { name: 'add', arguments: { a: 2, b: 3 }, server_id: ids['b-server'] };
     const answer = await app.api('POST', '/api/v1/tools/call', body);
     assert.equal(answer.status, 200);
@@ -147,7 +147,7 @@ suite('routing', () => {
     assert.equal(big.content[0].text.length, 3_000_000);
   });
 
-  test('a call without an answer ends with the timeout', async () => {
+  test('LIM-005: a call without an answer ends with the timeout', async () => {
     const answer = await app.call('a-server.slow', { ms: 20_000 });
     assert.equal(answer.status, 504);
     assert.equal(answer.body.error_code, 'EXECUTION_TIMEOUT');
@@ -160,7 +160,7 @@ suite('routing', () => {
     assert.equal(answer.body.content?.[0].text, 'all steps');
   });
 
-  test('progress extends the timeout up to the cap only', async () => {
+  test('LIM-005: progress extends the timeout up to the cap only', async () => {
     const answer = await app.call('dots.steps', { count: 50 });
     assert.equal(answer.status, 504);
   });
@@ -181,7 +181,7 @@ suite('routing', () => {
     assert.equal(cancelled, before + 1);
   });
 
-  test('every call leaves an audit record with who, what and how it ended', async () => {
+  test('SEC-006: every call leaves an audit record with who, what and how it ended', async () => {
     await app.call('a-server.fail');
     const { audit } = (await app.api('GET', '/api/v1/aggregator/audit?event=tool.called&limit=1')).body;
     const [record] = audit;
@@ -225,7 +225,7 @@ suite('many calls at once', () => {
     }
   });
 
-  test('more than a server may handle and queue are refused with 503 and Retry-After', async (t) => {
+  test('LIM-004: more than a server may handle and queue are refused with 503 and Retry-After', async (t) => {
     const app = await startApp();
     t.after(app.close);
     const options = { max_concurrent_calls: 2, max_queued_calls: 3 };

@@ -27,7 +27,7 @@ test('a server with less time than others is not waited for longer', (t) => {
   assert.equal(patient.timedOut, true);
 });
 
-test('progress begins the time anew, up to the cap', (t) => {
+test('LIM-005: progress begins the time anew, up to the cap', (t) => {
   const { begin, pass } = useClock(t);
   const call = begin();
   for (const _ of [1, 2]) {

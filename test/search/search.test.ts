@@ -24,7 +24,7 @@ test('BR-009: tools of the same name on two servers are both found, each with it
   assert.deepEqual(new Set(names(result).slice(0, 2)), new Set(['github.create_issue', 'gitlab.create_issue']));
 });
 
-test('search: nothing fits is an answer', async () => {
+test('API-016: search: nothing fits is an answer', async () => {
   const result = await search(await sampleIndex(), {
     query: 'how long should I boil an egg so that the yolk stays soft',
     toolThreshold: 0.5,

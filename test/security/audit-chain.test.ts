@@ -106,7 +106,7 @@ const tampering: Record<string, { statements: string[]; kind: string; seq: numbe
 };
 
 for (const [what, { statements, kind, seq }] of Object.entries(tampering)) {
-  test(`verifying finds ${what}`, async (t) => {
+  test(`SEC-006: verifying finds ${what}`, async (t) => {
     const { db, audit, execute } = await filled(t);
     const prefix = db.engine === 'postgres' ? 'mcp.' : '';
     const cast = (text: string) =>

@@ -7,7 +7,7 @@ import { openTestDatabase } from '../store/store.ts';
 
 const keys = { current: Buffer.alloc(32, 7) };
 
-test('an audit record has the fields of the contract', async (t) => {
+test('SEC-006: an audit record has all of its fields', async (t) => {
   const audit = createAudit(await openTestDatabase(t), { keys });
   t.after(() => audit.close());
   const entry = {

@@ -31,14 +31,14 @@ test('the admin token is admin; no, wrong or malformed tokens are refused', asyn
   }
 });
 
-test('a request without a token is anonymous on loopback listeners only, a wrong token never', async (t) => {
+test('SEC-011: a request without a token is anonymous on loopback listeners only, a wrong token never', async (t) => {
   const { as } = await setUp(t, { anonymous: 'caller' });
   assert.equal(as(undefined).role, 'caller');
   assert.throws(() => as(undefined, false), { code: 'UNAUTHENTICATED' });
   assert.throws(() => as('wrong'), { code: 'UNAUTHENTICATED' });
 });
 
-test('a created token carries its role, servers and profile, and is stored as a hash only', async (t) => {
+test('SEC-005: a created token carries its role, servers and profile, and is stored as a hash only', async (t) => {
   const { db, auth, as } = await setUp(t);
   const { token, row } = await auth.createToken(
     { name: 'ci', role: 'caller', servers: ['github'], profile: 'p' },

@@ -1,4 +1,3 @@
-/** Issue 16: failed authentication is delayed per address, counted and audited; valid tokens are answered at once. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { AppError } from '../../src/errors.ts';
@@ -53,7 +52,7 @@ function createBench() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 suite('the throttle', () => {
-  test('five failures are free, then each waits twice as long, up to five seconds', async () => {
+  test('SEC-010: five failures are free, then each waits twice as long, up to five seconds', async () => {
     const bench = createBench();
     for (let count = 0; count < 14; count += 1) {
       const answer = bench.fail('10.0.0.1');
@@ -74,7 +73,7 @@ suite('the throttle', () => {
     assert.deepEqual(bench.delays, []);
   });
 
-  test('a valid token is answered while guesses wait, and other addresses fail for themselves', async () => {
+  test('SEC-010: a valid token is answered while guesses wait, and other addresses fail for themselves', async () => {
     const bench = createBench();
     for (let count = 0; count < 10; count += 1) void bench.fail('10.0.0.1');
     await settled();
@@ -186,7 +185,7 @@ suite('the aggregator', () => {
       body: JSON.stringify(body),
     });
 
-  test('guesses are refused at every face, valid tokens are not, and all of it is counted and audited', async (t) => {
+  test('SEC-010: guesses are refused at every face, valid tokens are not, and all of it is counted and audited', async (t) => {
     const app = await startApp(behindProxy);
     t.after(() => app.close());
     for (const [index, [, attempt]] of faces.entries()) {

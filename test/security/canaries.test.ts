@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCanaries } from './canaries.ts';
 
-test('a secret in any field of a configuration appears nowhere, however its server prints it', async (t) => {
+test('SEC-003: a secret in any field of a configuration appears nowhere, however its server prints it', async (t) => {
   const { searched } = await runCanaries((close) => t.after(close));
   for (const { where, found } of searched) {
     assert.deepEqual(

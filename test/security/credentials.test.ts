@@ -6,7 +6,7 @@ import { createVault, parseKey } from '../../src/security/credentials.ts';
 
 const config = { url: 'https://example.com', headers: { Authorization: 'Bearer ${TOKEN}' } };
 
-test('a sealed config shows nothing and opens to the same value', () => {
+test('SEC-001: a sealed config shows nothing and opens to the same value', () => {
   const vault = createVault({ current: randomBytes(32) });
   const sealed = vault.seal(config, 'server-1');
   assert.doesNotMatch(sealed, /example|Bearer/);
@@ -14,7 +14,7 @@ test('a sealed config shows nothing and opens to the same value', () => {
   assert.deepEqual(vault.open(sealed, 'server-1'), config);
 });
 
-test('a sealed value does not open for another server or after a change', () => {
+test('SEC-001: a sealed value does not open for another server or after a change', () => {
   const vault = createVault({ current: randomBytes(32) });
   const sealed = vault.seal(config, 'server-1');
   assert.throws(() => vault.open(sealed, 'server-2'), { code: 'CREDENTIAL_UNREADABLE' });
@@ -27,7 +27,7 @@ test('a sealed value does not open for another server or after a change', () => 
   }
 });
 
-test('after a change of keys the previous key opens and the new one seals', () => {
+test('SEC-001: after a change of keys the previous key opens and the new one seals', () => {
   const [old, current] = [randomBytes(32), randomBytes(32)];
   const sealed = createVault({ current: old }).seal(config, 'server-1');
   const rotated = createVault({ current, previous: old });

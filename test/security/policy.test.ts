@@ -18,7 +18,7 @@ const principal = (role: Principal['role'], servers: string[] | null = null): Pr
   profile: null,
 });
 
-test('a role includes the lower ones', () => {
+test('SEC-005: a role includes the lower ones', () => {
   const roles = ['viewer', 'caller', 'admin'] as const;
   for (const [has, own] of roles.entries()) {
     for (const [needs, required] of roles.entries()) {
@@ -59,7 +59,7 @@ test('other listeners answer to every name unless some are listed', () => {
   assert.throws(() => checkHost('a b', listener), { code: 'HOST_NOT_ALLOWED' });
 });
 
-test('an Origin is absent, our own, on this machine, or listed', () => {
+test('SEC-007: an Origin is absent, our own, on this machine, or listed', () => {
   checkOrigin(undefined, 'localhost:8081', []);
   checkOrigin('http://localhost:8081', 'localhost:8081', []);
   checkOrigin('http://127.0.0.1:6274', 'localhost:8081', []);
@@ -77,7 +77,7 @@ test('an Origin is absent, our own, on this machine, or listed', () => {
   assert.throws(() => checkOrigin('http://localhost:3000', 'gateway.example', []), { code: 'ORIGIN_NOT_ALLOWED' });
 });
 
-test('servers are spoken to over https, or on this machine', () => {
+test('SEC-004: servers are spoken to over https, or on this machine', () => {
   for (const url of ['https://example.com/mcp', 'http://localhost:1', 'http://127.0.0.1/x', 'http://[::1]:5/']) {
     requireHttps(url);
   }
@@ -86,7 +86,7 @@ test('servers are spoken to over https, or on this machine', () => {
   }
 });
 
-test('a child gets an allow-list of our environment and its own variables', () => {
+test('SEC-008: a child gets an allow-list of our environment and its own variables', () => {
   const ours = {
     Path: '/bin',
     HOME: '/home/ann',

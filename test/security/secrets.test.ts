@@ -27,7 +27,7 @@ test('a secret file is made once, readable by its owner only, and loose permissi
   assert.deepEqual(readdirSync(directory), ['admin-token']);
 });
 
-test('variables are filled in at any depth and missing ones are named', () => {
+test('SEC-002: variables are filled in at any depth and missing ones are named', () => {
   const config = {
     args: ['--token=${TOKEN}', '$HOME', 5],
     env: { A: '${TOKEN}-${REGION:-eu}', B: '${NONE} ${NONE} ${OTHER}', C: '${EMPTY}' },
@@ -40,7 +40,7 @@ test('variables are filled in at any depth and missing ones are named', () => {
   assert.deepEqual(missing, ['NONE', 'OTHER']);
 });
 
-test('a config is shown with the names of its headers and variables only', () => {
+test('SEC-003, API-007: a config is shown with the names of its headers and variables only', () => {
   const config = { url: 'https://x', headers: { Authorization: 'Bearer ${TOKEN}' }, env: { KEY: 'abc', N: '' } };
   const masked = maskConfig(config);
   assert.deepEqual(masked, { url: 'https://x', headers: { Authorization: '***' }, env: { KEY: '***', N: '***' } });

@@ -163,7 +163,7 @@ suite('losing a server', () => {
     assert.ok(!app.log.some((line) => line.includes('wrong-credential')));
   });
 
-  test('BR-002: connecting what is connected says so', async (t) => {
+  test('BR-002, API-009: connecting what is connected says so', async (t) => {
     const upstream = await startFeatureServer({ transport: 'streamable-legacy' });
     t.after(upstream.close);
     const id = await app.add('again', { base_url: upstream.url });
@@ -195,7 +195,7 @@ suite('losing a server', () => {
   });
 });
 
-test('servers that sleep, do not exist or print garbage are explained, and disturb nobody', async (t) => {
+test('API-015: servers that sleep, do not exist or print garbage are explained, and disturb nobody', async (t) => {
   const app = await startApp({ MCP_AGGREGATOR_CONNECTION_TIMEOUT: '2' });
   t.after(app.close);
   await app.add('good', stdioFeatureServer('legacy'));

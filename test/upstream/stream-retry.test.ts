@@ -1,4 +1,4 @@
-/** Issue 16, defect 22: a server that asks to be asked again at once is asked again soon, not all the time. */
+/** A server that asks to be asked again at once is asked again soon, not all the time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Body, startApp } from '../support/app.ts';

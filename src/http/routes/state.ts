@@ -28,7 +28,7 @@ export interface StateRouteDependencies {
   pingVectors?: () => Promise<void>;
 }
 
-/** Seed 001, «Alerting Thresholds»: fewer connected servers than this are worth a warning. */
+/** MON-002: fewer connected servers than this are worth a warning. */
 const connectedShareWanted = 0.8;
 const pingTimeoutMs = 2_000;
 const keepAliveMs = 15_000;

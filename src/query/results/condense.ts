@@ -13,7 +13,7 @@ export interface CondenseInput {
 
 /**
  * The first three are most likely the answer and stay nearly whole; the ninth may be a third of that. Thirty results
- * come to about 6,000 tokens at the most, which is what research 002 takes a context to have room for.
+ * come to about 6,000 tokens at the most (Q-018).
  */
 const firstTokens = 900;
 const wholePlaces = 3;

@@ -93,7 +93,7 @@ suite('results in fewer words', () => {
     for (const piece of shown?.item.content.split(' … ') ?? []) assert.ok(original.includes(piece), piece);
   });
 
-  test('short results are whole; the lower the rank, the less a long one may say; none is lost', async () => {
+  test('Q-018: short results are whole; the lower the rank, the less a long one may say; none is lost', async () => {
     const results = Array.from({ length: 48 }, (_, n) =>
       ranked(page(`Failed requests of case ${n} are retried.`), { position: n }),
     );

@@ -92,7 +92,7 @@ suite('definition', () => {
   });
 
   for (const threshold of [0.3, 0.5, 0.8, 0.95, 1]) {
-    test(`002 §3: clusters equal those of the plain definition at threshold ${threshold}`, () => {
+    test(`Q-012: clusters equal those of the plain definition at threshold ${threshold}`, () => {
       const next = random(Math.round(threshold * 100));
       const words = 'retry failed requests after Monday 14 21 April Ada not never the a of slow server Berlin v2'.split(
         ' ',
@@ -135,12 +135,12 @@ suite('nothing that a reader could need is lost', () => {
     ['a negation', `${alike} weekends, and tickets are sold`, `${alike} weekends, and tickets are not sold`],
     ['an opposite', 'approve change of the rota for the crew', 'reject change of the rota for the crew'],
   ] as const) {
-    test(`two servers that differ in ${what} stay two results`, () => {
+    test(`Q-012: two servers that differ in ${what} stay two results`, () => {
       assert.deepEqual(clustersOf(['a', a], ['b', b]), [[0], [1]]);
     });
   }
 
-  test('rows of one answer stay rows, however alike they are, also where two are equal', () => {
+  test('Q-012: rows of one answer stay rows, however alike they are, also where two are equal', () => {
     const rows = ['Lund, Odense, paid', 'Lund, Odense, unpaid', 'Lund, Odense, paid'];
     assert.deepEqual(dedupe(rows.map((content) => ({ server: 'crm', answer: 0, content }))).clusters, [[0], [1], [2]]);
   });

@@ -30,7 +30,7 @@ test('an annotated reader is trusted, also where its name could be an act', () =
   );
 });
 
-test('no annotation makes a reader of a clear act', () => {
+test('Q-015: no annotation makes a reader of a clear act', () => {
   assertAll(
     annotated(
       ...['delete_all', 'delete_user', 'user_remove', 'issue_delete', 'file_upload', 'create_issue', 'send_email'],
@@ -67,7 +67,7 @@ test('annotations that contradict a reading name win; destructive means somethin
     assert.equal(isReadOnly({ name: 'search_docs', annotations }), reads, JSON.stringify(annotations));
 });
 
-test('without annotations, the verb of the name decides, wherever it stands', () => {
+test('Q-015: without annotations, the verb of the name decides, wherever it stands', () => {
   assertAll(
     named(
       ...['search_docs', 'getLibraryDocs', 'resolve-library-id', 'list_orders', 'get_post', 'find_deleted_items'],
