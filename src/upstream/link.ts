@@ -7,7 +7,7 @@ import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
-import { type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { JsonObject } from '../json-rpc.ts';
 import { jsonSize } from '../json-size.ts';
 import type { Logger } from '../log.ts';
 import { behaviour, type Status } from '../registry/lifecycle.ts';
@@ -16,14 +16,24 @@ import type { Connection } from '../registry/server.ts';
 import { maskBeginning } from '../security/mask.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
 import type { Verdict } from './era.ts';
+import {
+  initialLinkState,
+  isEnding,
+  isListed,
+  type LinkEvent,
+  type LinkSurroundings,
+  mayComeBack,
+  mayConnect,
+  nextLinkState,
+} from './link-state.ts';
 import { maskNotice } from './notice.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import { createOwnedSessions, type Followers, type SessionOwner } from './owned-sessions.ts';
+import { createQuestionAttribution } from './question-attribution.ts';
 import {
   AccessDenied,
   type ClientIdentity,
   ConnectionLost,
-  type Exchange,
   ourInfo,
   type Session,
   type SessionEvents,
@@ -99,8 +109,6 @@ const everythingAClientCan: JsonObject = {
 const retryDelaysMs = [1_000, 2_000, 4_000];
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
-const attributionTimeoutMs = 5_000;
-const attributionPollMs = 50;
 /** Each is a process on STDIO, and hardly more than an id elsewhere. */
 const maxOwnedSessions = { STDIO: 100, SSE: 1_000, HTTP: 1_000 };
 const stderrLines = 40;
@@ -123,34 +131,36 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     // A session that belongs to no client is used no longer than a call may take, which may just have begun.
     unusedMs: Math.max(config.sessionIdleMs, config.requestTimeoutCapMs),
     open: openOwned,
-    isReachable: () => !closed && draining === undefined && behaviour[server.lifecycle.status].executes,
+    isReachable: () => !isEnding(state) && behaviour[server.lifecycle.status].executes,
     onListChanged: (method, params) => deps.onNotification(server, method, params),
     onClosed: (session) => pids.delete(session),
   });
+  const answerShared = createQuestionAttribution(() => registry.recordInteractive(server.id));
   const waiting = new Set<() => void>();
   const output: string[] = [];
   let shared: Session | undefined;
   let attempt: { controller: AbortController; done: Promise<void> } | undefined;
-  /** Questions on the shared session of which it is not clear yet whom they are for. */
-  let unattributed = 0;
   let draining: { done: Promise<void>; force: () => void } | undefined;
-  let lostAt: number | undefined;
-  // From our start until its first attempts have failed, a server that we know stays listed.
-  let firstAttempts = server.connected_at !== null;
   let graceTimer: NodeJS.Timeout | undefined;
   let mask = (text: string) => text;
-  // A server that was updated refuses the handshake of the era that is remembered: ask again after a failure.
-  let eraInDoubt = false;
-  /** Why nothing can be done before somebody logs in. */
-  let loginNeed: AppError | undefined;
   let loginTimer: NodeJS.Timeout | undefined;
-  let closed = false;
+  let state = initialLinkState(server.connected_at !== null);
+
+  function advance(event: LinkEvent): void {
+    state = nextLinkState(state, event) ?? state;
+  }
+
+  const surroundings = (): LinkSurroundings => ({
+    status: server.lifecycle.status,
+    desired: server.desired,
+    now: performance.now(),
+    listGraceMs: config.listGraceMs,
+  });
 
   function connect(attempts = retryDelaysMs.length): void {
-    if (closed || !config.enabled || attempt !== undefined || shared !== undefined) return;
-    // Trying in the background would only be refused again; somebody who asks for it may have mended the server.
-    if (loginNeed !== undefined && attempts === 1) return;
+    if (!config.enabled || !mayConnect(state, { isBackground: attempts === 1 })) return;
     if (registry.apply(server.id, 'connect') === undefined) return;
+    advance({ type: 'connect' });
     const controller = new AbortController();
     attempt = { controller, done: tryToConnect(attempts, controller.signal) };
   }
@@ -168,14 +178,14 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       } catch (error) {
         if (signal.aborted) return;
         failure = error;
-        eraInDoubt = true;
+        advance({ type: 'attempt_failed' });
         recordLoginNeed(error);
         if (error instanceof AppError) break; // nothing that another attempt would mend
         log.debug({ server: server.name, attempt: number + 1, error: explain(error) }, 'connection attempt failed');
       }
     }
     attempt = undefined;
-    firstAttempts = false;
+    advance({ type: 'connect_failed' });
     if (failure instanceof AccessDenied)
       log.warn({ server: server.name, status: failure.status }, 'server refused our credentials');
     registry.apply(server.id, 'connect_failed', { error: explain(failure), stderr: output });
@@ -184,9 +194,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   function becomeConnected(session: Session): void {
     shared = session;
-    lostAt = undefined;
-    firstAttempts = false;
-    eraInDoubt = false;
+    advance({ type: 'connect_succeeded' });
     clearLoginNeed();
     registry.recordIdentity(server.id, session);
     watch.attach(session);
@@ -199,14 +207,14 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   function recordLoginNeed(error: unknown): void {
     if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED' || error.context?.step_up === true) return;
-    loginNeed = error;
+    advance({ type: 'login_required', reason: error });
     registry.recordLogin(server.id, error.context?.login === 'expired' ? 'expired' : 'required');
     clearInterval(loginTimer);
     loginTimer = setInterval(() => void lookForLogin(), loginPollMs).unref();
   }
 
   function clearLoginNeed(): void {
-    loginNeed = undefined;
+    advance({ type: 'logged_in' });
     clearInterval(loginTimer);
     registry.recordLogin(server.id, null);
   }
@@ -214,7 +222,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   async function lookForLogin(): Promise<void> {
     // A store that is away for a moment is asked again with the next tick.
     const known = await deps.isLoggedIn?.(server).catch(() => false);
-    if (known === true && loginNeed !== undefined) loggedIn();
+    if (known === true && state.loginNeed !== undefined) loggedIn();
   }
 
   function loggedIn(): void {
@@ -232,7 +240,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       } catch (error) {
         if (principal === undefined && shared !== undefined) {
           recordLoginNeed(error);
-          if (error instanceof AppError && loginNeed === error) lose(error);
+          if (error instanceof AppError && state.loginNeed === error) lose(error);
         }
         throw error;
       }
@@ -253,42 +261,9 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
         if (hasOwnCredentials(server) && !method.endsWith('/list_changed')) return;
         deps.onNotification(server, method, params);
       },
-      onRequest: answerOnShared,
+      onRequest: answerShared,
       onClose: (error) => lose(error),
     };
-  }
-
-  /**
-   * On the shared session nobody can tell for whom a server asks, unless just one call is in progress, whoever made it.
-   * Of several, those that are answered meanwhile did not ask; one that was given up may have been the one, unless the
-   * same client has another.
-   */
-  async function answerOnShared(
-    method: string,
-    params: JsonObject,
-    inFlight: () => Exchange[],
-    signal: AbortSignal,
-  ): Promise<JsonObject> {
-    registry.recordInteractive(server.id);
-    const isRoots = method === 'roots/list';
-    const candidates = inFlight().filter(isCallers);
-    const left = () => withoutSuperseded(inFlight().filter((exchange) => candidates.includes(exchange)));
-    const ended = AbortSignal.any([
-      ...[signal, AbortSignal.timeout(attributionTimeoutMs)],
-      ...candidates.flatMap(({ signal: own }) => (own === undefined || own.aborted ? [] : toAbortSignal(own))),
-    ]);
-    unattributed += 1;
-    // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
-    while (!isRoots && !ended.aborted && left().length > unattributed) {
-      await delay(attributionPollMs, undefined, { signal: ended }).catch(() => undefined);
-    }
-    unattributed -= 1;
-    const [only, ...others] = left();
-    if (only?.onRequest !== undefined && others.length === 0 && !ended.aborted) {
-      return await only.onRequest(method, params, signal);
-    }
-    if (isRoots) return { roots: [] };
-    throw new RpcError(rpcCodes.internalError, 'No client can be told apart for this request; repeat the call.');
   }
 
   function lose(error: Error): void {
@@ -298,7 +273,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     pids.delete(session);
     watch.detach();
     void session.close();
-    lostAt = performance.now();
+    advance({ type: 'connection_lost', at: performance.now() });
     clearTimeout(graceTimer);
     graceTimer = setTimeout(
       () => deps.events.emit('catalog.changed', { ...allKinds, server_id: server.id }),
@@ -312,24 +287,21 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     signal?: CancelSignal,
     principal?: string,
   ): Session | Promise<Session> {
-    if (draining !== undefined) throw unavailable();
+    if (state.phase === 'draining') throw unavailable();
     if (hasOwnCredentials(server)) return principalSession(principal ?? '', owner);
     if (owner !== undefined && wantsOwnSession(server)) return ownSession(owner, signal);
     if (shared !== undefined && behaviour[server.lifecycle.status].executes) return shared;
     return awaitSession(signal);
   }
 
-  function mayComeBack(): boolean {
-    if (closed || !config.enabled || draining !== undefined || server.desired !== 'connected') return false;
-    return listed() || server.lifecycle.status === 'CONNECTING';
-  }
+  const mayReturn = (): boolean => config.enabled && mayComeBack(state, surroundings());
 
   async function awaitSession(signal?: CancelSignal): Promise<Session> {
-    if (loginNeed !== undefined) throw loginNeed;
-    if (!mayComeBack()) throw unavailable();
+    if (state.loginNeed !== undefined) throw state.loginNeed;
+    if (!mayReturn()) throw unavailable();
     const deadline = AbortSignal.timeout(waitForReconnectionMs);
     const ended = signal === undefined ? deadline : AbortSignal.any([toAbortSignal(signal), deadline]);
-    while (shared === undefined && !ended.aborted && mayComeBack()) {
+    while (shared === undefined && !ended.aborted && mayReturn()) {
       connect(1);
       await new Promise<void>((resolve) => {
         waiting.add(resolve);
@@ -338,7 +310,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       if (shared === undefined && !ended.aborted) await delay(200, undefined, { signal: ended }).catch(() => undefined);
     }
     if (signal?.aborted) throw signal.reason;
-    if (shared === undefined) throw loginNeed ?? unavailable();
+    if (shared === undefined) throw state.loginNeed ?? unavailable();
     return shared;
   }
 
@@ -349,7 +321,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   /** Everybody has credentials of their own, so nobody's calls may go over a session that was opened with another's. */
   async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
-    if (closed || !config.enabled || server.desired !== 'connected') throw unavailable();
+    if (state.phase === 'closed' || !config.enabled || server.desired !== 'connected') throw unavailable();
     if (owner !== undefined && wantsOwnSession(server)) return await owned.get(owner, principal);
     const common = commonOwner(principal);
     const session = await owned.get(common, principal);
@@ -362,7 +334,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     return {
       key: principalKey(principal),
       client: { info: ourInfo, capabilities: everythingAClientCan },
-      attribute: answerOnShared,
+      attribute: answerShared,
       onNotification(method, params) {
         if (method === 'notifications/resources/updated') deps.onNotification(server, method, params, principal);
       },
@@ -419,7 +391,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
         ...events,
         onNotification: (method, params) => events.onNotification(method, maskNotice(method, params, maskOf)),
       },
-      verdict: eraInDoubt ? undefined : verdictOf(server),
+      verdict: state.isEraInDoubt ? undefined : verdictOf(server),
       signal: AbortSignal.any([ended, timeout]),
       connectTimeoutMs: config.connectionTimeoutMs,
       maxMessageBytes: config.maxMessageBytes,
@@ -477,13 +449,6 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     });
   }
 
-  function listed(): boolean {
-    if (behaviour[server.lifecycle.status].searchable) return true;
-    if (server.desired !== 'connected') return false;
-    if (loginNeed !== undefined) return true;
-    return firstAttempts || (lostAt !== undefined && performance.now() - lostAt < config.listGraceMs);
-  }
-
   function disconnect({ force }: { force: boolean }): { pending: number; done: Promise<void> } {
     clearLoginNeed();
     if (draining !== undefined) {
@@ -494,8 +459,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     const givenUp = attempt?.done;
     attempt?.controller.abort();
     attempt = undefined;
-    lostAt = undefined;
-    firstAttempts = false;
+    advance({ type: 'disconnect' });
     const pending = force ? 0 : concurrency.active;
     const forced = new AbortController();
     if (force) forced.abort();
@@ -513,6 +477,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     }
     await Promise.all([givenUp, closeSessions()]);
     draining = undefined;
+    advance({ type: 'disconnected' });
     registry.apply(server.id, 'disconnected');
     wake();
   }
@@ -542,7 +507,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       return output.length === 0 ? undefined : output.join('\n');
     },
     get listed() {
-      return listed();
+      return isListed(state, surroundings());
     },
     connect,
     session,
@@ -562,7 +527,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     mask: (text) => mask(text),
     disconnect,
     async close() {
-      closed = true;
+      advance({ type: 'close' });
       clearInterval(loginTimer);
       attempt?.controller.abort();
       await Promise.all([attempt?.done, closeSessions()]);
@@ -614,13 +579,3 @@ function verdictOf(server: Server): Verdict | undefined {
 export function brief(server: Server): { id: string; name: string; status: Status } {
   return { id: server.id, name: server.name, status: server.lifecycle.status };
 }
-
-/** Without what was given up by clients that wait for something else: whichever asks, they are the ones to answer. */
-function withoutSuperseded(exchanges: readonly Exchange[]): Exchange[] {
-  const isGivenUp = ({ signal }: Exchange) => signal?.aborted === true;
-  const waiting = new Set(exchanges.flatMap((one) => (isGivenUp(one) || one.owner === undefined ? [] : one.owner)));
-  return exchanges.filter((one) => !isGivenUp(one) || one.owner === undefined || !waiting.has(one.owner));
-}
-
-/** A caller's, not one of our own such as a ping. Also of a caller who cannot be asked: the question may be theirs. */
-const isCallers = ({ onNotification }: Exchange) => onNotification !== undefined;

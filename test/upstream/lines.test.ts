@@ -17,34 +17,39 @@ test('lines come in order, short and long ones, however they are cut into chunks
   const onOverflow = () => {
     overflows += 1;
   };
-  readLines(stream, { limit, onLine: (line) => lines.push(line), onOverflow });
+  const done = Promise.withResolvers<void>();
+  const onLine = (line: string) => {
+    lines.push(line);
+    if (line === 'after') done.resolve();
+  };
+  readLines(stream, { limit, onLine, onOverflow });
   const expected = ['first', 'x'.repeat(1_000_000), 'between', 'é'.repeat(700_000), '', 'last'];
   const bytes = Buffer.from(`${expected.join('\r\n')}\n${'y'.repeat(limit + 1)}\nafter\n`);
   for (let at = 0; at < bytes.length; at += 65_521) stream.write(bytes.subarray(at, at + 65_521));
   stream.end();
-  await once(stream, 'end');
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await done.promise;
   assert.deepEqual(lines, [...expected, 'after']);
   assert.equal(overflows, 1);
 });
 
-test('somebody else has a turn between the lines of one chunk', { timeout: 20_000 }, async () => {
+test('other work has a turn between the lines of one chunk', { timeout: 20_000 }, async () => {
   const stream = new PassThrough();
   const order: string[] = [];
+  const done = Promise.withResolvers<void>();
   readLines(stream, {
     limit,
     onOverflow: () => undefined,
     onLine: (line) => {
       order.push(line);
       block(10);
+      if (line === '6') done.resolve();
     },
   });
-  setImmediate(() => setImmediate(() => order.push('somebody else')));
+  setImmediate(() => setImmediate(() => order.push('other work')));
   stream.end('1\n2\n3\n4\n5\n6\n');
-  await once(stream, 'end');
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await done.promise;
   assert.equal(order.length, 7);
-  assert.notEqual(order.at(-1), 'somebody else');
+  assert.notEqual(order.at(-1), 'other work');
 });
 
 test('when the reading is ended, nothing more is read, not even of the same chunk', { timeout: 20_000 }, async () => {

@@ -1,0 +1,50 @@
+/** For whom a server asks on a session that several callers share. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { toAbortSignal } from '../cancellation.ts';
+import { RpcError } from '../errors.ts';
+import { rpcCodes } from '../json-rpc.ts';
+import type { Exchange, SessionEvents } from './session.ts';
+
+const timeoutMs = 5_000;
+const pollMs = 50;
+
+/**
+ * Nobody can tell for whom a server asks on the shared session unless just one call is in progress, whoever made it. Of
+ * several, those that are answered meanwhile did not ask; one that was given up may have been the one, unless the same
+ * client has another.
+ */
+export function createQuestionAttribution(onAsked: () => void): SessionEvents['onRequest'] {
+  let unattributed = 0;
+  return async (method, params, inFlight, signal) => {
+    onAsked();
+    const isRoots = method === 'roots/list';
+    const candidates = inFlight().filter(isCallers);
+    const left = () => withoutSuperseded(inFlight().filter((exchange) => candidates.includes(exchange)));
+    const ended = AbortSignal.any([
+      ...[signal, AbortSignal.timeout(timeoutMs)],
+      ...candidates.flatMap(({ signal: own }) => (own === undefined || own.aborted ? [] : toAbortSignal(own))),
+    ]);
+    unattributed += 1;
+    // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
+    while (!isRoots && !ended.aborted && left().length > unattributed) {
+      await delay(pollMs, undefined, { signal: ended }).catch(() => undefined); // aborted: the loop ends
+    }
+    unattributed -= 1;
+    const [only, ...others] = left();
+    if (only?.onRequest !== undefined && others.length === 0 && !ended.aborted) {
+      return await only.onRequest(method, params, signal);
+    }
+    if (isRoots) return { roots: [] };
+    throw new RpcError(rpcCodes.internalError, 'No client can be told apart for this request; repeat the call.');
+  };
+}
+
+/** Without what was given up by clients that wait for something else: whichever asks, they are the ones to answer. */
+function withoutSuperseded(exchanges: readonly Exchange[]): Exchange[] {
+  const isGivenUp = ({ signal }: Exchange) => signal?.aborted === true;
+  const waiting = new Set(exchanges.flatMap((one) => (isGivenUp(one) || one.owner === undefined ? [] : one.owner)));
+  return exchanges.filter((one) => !isGivenUp(one) || one.owner === undefined || !waiting.has(one.owner));
+}
+
+/** A caller's, not one of our own such as a ping. Also of a caller who cannot be asked: the question may be theirs. */
+const isCallers = ({ onNotification }: Exchange) => onNotification !== undefined;
