@@ -10,9 +10,10 @@ export interface Word {
   parts: string[];
 }
 
-const wordPattern = /[\p{L}\p{N}]+/gu;
+// Bounded, because the engine keeps a state for each repetition: a word of millions of letters would exhaust its stack.
+const wordPattern = /[\p{L}\p{N}]{1,5000}/gu;
 const camelPattern = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}]+\p{N}*|\p{N}+|\p{Lu}/gu;
-const marksPattern = /\p{M}+/gu;
+const marksPattern = /\p{M}{1,5000}/gu;
 const nonAsciiPattern = /[^\p{ASCII}]/u;
 const mixedCasePattern = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
 // Chinese, Japanese and Thai write no spaces: every character counts as a word.
