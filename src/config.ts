@@ -289,7 +289,7 @@ export const settings = {
   }),
   sessionIdleMs: setting({
     env: 'MCP_AGGREGATOR_SESSION_IDLE',
-    help: 'seconds after which an MCP session that nobody uses or listens to is closed',
+    help: 'seconds after which an idle MCP session is closed',
     example: '1800',
     parse: seconds(1, 7 * 86_400),
     default: 30 * minute,
@@ -419,7 +419,7 @@ export const settings = {
     example: 'admin=mcp-admins,viewer=auditors',
     parse: rolePairs,
     default: [] as string[],
-    defaultText: 'everybody is a caller',
+    defaultText: 'anonymous clients are callers',
   }),
   oidcClientId: setting({
     env: 'MCP_AGGREGATOR_OIDC_CLIENT_ID',
@@ -459,7 +459,7 @@ export const settings = {
   }),
   auditRetentionDays: setting({
     env: 'MCP_AGGREGATOR_AUDIT_RETENTION_DAYS',
-    help: 'days that audit records are kept; 0 keeps them for ever',
+    help: 'days that audit records are kept; 0 keeps them forever',
     example: '365',
     parse: integer(0, 36_500),
     default: 0,

@@ -244,7 +244,7 @@ function describeServers({ servers, childMemory }: MetricSources, read: Read): v
     'Failed checks since the last good one.',
     (server) => server.consecutiveFailures,
   );
-  each('server_login_needed', '1 while somebody has to log in to the server (OAuth).', ({ login }) =>
+  each('server_login_needed', '1 while the server requires a login (OAuth).', ({ login }) =>
     login === undefined || login === null ? 0 : 1,
   );
   each('active_calls', 'Requests that a server works on.', (server) => server.active);

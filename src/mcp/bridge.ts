@@ -161,7 +161,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     let result = await send(params, callerOf(call), exchangeOf(call, onRequest));
     for (let round = 0; result.resultType === 'input_required'; round += 1) {
       if (onRequest === undefined || round === maxRounds)
-        throw new RpcError(rpcCodes.internalError, 'The server asks for input without end');
+        throw new RpcError(rpcCodes.internalError, 'Too many input requests from the server');
       const inputResponses: JsonObject = {};
       for (const [key, request] of Object.entries(isObject(result.inputRequests) ? result.inputRequests : {})) {
         if (!isObject(request)) continue;
@@ -494,7 +494,7 @@ function namingErrors(send: Send, server: Server, { peer }: Call): Send {
 }
 
 function foreignState(): ProtocolError {
-  return new ProtocolError(rpcCodes.invalidParams, 'requestState is not one of ours for this request');
+  return new ProtocolError(rpcCodes.invalidParams, 'Unknown requestState');
 }
 
 /** 2025-11-25 identifies an elicitation by URL with an id that the new era no longer has. */

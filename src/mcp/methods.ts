@@ -91,7 +91,7 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   function listed(peer: Peer, params: JsonObject, kind: Kind, member: string, entries: JsonObject[]): JsonObject {
     // Everything is on the first page, so there is no cursor that we could have given.
-    if (params.cursor !== undefined) throw new ProtocolError(rpcCodes.invalidParams, 'cursor is not one of ours');
+    if (params.cursor !== undefined) throw new ProtocolError(rpcCodes.invalidParams, 'Unknown cursor');
     if (peer.era === 'legacy') return { [member]: entries };
     const servers = deps.listServers().filter((server) => peer.scope.sees(server));
     const { ttlMs, cacheScope } = catalog.cacheHints(servers, kind);

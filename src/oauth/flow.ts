@@ -144,7 +144,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
       throw new AppError('NOT_FOUND', 'This login is unknown, was used already or took too long; begin again');
     }
     if (row.principal !== principal) {
-      throw new AppError('FORBIDDEN', 'This login was begun by somebody else; begin your own');
+      throw new AppError('FORBIDDEN', 'This login was started by another user. Start your own.');
     }
     const server = registry.get(row.server_id);
     const { verifier, redirectUri, client, plan, url } = vault.open(

@@ -29,7 +29,7 @@ export function consentPage(consent: Consent): string {
     ['Permissions', scopes.length === 0 ? 'what the server gives by default' : scopes.join(', ')],
     ['You come back to', redirectUri],
     ['You are', principal],
-    ['Who uses the login', shared ? 'everybody who may call this server' : 'only you'],
+    ['Who uses the login', shared ? 'all callers of this server' : 'only you'],
   ];
   return page(
     `Log in to ${server}`,

@@ -109,7 +109,7 @@ export function createSignIn(options: SignInOptions): SignIn | undefined {
     const claims = await verifyJwt(String(token), issuer ?? '', keys);
     const { aud, azp = client_id } = claims;
     if (![aud].flat().includes(client_id) || azp !== client_id || claims.nonce !== nonce) {
-      throw new AppError('FORBIDDEN', `${issuer} answered for somebody else`);
+      throw new AppError('FORBIDDEN', `${issuer} answered for another user`);
     }
     return claims;
   }

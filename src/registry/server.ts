@@ -133,13 +133,13 @@ export const serverOptions = z.strictObject({
   credentials: z
     .enum(['shared', 'per_principal'])
     .optional()
-    .describe('per_principal: everybody logs in to the server for themselves, and calls it with their own credentials'),
+    .describe('per_principal: each user logs in to the server and calls it with their own credentials'),
   request_timeout: z.number().min(0.1).max(86_400).optional().describe('seconds'),
   max_concurrent_calls: z.int().min(1).max(100_000).optional(),
   max_queued_calls: z.int().min(0).max(1_000_000).optional(),
   query_tools: queryTools
     .optional()
-    .describe('what the aggregator query calls on this server, instead of what it would work out by itself'),
+    .describe('what the aggregator query calls on this server, instead of its own plan'),
   query_readers: z
     .array(z.string().min(1).max(255))
     .max(100)
@@ -156,7 +156,7 @@ const common = {
     .nullish(),
   health_check_url: z
     .url({ protocol: /^https?$/, error: 'health_check_url must be an http or https URL' })
-    .refine(hasNoCredentials, 'health_check_url must not hold a user name or password: it is shown to everybody')
+    .refine(hasNoCredentials, 'health_check_url must not contain a user name or password: it is shown to all users')
     .refine((url) => !holdsCredential(url), 'health_check_url must not hold a key or token: it is stored in plain text')
     .nullish(),
   auto_connect: z.boolean().optional(),

@@ -35,7 +35,7 @@ export function createQuestionAttribution(onAsked: () => void): SessionEvents['o
       return await only.onRequest(method, params, signal);
     }
     if (isRoots) return { roots: [] };
-    throw new RpcError(rpcCodes.internalError, 'No client can be told apart for this request; repeat the call.');
+    throw new RpcError(rpcCodes.internalError, 'The request cannot be attributed to one client. Repeat the call.');
   };
 }
 

@@ -84,7 +84,7 @@ suite('a question on a shared session', () => {
       const call = app.call(`bank.${name}`);
       await until(() => outcomes.includes('begun'), 'the other call has begun');
       const { body } = await call;
-      assert.match(JSON.stringify(body), /No client can be told apart/);
+      assert.match(JSON.stringify(body), /cannot be attributed to one client/);
       await release();
       assert.deepEqual(asked, []);
       assert.ok(outcomes.includes('refused'));
@@ -107,7 +107,7 @@ suite('a question on a shared session', () => {
       const { app, asked, outcomes, release } = await start(t);
       const plain = await openSession(app, { capabilities: {} });
       const { body, events } = await plain.request('tools/call', { name: `bank__${name}`, arguments: {} });
-      assert.match(JSON.stringify(body ?? events), /No client can be told apart|does not support/);
+      assert.match(JSON.stringify(body ?? events), /cannot be attributed to one client|does not support/);
       assert.ok(outcomes.includes('refused'));
       assert.deepEqual(asked, []);
       await release();

@@ -21,7 +21,7 @@ export function findAlerts({ servers, activity, classified, tools, routingP95Ms 
     ...connected(servers),
     ...checks(activity),
     ...over('Routing takes long', routingP95Ms, { warn: 75, bad: 100 }, (value) => ({
-      explanation: `One call in twenty waits ${Math.round(value)} ms before it is on its way (a warning from 75 ms, critical from 100 ms). Is this machine busy?`,
+      explanation: `p95 routing overhead is ${Math.round(value)} ms (a warning from 75 ms, critical from 100 ms). Is this machine busy?`,
     })),
     ...over(
       'Tools without a skill',
@@ -44,7 +44,7 @@ function connected(servers: readonly Server[]): Alert[] {
       {
         level: 'warn',
         title: `Not reachable: ${down.join(', ')}`,
-        explanation: 'The page of the server says why and what to do. It is tried again by itself.',
+        explanation: 'Its page shows the cause. Retrying automatically.',
       },
     ];
   }

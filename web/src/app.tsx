@@ -165,7 +165,7 @@ function ThemeChoice() {
   const [theme, setTheme] = useState<Theme>(currentTheme);
   return (
     <label className="theme">
-      Colours
+      Theme
       <select
         value={theme}
         onChange={(event) => {

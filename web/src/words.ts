@@ -30,7 +30,7 @@ export function explain(
 ): Explanation | undefined {
   const { status, error_message: error, login } = server;
   if (login !== null && login !== undefined) {
-    const reason = login === 'required' ? 'It wants somebody to log in.' : 'The login to it has expired.';
+    const reason = login === 'required' ? 'Login required.' : 'The login has expired.';
     return { reason, advice: 'Log in; its tools stay listed and work again afterwards.' };
   }
   switch (status) {
@@ -44,7 +44,7 @@ export function explain(
     case 'CONNECTING':
       return { reason: 'The connection is being made.', advice: 'This takes a few seconds.' };
     case 'DISCONNECTING':
-      return { reason: 'It waits for calls that are still running.', advice: 'It ends by itself within 30 seconds.' };
+      return { reason: 'Waiting for running calls.', advice: 'The server disconnects within 30 seconds.' };
     case 'DISCONNECTED':
       return { reason: 'Somebody disconnected it, or it was never connected.', advice: 'Connect it to use its tools.' };
     case 'ERROR':
@@ -66,7 +66,7 @@ const advices: [RegExp, string][] = [
 function adviceFor(error: string, transport: Server['transport_type']): string {
   const known = advices.find(([pattern]) => pattern.test(error))?.[1];
   const own = known ?? (transport === 'STDIO' ? 'See its last output.' : 'Check its address and headers.');
-  return `${own} It is tried again by itself.`;
+  return `${own} Retrying automatically.`;
 }
 
 export const outcomeWords: Record<string, string> = {

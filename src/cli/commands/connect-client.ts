@@ -43,7 +43,7 @@ export const addConnectClient: AddCommand = (program, environment) => {
       const client = clients.find((known) => known.id === id);
       if (client === undefined) {
         const known = clients.map((each) => each.id).join(', ');
-        throw new CommandFailure('usage', `"${id}" is no client that we know; the clients are: ${known}`);
+        throw new CommandFailure('usage', `"${id}" is not a known client. Known clients: ${known}`);
       }
       const context = createContext(self, environment);
       const file = client.file({ home: environment.HOME ?? homedir(), platform: process.platform, environment });

@@ -29,7 +29,7 @@ export const addConnect: AddCommand = (program, environment) => {
     .command('disconnect')
     .description('disconnect a server after its pending calls; it stays registered')
     .argument('<server>', 'name or id')
-    .option('--force', 'cancel pending calls at once')
+    .option('--force', 'cancel pending calls immediately')
     .action(async (name: string, options: { force?: boolean }, self: Command) => {
       const context = createContext(self, environment);
       const { client, terminal } = context;

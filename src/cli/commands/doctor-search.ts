@@ -36,7 +36,7 @@ export const addDoctorSearch: AddCommand = (doctor, environment) => {
             probes === 0 ? '-' : percent(hit_at_5),
           ]),
         );
-        explain(terminal, 'without a description: search knows only their names', silent);
+        explain(terminal, 'without a description: search only has their names', silent);
         explain(
           terminal,
           'that cannot be told apart: say in their descriptions what differs, or hide one with a profile',

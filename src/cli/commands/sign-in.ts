@@ -64,7 +64,8 @@ export const addSignIn: AddCommand = (program, environment) => {
       const revoked = await tryRevoke(signedIn);
       if (terminal.json) return terminal.printJson({ signed_out: url, revoked });
       terminal.print(`Signed out of ${url}.`);
-      if (!revoked) terminal.note(`${signedIn.issuer.issuer} could not be told; what it gave ends by itself.`);
+      if (!revoked)
+        terminal.note(`${signedIn.issuer.issuer} did not confirm the revocation. Its tokens expire on their own.`);
     });
 };
 

@@ -52,7 +52,7 @@ export const addSkills: AddCommand = (program, environment) => {
     .argument('<id>', 'lowercase letters, digits and "_"')
     .option('--name <name>', 'its name')
     .option('--description <text>', 'what its tools do')
-    .option('--example <text>', 'what somebody would ask for; repeatable, replaces the examples', collect)
+    .option('--example <text>', 'an example request; repeatable, replaces the examples', collect)
     .action(async (id: string, options: SetOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const { skills } = await client.get<{ skills: Skill[] }>(path);

@@ -68,7 +68,7 @@ export const addToken: AddCommand = (program, environment) => {
     });
 
   withGlobalFlags(group.command('revoke'))
-    .description('revoke a token, at once')
+    .description('revoke a token immediately')
     .argument('<token>', 'its id, or its name where only one has it')
     .action(async (wanted: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);

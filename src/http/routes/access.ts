@@ -117,7 +117,7 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
       method: 'DELETE',
       path: '/api/v1/tokens/{id}',
       tag: 'access',
-      summary: 'Revoke a token, at once',
+      summary: 'Revoke a token immediately',
       role: 'admin',
       params: z.object({ id: z.string().min(1) }),
       answers: { 204: { description: 'Revoked' }, 404: { description: 'There is no such token' } },

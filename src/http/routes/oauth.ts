@@ -59,7 +59,7 @@ const loginView = z.object({
 const knownLogin = z.object({
   server_id: z.string(),
   server: z.string(),
-  principal: z.string().nullable().describe('null: everybody shares it'),
+  principal: z.string().nullable().describe('null for a shared login'),
   principal_name: z.string().nullable(),
   state: z.enum(['active', 'required', 'expired']),
   issuer: z.string().nullable(),

@@ -141,7 +141,7 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
       method: 'PUT',
       path: '/api/v1/query/rules',
       tag: 'query',
-      summary: 'Replace the rules; they hold at once',
+      summary: 'Replace the rules; effective immediately',
       role: 'admin',
       unbound: true,
       body: z.strictObject({ serverRules: serverRulesSchema }),

@@ -199,7 +199,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       method: 'POST',
       path: `${base}/{id}/disconnect`,
       tag,
-      summary: 'Disconnect a server, after its pending calls or at once',
+      summary: 'Disconnect a server, after its pending calls or immediately',
       role: 'admin',
       params: byId,
       body: z.strictObject({ force: z.boolean().default(false) }).default({ force: false }),

@@ -33,7 +33,7 @@ const waysView = z.object({
 
 const byCode = z.strictObject({
   code: z.string().min(1),
-  replace: z.boolean().optional().describe("whether to end somebody else's session in this browser"),
+  replace: z.boolean().optional().describe("whether to end another user's session in this browser"),
 });
 
 const tag = 'access';
@@ -105,7 +105,7 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       answers: {
         200: { description: 'Signed in; the session is in a cookie', schema: principalView },
         401: { description: 'The token or the link is not valid' },
-        409: { description: 'The link signs in somebody else than whom the browser has a session of; it stays good' },
+        409: { description: 'The browser has a session of another user. The link stays valid.' },
         429: tooMany,
       },
       async handle({ body, request, reply, address }) {
@@ -159,7 +159,7 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       method: 'POST',
       path: `${path}/links`,
       tag,
-      summary: 'A link that signs in a browser once, as whoever asks for it',
+      summary: 'Create a one-time sign-in link for the caller',
       role: 'viewer',
       answers: {
         201: {

@@ -113,7 +113,7 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
         return { changes: rows.filter(({ tool }) => seesTool(server, tool, { principal, view })).map(toView) };
       },
     }),
-    decision('approve', 'approved', 'Accept the new definition of a tool; its calls go on'),
+    decision('approve', 'approved', 'Accept the new definition of a tool and resume its calls'),
     decision('reject', 'rejected', 'Refuse the new definition of a tool; its calls stay held'),
   ];
 }

@@ -405,7 +405,7 @@ function Trial({ name, onAgain }: { name: string; onAgain: () => void }) {
               })
             }
           >
-            Take it back
+            Undo
           </button>
         )}
       </div>

@@ -90,8 +90,8 @@ function Numbers({
   const numbers: [string, string, string?][] = [
     ['Servers', `${state.connected_servers} / ${state.total_servers}`, 'connected'],
     ['Calls', recent.length === 0 ? '0' : `${(recent.length / (windowMs / 1_000)).toFixed(2)}/s`, 'last 5 minutes'],
-    ['Median', recent.length === 0 ? '–' : duration(percentile(recent, 0.5)), 'of a call'],
-    ['95 of 100', recent.length === 0 ? '–' : duration(percentile(recent, 0.95)), 'are faster'],
+    ['p50', recent.length === 0 ? '–' : duration(percentile(recent, 0.5)), 'call duration'],
+    ['p95', recent.length === 0 ? '–' : duration(percentile(recent, 0.95)), 'call duration'],
     ['Failures', recent.length === 0 ? '–' : `${((failed / recent.length) * 100).toFixed(1)} %`, `${failed} calls`],
     ['Routing', routing === undefined ? '–' : duration(routing * 1_000), 'p95'],
     ['Running', String(active), `${queued} waiting`],

@@ -40,7 +40,7 @@ export function ServersPage() {
       {list.loading && <Loading />}
       {list.data !== undefined && servers.length === 0 && (
         <Empty title="No server yet">
-          <p>Bring the servers of Claude, Cursor or VS Code along, or add one by hand.</p>
+          <p>Import the servers of Claude, Cursor or VS Code, or add one manually.</p>
           {mayAdd && (
             <a className="button primary" href={linkTo('servers', '+')}>
               Add servers

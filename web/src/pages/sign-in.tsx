@@ -55,7 +55,7 @@ export function SignInPage({ code, place, onSignedIn }: Props) {
     const { current, other } = conflict;
     return (
       <main className="sign-in">
-        <h1>Sign in as somebody else?</h1>
+        <h1>Sign in as another user?</h1>
         <p>
           You are signed in as <strong>{current.name}</strong> ({current.role}). This link signs you in as{' '}
           <strong>{other.name}</strong> ({other.role}). If you did not ask for the link, stay signed in.

@@ -35,7 +35,7 @@ export function TrafficPage() {
       <div className="title">
         <h1>Traffic</h1>
         <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? `Go on${missed > 0 ? ` (${missed} new)` : ''}` : 'Pause'}
+          {paused ? `Resume${missed > 0 ? ` (${missed} new)` : ''}` : 'Pause'}
         </button>
       </div>
       <Failure error={error} retry={reload} />
@@ -134,7 +134,7 @@ function CallDetail({
     ['Call id', call.call_id],
   ];
   return (
-    <Dialog title="One call" onClose={onClose}>
+    <Dialog title="Call details" onClose={onClose}>
       <dl className="rows">
         {rows.map(([term, text]) => (
           <div key={term}>

@@ -38,7 +38,7 @@ function QuestionForm({ question, onAnswer }: { question: Question; onAnswer: (a
   return (
     <form className="card question" aria-label="The server asks" onSubmit={submit} noValidate>
       <h3>The server asks</h3>
-      <p className="lines">{String(params.message ?? 'It wants your answer to go on.')}</p>
+      <p className="lines">{String(params.message ?? 'The server needs your answer to continue.')}</p>
       {url === undefined ? (
         <SchemaForm schema={schema} value={value} problems={problems} onChange={setValue} />
       ) : (

@@ -10,7 +10,7 @@ export function Sparkline({ slices }: { slices: readonly Slice[] }) {
   const shown = slices.slice(-maxSlices);
   const calls = shown.reduce((sum, slice) => sum + slice.calls, 0);
   const failed = shown.reduce((sum, slice) => sum + slice.failed, 0);
-  if (calls === 0) return <span className="dim">no calls lately</span>;
+  if (calls === 0) return <span className="dim">no recent calls</span>;
   const most = Math.max(...shown.map((slice) => slice.calls));
   const slowest = Math.max(...shown.map((slice) => slice.mean_ms ?? 0));
   const before = maxSlices - shown.length;
