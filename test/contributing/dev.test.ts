@@ -11,8 +11,10 @@ import { cleanEnvironment } from '../support/aggregator-process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const startTimeoutMs = 60_000;
+/** npm scripts use the Node 24 of the development dependencies; the watch mode of Node 22 was seen to hang here. */
+const skip = Number.parseInt(process.versions.node, 10) < 24 ? 'npm run dev needs Node 24' : false;
 
-test('npm run dev listens, and listens again after a change of a source', { timeout: 150_000 }, async (t) => {
+test('npm run dev listens, and listens again after a change of a source', { skip, timeout: 150_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'dev-'));
   t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
   for (const name of ['bin', 'src', 'package.json'])
