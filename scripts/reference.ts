@@ -1,7 +1,7 @@
-/** Writes docs/api.md from the OpenAPI document and docs/configuration.md from the table of settings. */
-import { writeFileSync } from 'node:fs';
-import { flagOf, type SettingName, settings } from '../src/config.ts';
+/** Writes docs/api.md from the OpenAPI document, and the tables of settings in docs/configuration.md and README.md. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { startAggregator } from '../test/support/aggregator-process.ts';
+import { configurationPage, withMostUsedSettings } from './settings-table.ts';
 
 interface Parameter {
   name: string;
@@ -31,7 +31,9 @@ interface BodySchema {
 const docs = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 const cell = (text: unknown) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ');
 
-writeFileSync(docs('configuration.md'), configuration());
+const readme = new URL('../README.md', import.meta.url);
+writeFileSync(readme, withMostUsedSettings(readFileSync(readme, 'utf8')));
+writeFileSync(docs('configuration.md'), configurationPage());
 writeFileSync(docs('api.md'), api(await loadDocument()));
 
 async function loadDocument(): Promise<Record<string, Record<string, Operation>>> {
@@ -125,22 +127,4 @@ function limits({
 function table(rows: string[][]): string[] {
   if (rows.length === 0) return [];
   return ['| name | where | |', '|---|---|---|', ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`), ''];
-}
-
-function configuration(): string {
-  const rows = (Object.keys(settings) as SettingName[]).map((name) => {
-    const { env, help, example, default: preset, defaultText } = settings[name] as (typeof settings)['host'];
-    const value = name.endsWith('Ms') && preset !== undefined ? Number(preset) / 1_000 : preset;
-    const shown = defaultText ?? (preset === undefined || String(preset) === '' ? 'not set' : String(value));
-    return `| \`${env}\` | \`--${flagOf(name)}\` | ${cell(help)} | ${cell(shown)} | \`${cell(example)}\` |`;
-  });
-  return `${[
-    '# Configuration',
-    '',
-    'Made by `npm run reference` from the table of settings. A flag of `mcp-aggregator serve` wins over the variable, the variable over `"settings"` of the file given with `--config`. Times are in seconds. A wrong value stops the start with a line that names it. Every secret can be in a file that `NAME_FILE` names instead, for example `MCP_CREDENTIAL_KEY_FILE`.',
-    '',
-    '| variable | flag | what | default | example |',
-    '|---|---|---|---|---|',
-    ...rows,
-  ].join('\n')}\n`;
 }

@@ -9,6 +9,7 @@ import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
 import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
+import { createServerMetrics } from './health/server-metrics.ts';
 import { judge } from './health/verdict.ts';
 import { createActivity } from './http/activity.ts';
 import { createPayloads } from './http/payloads.ts';
@@ -143,6 +144,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const replicas = await createReplicas({ db, databaseUrl: config.databaseUrl, redisUrl: config.redisUrl, log });
   closers.push(() => replicas.close());
   const events = createEvents();
+  const serverMetrics = createServerMetrics({ events, metrics });
+  closers.push(() => serverMetrics.close());
   const authenticator = await createAuthenticator({
     db,
     adminToken,
@@ -462,7 +465,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
           replicas.publish({ kind: 'everything' });
         },
       }),
-      ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
+      ...metricsRoutes({ config, metrics, registry, catalog, pool, audit }),
     ],
   });
   const { host, port } = await http.listen();

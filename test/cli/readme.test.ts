@@ -1,16 +1,25 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { configurationPage, withMostUsedSettings } from '../../scripts/settings-table.ts';
 import { exitCodes } from '../../src/cli/exit-code.ts';
-import { flagOf, type SettingName, settings } from '../../src/config.ts';
+import { settings } from '../../src/config.ts';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const readme = read('README.md');
 
-test('README lists every setting with its flag and meaning', () => {
-  for (const [name, { env, help }] of Object.entries(settings)) {
-    const begin = `| \`${env}\` | \`--${flagOf(name as SettingName)}\` |`;
-    const found = readme.split('\n').some((line) => line.startsWith(begin) && line.endsWith(`| ${help} |`));
-    assert.ok(found, `README.md needs the row: ${begin} default | ${help} |`);
+test('docs/configuration.md has every setting, README.md the ten most used, as src/config.ts describes them', () => {
+  const page = read('docs/configuration.md');
+  assert.equal(page, configurationPage(), 'run: npm run reference');
+  for (const { env } of Object.values(settings)) assert.ok(page.includes(`| \`${env}\` |`), env);
+  assert.equal(readme, withMostUsedSettings(readme), 'run: npm run reference');
+  assert.equal(readme.match(/^\| `[A-Z_]+` \| `--/gm)?.length, 10);
+});
+
+test('no other page has a table of settings', () => {
+  for (const name of readdirSync(new URL('../../docs/', import.meta.url))) {
+    if (!name.endsWith('.md') || name === 'configuration.md') continue;
+    assert.doesNotMatch(read(`docs/${name}`), /^\| `MCP_AGGREGATOR_PORT` \|/m, name);
   }
 });
 

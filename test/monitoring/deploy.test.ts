@@ -9,7 +9,6 @@ import { parseAllDocuments } from 'yaml';
 import { settings } from '../../src/config.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { promtool, withoutPromtool } from './promtool.ts';
-import { operations, withSettingsTable } from './settings-table.ts';
 
 const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
 const files = readdirSync(deploy, { recursive: true, withFileTypes: true })
@@ -28,7 +27,7 @@ const manifests = files
   .flatMap((file) => parse(readFileSync(file, 'utf8')));
 const manifest = (kind: string) => manifests.find((one) => one.kind === kind);
 const known = new Set<string>(Object.values(settings).map(({ env }) => env));
-const docs = readFileSync(operations, 'utf8');
+const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 
 test('every YAML and JSON file parses', () => {
   for (const file of files.filter((name) => /\.ya?ml$/.test(name)))
@@ -36,7 +35,7 @@ test('every YAML and JSON file parses', () => {
   for (const file of files.filter((name) => name.endsWith('.json'))) JSON.parse(readFileSync(file, 'utf8'));
 });
 
-test('every variable that is used is a setting, and every setting is documented', () => {
+test('every variable that is used or documented is a setting', () => {
   // Of the image, of other programs, and of the compose file itself.
   const others = new Set(['MCP_AGGREGATOR_URL', 'MCP_AGGREGATOR_TOKEN']);
   for (const file of files) {
@@ -50,7 +49,6 @@ test('every variable that is used is a setting, and every setting is documented'
     ...manifest('Deployment').spec.template.spec.containers[0].env.map((one: { name: string }) => one.name),
   ];
   for (const name of used) assert.ok(known.has(name), name);
-  assert.equal(docs, withSettingsTable(docs), 'run: node test/monitoring/settings-table.ts');
   for (const [name] of docs.matchAll(/\bMCP_[A-Z_]+[A-Z]\b/g)) {
     assert.ok(known.has(name) || name === 'MCP_AGGREGATOR', name);
   }
