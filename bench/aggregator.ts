@@ -35,13 +35,19 @@ const startTimeoutMs = 30_000;
 const profileDir = process.env.PROFILE_DIR;
 const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
 
-export async function startAggregator(env: Record<string, string> = {}): Promise<Aggregator> {
+/** As in bin/mcp-aggregator.js. */
+const usualFlags = ['--max-semi-space-size=4'];
+
+export async function startAggregator(
+  env: Record<string, string> = {},
+  nodeFlags: readonly string[] = usualFlags,
+): Promise<Aggregator> {
   const dataDir = await mkdtemp(join(tmpdir(), 'aggregator-'));
   const port = await freePort();
   const adminToken = randomBytes(24).toString('base64url');
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16', ...profiling, program, 'serve'],
+    ['--disable-warning=ExperimentalWarning', ...nodeFlags, ...profiling, program, 'serve'],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {

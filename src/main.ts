@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { type App, createApp } from './app.ts';
 import { type Config, loadConfig } from './config.ts';
 import type { Logger } from './log.ts';
-import { giveBackWhenQuiet } from './memory.ts';
 
 export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
   const config = loadConfig(environment, flags);
@@ -70,7 +69,6 @@ async function start(config: Config) {
   const app = await createApp(config);
   const withdrawAddress = publishAddress(app);
   app.log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
-  giveBackWhenQuiet();
   process.on('unhandledRejection', (error) => app.log.error({ err: error }, 'unhandled rejection'));
   return { app, withdrawAddress };
 }

@@ -13,7 +13,6 @@ const shared = [
   'exact-json',
   'log',
   'loopback',
-  'memory',
   'metrics',
   'model',
   'event-loop-watchdog',

@@ -1,5 +1,5 @@
-/** Access tokens of an identity provider, checked by hand: fixed algorithms, keys that fit them, times, issuer. */
-import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+/** Access tokens of an identity provider: fixed algorithms, keys that fit them, times, issuer. jose checks the signature. */
+import type { JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import { ExpiredToken } from '../security/auth.ts';
@@ -7,18 +7,18 @@ import { findIssuer } from './discovery.ts';
 import { type GuardedFetch, trustIn } from './guarded-fetch.ts';
 
 /** Never what the token itself proposes: `none` and shared secrets are not among them, whatever it says. */
-const algorithms = {
-  RS256: { hash: 'sha256', type: 'rsa', curve: undefined },
-  ES256: { hash: 'sha256', type: 'ec', curve: 'prime256v1' },
-  EdDSA: { hash: null, type: 'ed25519', curve: undefined },
-} as const;
+const algorithms = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
 
 const header = z.looseObject({
-  alg: z.enum(['RS256', 'ES256', 'EdDSA']),
+  alg: z.enum(algorithms),
   kid: z.string().optional(),
   // An extension that must be understood is one that we do not.
   crit: z.undefined().optional(),
 });
+type Header = z.infer<typeof header>;
 
 const claims = z.looseObject({
   iss: z.string(),
@@ -31,32 +31,47 @@ export type Claims = z.infer<typeof claims>;
 
 const clockToleranceSeconds = 30;
 
+type Key = Awaited<ReturnType<JWTVerifyGetKey>>;
+
 export interface Keys {
-  find(kid: string | undefined, alg: keyof typeof algorithms): Promise<KeyObject[]>;
+  find(header: Header): Promise<Key[]>;
 }
 
 export async function verifyJwt(token: string, issuer: string, keys: Keys, now = Date.now()): Promise<Claims> {
-  const [first = '', second = '', third = '', ...more] = token.split('.');
+  const [first = '', second = '', ...others] = token.split('.');
   const head = header.safeParse(decode(first));
   const body = claims.safeParse(decode(second));
-  if (more.length > 0 || !head.success || !body.success) throw invalid('the token is not a JWT that we can check');
+  if (others.length !== 1 || !head.success || !body.success) throw invalid('the token is not a JWT that we can check');
   // The issuer first: nothing of another issuer's is worth asking for keys.
   if (body.data.iss !== issuer) throw invalid('the token is from another issuer');
-  const { alg, kid } = head.data;
-  const signed = Buffer.from(`${first}.${second}`);
-  const signature = Buffer.from(third, 'base64url');
-  const candidates = await keys.find(kid, alg);
-  const { hash } = algorithms[alg];
-  if (!candidates.some((key) => verify(hash, signed, { key, dsaEncoding: 'ieee-p1363' }, signature))) {
-    throw invalid('the signature of the token is not valid');
+  for (const key of await keys.find(head.data)) {
+    if (await isSignedBy(token, key, head.data.alg, now)) return body.data;
   }
-  const seconds = now / 1_000;
-  if (body.data.exp + clockToleranceSeconds <= seconds) throw new ExpiredToken();
-  if (body.data.nbf !== undefined && body.data.nbf - clockToleranceSeconds > seconds) {
-    throw invalid('the token is not valid yet');
-  }
-  return body.data;
+  throw invalid('the signature of the token is not valid');
 }
+
+async function isSignedBy(token: string, key: Key, alg: string, now: number): Promise<boolean> {
+  const { errors, jwtVerify } = await loadJose();
+  try {
+    await jwtVerify(token, key, {
+      algorithms: [alg],
+      clockTolerance: clockToleranceSeconds,
+      currentDate: new Date(now),
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) throw new ExpiredToken();
+    if (error instanceof errors.JWTClaimValidationFailed) {
+      throw invalid(error.claim === 'nbf' ? 'the token is not valid yet' : `its claim ${error.claim} is not valid`);
+    }
+    // A TypeError tells of a key that is too weak for the algorithm.
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return false;
+    throw error;
+  }
+}
+
+/** Only with an identity provider: 15 MB that the others need not carry. */
+const loadJose = () => import('jose');
 
 export function looksLikeJwt(token: string): boolean {
   return /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
@@ -74,13 +89,8 @@ function decode(part: string): unknown {
   }
 }
 
-const jsonKey = z.looseObject({ kty: z.string(), kid: z.string().optional(), use: z.string().optional() });
 const keySet = z.looseObject({ keys: z.array(z.unknown()) });
-
-interface KnownKey {
-  kid: string | undefined;
-  key: KeyObject;
-}
+const jsonKey = z.looseObject({ kty: z.string() });
 
 const keysLifetimeMs = 600_000;
 /** A stranger can name any key; asking the issuer for each would make us their tool. */
@@ -89,7 +99,7 @@ const minGapMs = 1_000;
 /** The issuer's keys: kept for a while, read again when a token names one that is new. */
 export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
   const trust = trustIn([issuer]);
-  let known: KnownKey[] = [];
+  let known: JWTVerifyGetKey | undefined;
   let readAt = 0;
   let reading: Promise<void> | undefined;
 
@@ -99,7 +109,8 @@ export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
     const answer = await fetch(metadata.jwks_uri, trust, { headers: { accept: 'application/json' } });
     const parsed = keySet.safeParse(answer.json);
     if (!parsed.success) throw new AppError('EXECUTION_FAILED', `${issuer} publishes keys that are no key set`);
-    known = parsed.data.keys.flatMap(toKey);
+    const { createLocalJWKSet } = await loadJose();
+    known = createLocalJWKSet({ keys: parsed.data.keys.flatMap((key) => jsonKey.safeParse(key).data ?? []) });
     readAt = Date.now();
   }
 
@@ -110,34 +121,33 @@ export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
     await reading;
   }
 
-  const matching = (kid: string | undefined, alg: keyof typeof algorithms) =>
-    known.filter((one) => (kid === undefined || one.kid === kid) && fits(one.key, alg)).map(({ key }) => key);
-
   return {
-    async find(kid, alg) {
+    async find(head) {
       const age = Date.now() - readAt;
       if (age > keysLifetimeMs) await refresh();
-      const found = matching(kid, alg);
+      const found = await matching(known, head);
       if (found.length > 0 || age < minGapMs) return found;
       await refresh();
-      return matching(kid, alg);
+      return matching(known, head);
     },
   };
 }
 
-function toKey(published: unknown): KnownKey[] {
-  const { data: jwk } = jsonKey.safeParse(published);
-  // Secret keys, keys for other uses, and kinds to come.
-  if (jwk === undefined || (jwk.use ?? 'sig') !== 'sig' || !['RSA', 'EC', 'OKP'].includes(jwk.kty)) return [];
+/** The keys that fit the header by name, kind, use and algorithm; a token without a name may fit several. */
+async function matching(known: JWTVerifyGetKey | undefined, head: Header): Promise<Key[]> {
+  const { errors } = await loadJose();
   try {
-    return [{ kid: jwk.kid, key: createPublicKey({ key: jwk, format: 'jwk' }) }];
-  } catch {
-    return []; // a curve that we do not know, or a broken key: the others are as good as before
+    return known === undefined ? [] : [await known(head, { payload: '', signature: '' })];
+  } catch (error) {
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return await collect(error);
+    // None fits, or the one that does is broken: the others are as good as before.
+    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException) return [];
+    throw error;
   }
 }
 
-/** An RSA key must not check a signature that claims to be of another kind. */
-function fits(key: KeyObject, alg: keyof typeof algorithms): boolean {
-  const { type, curve } = algorithms[alg];
-  return key.asymmetricKeyType === type && (curve === undefined || key.asymmetricKeyDetails?.namedCurve === curve);
+async function collect(keys: AsyncIterable<Key>): Promise<Key[]> {
+  const found: Key[] = [];
+  for await (const key of keys) found.push(key);
+  return found;
 }

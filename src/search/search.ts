@@ -17,6 +17,7 @@ import {
 import { planRequest, type RequestPlan } from './request.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SearchableTool } from './tool.ts';
+import { topSlots } from './top-slots.ts';
 
 export type Strategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
 /** `vector` is for measuring only; no surface offers it. */
@@ -191,7 +192,7 @@ export function rank(
 
   const pool = new Set<number>();
   for (const values of scores)
-    for (const slot of best(values, scope.slots, Math.max(limit, widestPool))) pool.add(slot);
+    for (const slot of topSlots(values, scope.slots, Math.max(limit, widestPool))) pool.add(slot);
   const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
   const candidates = [...pool].map((slot): Candidate => {
     const lift = skillLiftOf(index.toolAt(slot), strength);
@@ -271,27 +272,6 @@ function skillLiftOf(tool: SearchableTool | undefined, strength: Map<string, num
   let lift = 0;
   for (const id of tool?.skillIds ?? []) lift = Math.max(lift, strength.get(id) ?? 0);
   return skillLift * lift;
-}
-
-/** The slots of the `count` highest values, best first; a heap of the best so far, its root the weakest. */
-function best(values: Float32Array, slots: number[], count: number): number[] {
-  const kept: number[] = [];
-  let weakest = Number.NEGATIVE_INFINITY;
-  for (const slot of slots) {
-    const value = values[slot] as number;
-    if (kept.length === count && value <= weakest) continue;
-    kept.push(slot);
-    if (kept.length >= count * 2) weakest = shrink(values, kept, count);
-  }
-  shrink(values, kept, count);
-  return kept;
-}
-
-function shrink(values: Float32Array, kept: number[], count: number): number {
-  kept.sort((a, b) => (values[b] as number) - (values[a] as number) || a - b);
-  kept.length = Math.min(kept.length, count);
-  const last = kept.at(-1);
-  return last === undefined || kept.length < count ? Number.NEGATIVE_INFINITY : (values[last] as number);
 }
 
 function compareNames(index: SearchIndex, a: number, b: number): number {

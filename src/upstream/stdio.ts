@@ -149,16 +149,18 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   };
 }
 
+/** Windows starts `npx` and other scripts through its shell only, and the shell would read what arguments contain. */
+const start = process.platform === 'win32' ? (await import('cross-spawn')).default : spawn;
+
 /** Its own process group, so that its whole tree can be ended with it. Out of descriptors, a child has no pipes. */
 function spawnChild(options: ChildOptions, marker: string): ChildProcess {
   try {
-    return spawn(options.command, options.args, {
+    return start(options.command, options.args, {
       env: { ...options.env, [markerVariable]: marker },
       cwd: options.cwd,
       uid: options.user?.uid,
       gid: options.user?.gid,
       detached: process.platform !== 'win32',
-      shell: process.platform === 'win32',
       windowsHide: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });

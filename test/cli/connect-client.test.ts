@@ -141,6 +141,41 @@ suite('connect-client', () => {
     });
   }
 
+  test('--move leaves what it cannot take out, and takes the rest over as it is', async () => {
+    const file = join(home, '.codex/config.toml');
+    mkdirSync(dirname(file), { recursive: true });
+    const args = [script, "it's", "that's"];
+    const text = `[mcp_servers.with-quotes]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n\n[tui]\nnote = """\n[mcp_servers.with-quotes]\n"""\n`;
+    writeFileSync(file, text);
+    const moved = await run('codex', '--yes', '--move');
+    assert.equal(moved.code, 0, moved.stderr);
+    assert.ok(readFileSync(file, 'utf8').startsWith('[tui]\nnote = """\n[mcp_servers.with-quotes]\n"""\n'));
+    const shown = await commandsOf(aggregator).json<{ connection_config: { args: string[] } }>('show', 'with-quotes');
+    assert.deepEqual(shown.connection_config.args, args);
+    assert.equal((await run('codex', '--undo', '--yes')).code, 0);
+    assert.equal(readFileSync(file, 'utf8'), text);
+
+    const twice = `{"mcpServers":{"twice":{"command":"a"},"twice":${JSON.stringify(program)}}}`;
+    const cursor = join(home, '.cursor/mcp.json');
+    mkdirSync(dirname(cursor), { recursive: true });
+    writeFileSync(cursor, twice);
+    const stays = await run('cursor', '--yes', '--move');
+    assert.equal(stays.code, 0, stays.stderr);
+    assert.match(stays.stderr, /twice stays in the client: .*cannot be edited/);
+    assert.match(readFileSync(cursor, 'utf8'), /"twice":\{"command":"a"\}/);
+    assert.equal((await run('cursor', '--undo', '--yes')).code, 0);
+    assert.equal(readFileSync(cursor, 'utf8'), twice);
+
+    const inline = `mcp_servers = { inline-one = { command = ${JSON.stringify(command)} } }\n`;
+    writeFileSync(file, inline);
+    const refused = await run('codex', '--yes', '--move');
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /cannot be edited/);
+    assert.equal(readFileSync(file, 'utf8'), inline);
+    const { stdout } = await commandsOf(aggregator).run(['list']);
+    assert.doesNotMatch(stdout, /inline-one/);
+  });
+
   test('the doctor says what is wrong with the entry of a client', async () => {
     const none = await doctor('cursor');
     assert.equal(none.code, 1);
@@ -218,6 +253,13 @@ suite('editing files of other people', () => {
     });
   }
 
+  test('JSON: a byte order mark, an array in place of the list, and text that is no JSON', () => {
+    const marked = setMember('\uFEFF{\n  "a": 1\n}\n', ['servers', 'ours'], { url: 'x' });
+    assert.ok(marked.startsWith('\uFEFF{\n  "a": 1,\n  "servers"'), marked);
+    assert.throws(() => setMember('{ "servers": [1] }', ['servers', 'ours'], {}), /cannot be edited/);
+    assert.throws(() => setMember('{ "servers": ', ['servers', 'ours'], {}), /not valid JSON/);
+  });
+
   test('TOML: other tables, comments and arrays over several lines stay', () => {
     const text = recorded.codex?.text ?? '';
     const added = setServerTable(text, 'gateway', { url: 'http://127.0.0.1:1/mcp', http_headers: { A: 'b "c"' } });
@@ -227,5 +269,75 @@ suite('editing files of other people', () => {
     assert.equal(removeServerTable(added, 'gateway'), text);
     const without = removeServerTable(text, 'from-codex');
     assert.ok(without.includes('# How it looks\n[tui]') && !without.includes('COLOUR'));
+  });
+
+  const tricky = `model = "x"
+prompt = """
+[mcp_servers.not-a-table]
+command = "no"
+"""
+
+[mcp_servers.quotes]
+command = "echo"
+args = ["it's", "that's"] # two of them
+banner = """
+[tui]
+still = "banner" """
+literal = '''
+[mcp_servers.neither]
+'''
+
+[mcp_servers."dotted.name"] # odd
+command = 'echo'
+"a key" = { b = ["]", "}"], c = 1979-05-27 }
+
+[tui]
+note = """
+[mcp_servers.quotes]
+"""
+`;
+
+  test('TOML: quotes, and lines that look like headers inside of strings', () => {
+    const read = readServerTables(tricky);
+    assert.deepEqual(Object.keys(read), ['quotes', 'dotted.name']);
+    assert.deepEqual(read.quotes?.args, ["it's", "that's"]);
+    assert.equal(read.quotes?.banner, '[tui]\nstill = "banner" ');
+    const [head, , odd, tui] = tricky.split(/\n\n(?=\[(?!mcp_servers\.no))/);
+    assert.equal(removeServerTable(tricky, 'quotes'), [head, odd, tui].join('\n\n'));
+    assert.equal(
+      removeServerTable(removeServerTable(tricky, 'quotes'), 'dotted.name'),
+      [head, tui].join('\n\n'),
+      'every other byte stays',
+    );
+    const added = setServerTable(tricky, 'gateway', { url: 'http://127.0.0.1:1/mcp' });
+    assert.ok(added.startsWith(tricky));
+    assert.equal(removeServerTable(added, 'gateway'), tricky);
+    assert.equal(removeServerTable(tricky, 'neither'), tricky);
+  });
+
+  test('TOML: servers written as dotted keys, inline, and with Windows line ends', () => {
+    const dotted = '[mcp_servers]\na.command = "x"\nb = { command = "y" }\na.args = ["1"]\n';
+    assert.deepEqual(readServerTables(dotted), { a: { command: 'x', args: ['1'] }, b: { command: 'y' } });
+    assert.equal(removeServerTable(dotted, 'a'), '[mcp_servers]\nb = { command = "y" }\n');
+    assert.deepEqual(readServerTables(setServerTable(dotted, 'a', { url: 'z' })), {
+      a: { url: 'z' },
+      b: { command: 'y' },
+    });
+    const windows = '\uFEFFmodel = "x"\r\n\r\n[mcp_servers.a]\r\ncommand = "y"\r\n\r\n[tui]\r\nx = 1\r\n';
+    assert.equal(removeServerTable(windows, 'a'), '\uFEFFmodel = "x"\r\n\r\n[tui]\r\nx = 1\r\n');
+    assert.ok(setServerTable(windows, 'g', { url: 'z' }).endsWith('\r\n\r\n[mcp_servers.g]\r\nurl = "z"\r\n'));
+  });
+
+  test('TOML: what an edit cannot reach without touching the rest is refused', () => {
+    const inline = 'mcp_servers = { a = { command = "x" }, b = { command = "y" } }\n';
+    assert.deepEqual(Object.keys(readServerTables(inline)), ['a', 'b']);
+    assert.throws(() => removeServerTable(inline, 'a'), /cannot be edited/);
+    assert.throws(() => setServerTable(inline, 'gateway', { url: 'z' }), /cannot be edited/);
+    const broken = '[mcp_servers.a\ntoken = "a secret"\n';
+    assert.throws(() => readServerTables(broken), /not valid TOML \(line 1/);
+    assert.throws(
+      () => readServerTables(broken),
+      (error: Error) => !error.message.includes('a secret'),
+    );
   });
 });

@@ -1,3 +1,4 @@
+import type { operations } from './api-types.ts';
 import { eventsIn } from './event-stream.ts';
 
 /** The public API, as the page speaks it: the session is in a cookie, so nothing here knows a token. */
@@ -94,128 +95,32 @@ export const messageOf = (error: unknown) => (error instanceof Error ? error.mes
 export const serversPath = '/api/v1/aggregator/servers';
 export const serverPath = (idOrName: string) => `${serversPath}/${encodeURIComponent(idOrName)}`;
 
-export type Status = 'DISCONNECTED' | 'CONNECTING' | 'CONNECTED' | 'DEGRADED' | 'ERROR' | 'DISCONNECTING';
 export type Json = Record<string, unknown>;
 
-export interface Session {
-  name: string;
-  role: 'admin' | 'caller' | 'viewer';
-  servers: string[] | null;
-  profile: string | null;
-  version: string;
+/** What an operation of the API answers; 200, 201 or 202 as it says. */
+export type AnswerOf<Id extends keyof operations> = operations[Id]['responses'] extends infer Answers
+  ? {
+      [Code in keyof Answers]: Answers[Code] extends { content: { 'application/json': infer Body } } ? Body : never;
+    }[keyof Answers]
+  : never;
+/** What an operation of the API takes. */
+export type BodyOf<Id extends keyof operations> = operations[Id] extends {
+  requestBody?: { content: { 'application/json': infer Body } };
 }
+  ? Body
+  : never;
 
-export interface Health {
-  safe_mode?: string;
-}
-
-export interface WaysIn {
-  identity_provider: { issuer: string; dashboard: string | null } | null;
-}
-
-export interface Tool {
-  id: string;
-  name: string;
-  original_name: string;
-  title: string | null;
-  description: string;
-  skill_ids: string[];
-  primary_skill_id: string | null;
-  input_schema: Json;
-  wire_name: string;
-  discovered_at: string;
-}
-
-export interface Server {
-  id: string;
-  name: string;
-  description: string | null;
-  transport_type: 'STDIO' | 'SSE' | 'HTTP';
-  status: Status;
-  health_check_url: string | null;
-  tool_count: number;
-  error_message: string | null;
-  login: 'required' | 'expired' | null;
-  last_health_check: string | null;
-  registered_at: string;
-  connected_at: string | null;
-  tools?: Tool[];
-}
-
-export interface ServerDetail extends Server {
-  connection_config: Json;
-  options: Json;
-  auto_connect: boolean;
-  origin: string;
-  protocol_version: string | null;
-  era: 'modern' | 'legacy' | null;
-  server_info: Json | null;
-  instructions: string | null;
-  stderr_tail: string | null;
-  consecutive_failures: number;
-  active_calls: number;
-  queued_calls: number;
-  client_sessions: number;
-  updated_at: string;
-}
-
-export interface ServerList {
-  servers: Server[];
-  total: number;
-}
-
-export interface Slice {
-  at: string;
-  calls: number;
-  failed: number;
-  mean_ms: number | null;
-  max_ms: number | null;
-  checks_failed: number;
-  status: Status | null;
-}
-
-export interface RecentCall {
-  call_id: string;
-  server: string;
-  tool: string;
-  principal: string;
-  outcome: string;
-  duration_ms: number;
-  at: string;
-}
-
-export interface Activity {
-  slice_seconds: number;
-  servers: {
-    id: string;
-    name: string;
-    consecutive_failures: number;
-    active_calls: number;
-    queued_calls: number;
-    slices: Slice[];
-  }[];
-  recent_calls: RecentCall[];
-  shows_payloads: boolean;
-  memory_bytes: number;
-}
-
-export interface PayloadPart {
-  json: string;
-  bytes: number;
-  cut: boolean;
-}
-
-export interface Payload {
-  arguments: PayloadPart;
-  result: PayloadPart | null;
-  error: PayloadPart | null;
-}
-
-export interface Profile {
-  name: string;
-  endpoint: string;
-  description?: string;
-  servers?: string[];
-  tools?: { name: string; rename?: string; description?: string }[];
-  exposure?: 'auto' | 'all' | 'search';
-}
+export type Session = AnswerOf<'getSession'>;
+export type Health = AnswerOf<'getAggregatorHealth'>;
+export type WaysIn = AnswerOf<'getSessionWays'>;
+export type ServerList = AnswerOf<'getAggregatorServers'>;
+export type Server = ServerList['servers'][number];
+export type ServerDetail = AnswerOf<'getAggregatorServersId'>;
+export type Status = Server['status'];
+export type Tool = AnswerOf<'getAggregatorServersIdTools'>['tools'][number];
+export type Activity = AnswerOf<'getAggregatorActivity'>;
+export type Slice = Activity['servers'][number]['slices'][number];
+export type RecentCall = Activity['recent_calls'][number];
+export type Payload = AnswerOf<'getAggregatorActivityCallsCallId'>;
+export type PayloadPart = Payload['arguments'];
+export type Profile = AnswerOf<'getProfiles'>['profiles'][number];

@@ -1,7 +1,6 @@
 /** The MCP clients that we can write ourselves into: where each keeps its servers, and what an entry looks like. */
 import { join } from 'node:path';
-import { parseClientConfig } from '../../registry/import.ts';
-import { removeMember, setMember } from './json-edit.ts';
+import { readDocument, removeMember, setMember } from './json-edit.ts';
 import { readServerTables, removeServerTable, setServerTable } from './toml-edit.ts';
 
 export interface Surroundings {
@@ -43,8 +42,7 @@ function settings({ home, platform, environment }: Surroundings): string {
 function jsonClient(key: string): Pick<McpClient, 'read' | 'set' | 'remove'> {
   return {
     read(text) {
-      const file = text.trim() === '' ? {} : parseClientConfig(text);
-      const list = isObject(file) ? file[key] : undefined;
+      const list = readDocument(text)[key];
       const entries = Object.entries(isObject(list) ? list : {});
       return Object.fromEntries(entries.filter((pair): pair is [string, Entry] => isObject(pair[1])));
     },

@@ -1,123 +1,105 @@
 /** Changes one member of a JSON file and leaves every other byte as its owner wrote it: comments, order, indentation. */
+import { createScanner, findNodeAtLocation, type Node, parseTree, type SyntaxKind } from 'jsonc-parser';
+import { parseClientConfig } from '../../registry/import.ts';
+import { checkEdit, UneditableConfig } from './uneditable.ts';
 
-interface Member {
-  key: string;
-  keyStart: number;
-  valueStart: number;
-  valueEnd: number;
-}
+/** The library declares its tokens as a `const enum`, which is no value. */
+const commaToken: SyntaxKind = 5;
 
-interface ObjectSpan {
-  open: number;
-  close: number;
-  members: Member[];
-}
+type Path = readonly [list: string, name: string];
 
-export function setMember(text: string, path: readonly string[], value: unknown): string {
-  if (text.trim() === '') return `${JSON.stringify(nest(path, value), null, 2)}\n`;
-  const { object, found, rest } = locate(text, path);
-  const [key = '', ...inner] = rest;
-  const step = indentStep(text);
-  const depth = path.length - rest.length + 1;
-  const shown = (content: unknown) => JSON.stringify(content, null, step).replaceAll('\n', `\n${step.repeat(depth)}`);
-  if (found !== undefined) return text.slice(0, found.valueStart) + shown(value) + text.slice(found.valueEnd);
-
-  const line = `\n${step.repeat(depth)}${JSON.stringify(key)}: ${shown(nest(inner, value))}`;
-  const last = object.members.at(-1);
-  if (last === undefined) {
-    const comments = text.slice(object.open + 1, object.close).trimEnd();
-    return `${text.slice(0, object.open + 1)}${comments}${line}\n${step.repeat(depth - 1)}${text.slice(object.close)}`;
+export function setMember(text: string, path: Path, value: unknown): string {
+  const [list, name] = path;
+  const document = readDocument(text);
+  if (document[list] !== undefined && !isObject(document[list])) {
+    throw new UneditableConfig(`The entry "${name}" cannot be edited: "${list}" is not an object.`);
   }
-  const comma = skipBlank(text, last.valueEnd);
-  const hasComma = text[comma] === ',';
-  const at = hasComma ? comma + 1 : last.valueEnd;
-  return `${text.slice(0, at)}${hasComma ? '' : ','}${line}${hasComma ? ',' : ''}${text.slice(at)}`;
+  const edited = onBody(text, (body) => insertMember(body, path, value));
+  const expected = { ...document, [list]: { ...membersOf(document[list]), [name]: value } };
+  checkEdit(name, () => readDocument(edited), JSON.parse(JSON.stringify(expected)));
+  return edited;
 }
 
 /** The same text where there is no such member. */
-export function removeMember(text: string, path: readonly string[]): string {
-  if (text.trim() === '') return text;
-  const { object, found } = locate(text, path);
-  if (found === undefined) return text;
-  const place = object.members.indexOf(found);
-  const [before, next] = [object.members[place - 1], object.members[place + 1]];
-  if (before !== undefined) return text.slice(0, before.valueEnd) + text.slice(found.valueEnd);
-  if (next !== undefined) return text.slice(0, found.keyStart) + text.slice(next.keyStart);
-  return text.slice(0, object.open + 1) + text.slice(object.close);
+export function removeMember(text: string, path: Path): string {
+  const [list, name] = path;
+  const document = readDocument(text);
+  const { [name]: removed, ...others } = membersOf(document[list]);
+  if (removed === undefined) return text;
+  const edited = onBody(text, (body) => cutMember(body, path));
+  checkEdit(name, () => readDocument(edited), { ...document, [list]: others });
+  return edited;
 }
 
-function nest(path: readonly string[], value: unknown): unknown {
-  return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
-}
+/** The parser's own edits would also reformat the lines around: an object on one line would become many. */
+function insertMember(text: string, path: Path, value: unknown): string {
+  const document = parseTree(text, [], { allowTrailingComma: true });
+  const step = indentStep(text);
+  if (document === undefined) return `${JSON.stringify({ [path[0]]: { [path[1]]: value } }, null, step)}\n`;
+  const list = findNodeAtLocation(document, [path[0]]);
+  const depth = list === undefined ? 1 : 2;
+  const shown = (content: unknown) => JSON.stringify(content, null, step).replaceAll('\n', `\n${step.repeat(depth)}`);
+  const found = findNodeAtLocation(document, [...path]);
+  if (found !== undefined) return splice(text, found.offset, endOf(found), shown(value));
 
-/** The deepest object on the path that exists, the member at its end if it is there, and the keys that are not. */
-function locate(text: string, path: readonly string[]): { object: ObjectSpan; found?: Member; rest: string[] } {
-  let object = objectAt(text, skipBlank(text, text.startsWith('\uFEFF') ? 1 : 0));
-  for (const [depth, key] of path.entries()) {
-    const member = object.members.find((each) => each.key === key);
-    if (member === undefined) return { object, rest: path.slice(depth) };
-    if (depth === path.length - 1) return { object, found: member, rest: [key] };
-    object = objectAt(text, member.valueStart);
+  const [key, content] = list === undefined ? [path[0], { [path[1]]: value }] : [path[1], value];
+  const line = `\n${step.repeat(depth)}${JSON.stringify(key)}: ${shown(content)}`;
+  const object = list ?? document;
+  const last = object.children?.at(-1);
+  if (last === undefined) {
+    const close = endOf(object) - 1;
+    const comments = text.slice(object.offset + 1, close).trimEnd();
+    return splice(text, object.offset + 1, close, `${comments}${line}\n${step.repeat(depth - 1)}`);
   }
-  throw new SyntaxError('a path has at least one key');
+  const comma = commaAfter(text, endOf(last));
+  return comma === undefined
+    ? splice(text, endOf(last), endOf(last), `,${line}`)
+    : splice(text, comma + 1, comma + 1, `${line},`);
 }
 
-function objectAt(text: string, open: number): ObjectSpan {
-  if (text[open] !== '{') throw new SyntaxError('a JSON object was expected');
-  const members: Member[] = [];
-  let at = skipBlank(text, open + 1);
-  while (text[at] !== '}') {
-    const keyStart = at;
-    const keyEnd = valueEnd(text, keyStart);
-    const colon = skipBlank(text, keyEnd);
-    if (text[keyStart] !== '"' || text[colon] !== ':') throw new SyntaxError(`a member was expected at ${keyStart}`);
-    const valueStart = skipBlank(text, colon + 1);
-    const end = valueEnd(text, valueStart);
-    members.push({ key: JSON.parse(text.slice(keyStart, keyEnd)) as string, keyStart, valueStart, valueEnd: end });
-    at = skipBlank(text, end);
-    if (text[at] === ',') at = skipBlank(text, at + 1);
-    else if (text[at] !== '}') throw new SyntaxError(`a comma was expected at ${at}`);
-  }
-  return { open, close: at, members };
+function cutMember(text: string, path: Path): string {
+  const property = findNodeAtLocation(parseTree(text, [], { allowTrailingComma: true }) as Node, [...path])?.parent;
+  const object = property?.parent;
+  if (property === undefined || object === undefined) return text;
+  const members = object.children ?? [];
+  const place = members.indexOf(property);
+  const [before, next] = [members[place - 1], members[place + 1]];
+  if (before !== undefined) return splice(text, endOf(before), endOf(property), '');
+  if (next !== undefined) return splice(text, property.offset, next.offset, '');
+  return splice(text, object.offset + 1, endOf(object) - 1, '');
 }
 
-function valueEnd(text: string, start: number): number {
-  if (text[start] === '"') return stringEnd(text, start);
-  if (text[start] !== '{' && text[start] !== '[') {
-    const end = text.slice(start).search(/[\s,}\]/]|$/);
-    if (end <= 0) throw new SyntaxError(`a value was expected at ${start}`);
-    return start + end;
-  }
-  let depth = 0;
-  for (let at = start; at < text.length; at = skipBlank(text, at)) {
-    const character = text[at];
-    if (character === '"') {
-      at = stringEnd(text, at);
-      continue;
-    }
-    if (character === '{' || character === '[') depth += 1;
-    if (character === '}' || character === ']') depth -= 1;
-    at += 1;
-    if (depth === 0) return at;
-  }
-  throw new SyntaxError('the file ends in the middle of a value');
+const endOf = ({ offset, length }: Node) => offset + length;
+const splice = (text: string, start: number, end: number, put: string) => text.slice(0, start) + put + text.slice(end);
+
+function commaAfter(text: string, start: number): number | undefined {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(start);
+  return scanner.scan() === commaToken ? scanner.getTokenOffset() : undefined;
 }
 
-function stringEnd(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    if (text[at] === '\\') at += 1;
-    else if (text[at] === '"') return at + 1;
+export function readDocument(text: string): Record<string, unknown> {
+  let document: unknown;
+  try {
+    document = text.trim() === '' ? {} : parseClientConfig(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new UneditableConfig('The file is not valid JSON. Fix it first.', error);
   }
-  throw new SyntaxError('the file ends in the middle of a string');
+  if (isObject(document)) return document;
+  throw new UneditableConfig('The file is not valid: a JSON object was expected.');
 }
 
-/** Past white space and comments. */
-function skipBlank(text: string, start: number): number {
-  const blank = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y;
-  blank.lastIndex = start;
-  return start + (blank.exec(text)?.[0].length ?? 0);
+const membersOf = (list: unknown) => (isObject(list) ? list : {});
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function indentStep(text: string): string {
   return /^\{[^"]*?\n([ \t]+)"/.exec(text.trimStart())?.[1] ?? '  ';
+}
+
+function onBody(text: string, edit: (body: string) => string): string {
+  return text.startsWith('\uFEFF') ? `\uFEFF${edit(text.slice(1))}` : edit(text);
 }

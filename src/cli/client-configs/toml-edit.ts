@@ -1,112 +1,103 @@
-/** The `[mcp_servers.*]` tables of a TOML file; everything else stays as its owner wrote it. */
+/** The servers below `mcp_servers` in a TOML file; every other byte stays as its owner wrote it. */
+import { parse, stringify, TomlError } from 'smol-toml';
+import { findStatements, type Statement } from './toml-statements.ts';
+import { checkEdit, UneditableConfig } from './uneditable.ts';
 
 const root = 'mcp_servers';
 
-export function setServerTable(text: string, name: string, values: Record<string, unknown>): string {
-  const lines = [`[${root}.${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${toToml(value)}`)];
-  const table = `${lines.join('\n')}\n`;
-  const found = tableSpan(text, name);
-  if (found !== undefined) {
-    const after = text.slice(found.end);
-    return text.slice(0, found.start) + table + (after === '' || after.startsWith('\n') ? '' : '\n') + after;
-  }
-  if (text.trim() === '') return table;
-  return `${text.trimEnd()}\n\n${table}`;
+type Table = Record<string, unknown>;
+
+export function setServerTable(text: string, name: string, values: Table): string {
+  const { servers, ...others } = readDocument(text);
+  const table = stringify({ [root]: { [name]: values } }).replaceAll('\n', lineBreakOf(text));
+  const edited = replaced(text, name, table) ?? appended(cutServer(text, name), table);
+  const expected = { ...others, servers: { ...servers, [name]: readDocument(table).servers[name] } };
+  checkEdit(name, () => readDocument(edited), expected);
+  return edited;
 }
 
-/** The same text where there is no such table. */
+/** The same text where there is no such server. */
 export function removeServerTable(text: string, name: string): string {
-  const found = tableSpan(text, name);
-  if (found === undefined) return text;
-  const before = text.slice(0, found.start).trimEnd();
-  const after = text.slice(found.end).replace(/^\n+/, '');
-  if (before === '') return after;
-  return after === '' ? `${before}\n` : `${before}\n\n${after}`;
+  const { servers, rest } = readDocument(text);
+  const { [name]: _removed, ...others } = servers;
+  const edited = cutServer(text, name);
+  checkEdit(name, () => readDocument(edited), { servers: others, rest });
+  return edited;
 }
 
-/** Every server as its values; what this reader does not understand is left out of them. */
-export function readServerTables(text: string): Record<string, Record<string, unknown>> {
-  const servers: Record<string, Record<string, unknown>> = {};
-  let current: Record<string, unknown> | undefined;
-  for (const line of joinArrays(text)) {
-    const header = headerOf(line);
-    if (header !== undefined) {
-      const [first, name, part, ...deeper] = header;
-      current = undefined;
-      if (first !== root || name === undefined || deeper.length > 0) continue;
-      servers[name] ??= {};
-      current = servers[name];
-      if (part !== undefined) {
-        const inner: Record<string, unknown> = {};
-        current[part] = inner;
-        current = inner;
-      }
-      continue;
-    }
-    const [, key, value] = /^\s*("[^"]*"|[\w-]+)\s*=\s*(.+)$/.exec(line) ?? [];
-    if (current === undefined || key === undefined || value === undefined) continue;
-    const parsed = fromToml(value);
-    if (parsed !== undefined) current[unquoted(key)] = parsed;
-  }
-  return servers;
+export function readServerTables(text: string): Record<string, Table> {
+  const entries = Object.entries(readDocument(text).servers);
+  return Object.fromEntries(entries.filter((pair): pair is [string, Table] => isTable(pair[1])));
 }
 
-function tableSpan(text: string, name: string): { start: number; end: number } | undefined {
-  let offset = 0;
-  let start: number | undefined;
-  for (const line of text.split('\n')) {
-    const header = headerOf(line);
-    if (header !== undefined) {
-      const ours = header[0] === root && header[1] === name;
-      if (ours) start ??= offset;
-      else if (start !== undefined) return { start, end: withoutTrailingBlank(text, start, offset) };
-    }
-    offset += line.length + 1;
-  }
-  return start === undefined ? undefined : { start, end: text.length };
-}
-
-/** Blank lines and comments above the next table belong to that one. */
-function withoutTrailingBlank(text: string, start: number, end: number): number {
-  const body = text.slice(start, end);
-  return start + body.replace(/(\n[ \t]*(#[^\n]*)?)+$/, '\n').length;
-}
-
-function headerOf(line: string): string[] | undefined {
-  const inner = /^\s*\[([^[\]]+)\]\s*(#.*)?$/.exec(line)?.[1];
-  return inner?.match(/"[^"]*"|'[^']*'|[\w-]+/g)?.map(unquoted);
-}
-
-const unquoted = (word: string) => word.replace(/^(["'])(.*)\1$/, '$2');
-
-/** Arrays may run over several lines. */
-function joinArrays(text: string): string[] {
-  return text
-    .replace(/=\s*\[[^\]]*\]/g, (array) => array.replace(/#[^\n"']*\n/g, '\n').replaceAll('\n', ' '))
-    .split('\n');
-}
-
-/** Strings, numbers, booleans, arrays and inline tables of them: what entries of servers are made of. */
-function fromToml(text: string): unknown {
-  const json = text
-    .replace(/'([^']*)'/g, (_whole, literal: string) => JSON.stringify(literal))
-    .replace(/("(?:[^"\\]|\\.)*")|#.*$/g, (whole, string?: string) => (string === undefined ? '' : whole))
-    .replace(/("(?:[^"\\]|\\.)*")(\s*=)?|([\w-]+)(\s*=)/g, (whole, string, equals, word) => {
-      if (word !== undefined) return `${JSON.stringify(word)}:`;
-      return equals === undefined ? whole : `${string}:`;
-    })
-    .replace(/,(\s*[\]}])/g, '$1');
+function readDocument(text: string): { servers: Table; rest: Table } {
   try {
-    return JSON.parse(json);
-  } catch {
-    return undefined; // a date or another kind of value that entries of servers do not need
+    const document = parse(text.replace(/^\uFEFF/, ''), { integersAsBigInt: 'asNeeded' });
+    const { [root]: servers = {}, ...rest } = toPlain(document) as Table;
+    if (isTable(servers)) return { servers, rest };
+    throw new UneditableConfig(`The file is not a configuration of servers: ${root} is not a table`);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // Only the first line: the others quote the file, which may hold tokens.
+    const reason = error.message.split('\n')[0]?.replace(/^Invalid TOML document: /, '');
+    throw new UneditableConfig(`The file is not valid TOML (line ${error.line}, column ${error.column}): ${reason}`);
   }
 }
 
-function toToml(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(toToml).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{ ${Object.entries(value)
-    .map(([key, part]) => `${JSON.stringify(key)} = ${toToml(part)}`)
-    .join(', ')} }`;
+/** The parser's tables have no prototype, and its long integers are no JSON. */
+function toPlain(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(toPlain);
+  if (!isTable(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, toPlain(part)]));
 }
+
+function isTable(value: unknown): value is Table {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+interface Run {
+  start: number;
+  end: number;
+  first: Statement;
+}
+
+/** The statements of a server, those that follow one another together; comments between them are part of it. */
+function runsOf(text: string, name: string): Run[] {
+  const runs: Run[] = [];
+  let inRun = false;
+  for (const statement of findStatements(text)) {
+    const isOurs = statement.path[0] === root && statement.path[1] === name;
+    const last = runs.at(-1);
+    if (isOurs && inRun && last !== undefined) last.end = statement.end;
+    else if (isOurs) runs.push({ start: statement.start, end: statement.end, first: statement });
+    inRun = isOurs;
+  }
+  return runs;
+}
+
+/** In its place where it is one table; undefined where it is spread over the file or not in it. */
+function replaced(text: string, name: string, table: string): string | undefined {
+  const [run, ...more] = runsOf(text, name);
+  if (run === undefined || !run.first.isHeader || more.length > 0) return undefined;
+  return text.slice(0, run.start) + table + text.slice(run.end);
+}
+
+function appended(text: string, table: string): string {
+  const lineBreak = lineBreakOf(text);
+  if (text.trim() === '') return table;
+  return `${text}${text.endsWith('\n') ? '' : lineBreak}${lineBreak}${table}`;
+}
+
+function cutServer(text: string, name: string): string {
+  return runsOf(text, name).reduceRight((rest, { start, end, first }) => {
+    const before = rest.slice(0, start);
+    const after = rest.slice(end);
+    if (!first.isHeader) return before + after;
+    // One of the blank lines around a table goes with it.
+    if (before.trim() === '') return before + after.replace(/^\r?\n/, '');
+    return before.replace(/(\n)\r?\n$/, '$1') + after;
+  }, text);
+}
+
+const lineBreakOf = (text: string) => (text.includes('\r\n') ? '\r\n' : '\n');

@@ -7,6 +7,7 @@ import type { importView } from '../../http/routes/import.ts';
 import { api } from '../client.ts';
 import type { Entry, McpClient, Way } from '../client-configs/clients.ts';
 import { lineDifference } from '../client-configs/line-difference.ts';
+import { UneditableConfig } from '../client-configs/uneditable.ts';
 import { type AddCommand, type CommandContext, createContext, globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 import { dataDirOf, resolveTarget } from '../target.ts';
@@ -186,7 +187,9 @@ async function chooseMoving(job: Job): Promise<string[]> {
   const { [options.name]: _ours, ...others } = client.read(text);
   if (Object.keys(others).length === 0 || options.move === false) return [];
   const { results } = await sendImport(job, others, true);
-  const movable = results.filter(({ outcome }) => outcome === 'would_register').map(({ key }) => key);
+  const movable = results
+    .filter(({ key, outcome }) => outcome === 'would_register' && isRemovable(job, key))
+    .map(({ key }) => key);
   for (const { key, outcome, reason } of results) {
     if (outcome === 'already_exists')
       context.terminal.note(`${key} stays in the client: the aggregator has a server of that name.`);
@@ -196,6 +199,18 @@ async function chooseMoving(job: Job): Promise<string[]> {
   if (options.yes || !context.terminal.canAsk) return [];
   const names = movable.join(', ');
   return (await context.terminal.confirm(`Move its other servers (${names}) into the aggregator?`)) ? movable : [];
+}
+
+/** Only what can be taken out of the file without loss is registered. */
+function isRemovable({ client, text, context }: Job, key: string): boolean {
+  try {
+    client.remove(text, key);
+    return true;
+  } catch (error) {
+    if (!(error instanceof UneditableConfig)) throw error;
+    context.terminal.note(`${key} stays in the client: ${error.message}`);
+    return false;
+  }
 }
 
 async function move(job: Job, keys: readonly string[]): Promise<string[]> {

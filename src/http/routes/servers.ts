@@ -283,7 +283,12 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
           description: 'Status changes, discoveries, changed tools, errors',
           schema: z.object({
             history: z.array(
-              z.object({ id: z.int(), event_type: z.string(), details: z.unknown(), timestamp: z.string() }),
+              z.object({
+                id: z.int(),
+                event_type: z.string(),
+                details: z.record(z.string(), z.unknown()).nullable(),
+                timestamp: z.string(),
+              }),
             ),
           }),
         },

@@ -1,5 +1,5 @@
 import { type FormEvent, useMemo, useState } from 'react';
-import { api, type Profile, type ServerList, serversPath, type Tool } from '../api.ts';
+import { type AnswerOf, api, type Profile, type ServerList, serversPath, type Tool } from '../api.ts';
 import { useAction } from '../parts/action.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
@@ -22,16 +22,7 @@ export function AccessPage() {
   );
 }
 
-interface Token {
-  id: string;
-  name: string;
-  role: string;
-  servers: string[] | null;
-  profile: string | null;
-  created_at: string;
-  last_used_at: string | null;
-  expires_at: string | null;
-}
+type Token = AnswerOf<'getTokens'>['tokens'][number];
 
 const days: [string, string][] = [
   ['', 'Never'],
@@ -427,21 +418,9 @@ function ProfileForm({
   );
 }
 
-interface AuditRecord {
-  id: number;
-  event: string;
-  actor: string;
-  timestamp: string;
-  ip_address: string | null;
-  server_name: string | null;
-  details: Record<string, unknown> | null;
-}
+type AuditRecord = AnswerOf<'getAggregatorAudit'>['audit'][number];
 
-interface Verdict {
-  intact: boolean;
-  records: number;
-  problem?: { explanation: string };
-}
+type Verdict = AnswerOf<'getAggregatorAuditVerify'>;
 
 /** Records of calls are written a little later than the calls end. */
 const auditOptions = { on: ['call.finished', ...serverEvents] as const, gather: 2_000 };

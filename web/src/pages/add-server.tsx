@@ -1,5 +1,5 @@
 import { type FormEvent, useId, useState } from 'react';
-import { api, type Json, type Server, serverPath, serversPath } from '../api.ts';
+import { type AnswerOf, api, type Json, type Server, serverPath, serversPath } from '../api.ts';
 import { useHas } from '../features.ts';
 import { useAction } from '../parts/action.ts';
 import { StatusBadge } from '../parts/badge.tsx';
@@ -47,19 +47,8 @@ export function AddServerPage() {
   );
 }
 
-interface ImportResult {
-  key: string;
-  name: string | null;
-  outcome: 'registered' | 'would_register' | 'already_exists' | 'skipped' | 'invalid';
-  transport_type: string | null;
-  reason: string | null;
-  warnings: string[];
-}
-
-interface ImportAnswer {
-  results: ImportResult[];
-  registered: number;
-}
+type ImportAnswer = AnswerOf<'postAggregatorServersImport'>;
+type ImportResult = ImportAnswer['results'][number];
 
 const outcomes: Record<ImportResult['outcome'], { word: string; tone: string }> = {
   registered: { word: 'added', tone: 'good' },
@@ -105,12 +94,7 @@ function Results({ results }: { results: readonly ImportResult[] }) {
   );
 }
 
-interface FoundFile {
-  client: string;
-  path: string;
-  problem: string | null;
-  results: ImportResult[];
-}
+type FoundFile = AnswerOf<'getAggregatorServersImportFound'>['files'][number];
 
 const foundPath = `${serversPath}/import/found`;
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import { findAlerts } from '../alerts.ts';
-import { type Activity, type RecentCall, type ServerList, serversPath } from '../api.ts';
+import { type Activity, type AnswerOf, type RecentCall, type ServerList, serversPath } from '../api.ts';
 import { onLive } from '../live.ts';
 import { parseMetrics, quantile, type Sample, sumOf } from '../metrics-text.ts';
 import { HeatMap } from '../parts/heat-map.tsx';
@@ -9,13 +9,7 @@ import { serverEvents, useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
 import { bytes, count, duration } from '../words.ts';
 
-interface State {
-  connected_servers: number;
-  total_servers: number;
-  total_tools: number;
-  classified_tools: number;
-  uptime_seconds: number;
-}
+type State = AnswerOf<'getAggregatorState'>;
 
 /** Calls change the numbers all the time; once in two seconds is live enough. */
 const calls = { on: ['call.finished', ...serverEvents] as const, gather: 2_000 };

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { apiEvents, type Json } from '../api.ts';
+import { type AnswerOf, apiEvents } from '../api.ts';
 import { useHas } from '../features.ts';
 import { useAction } from '../parts/action.ts';
 import { Markdown, SafeLink } from '../parts/markdown.tsx';
@@ -8,55 +8,8 @@ import { Empty, Failure, Loading, Notice } from '../parts/notice.tsx';
 import { linkTo } from '../route.ts';
 import { count, duration } from '../words.ts';
 
-interface Source {
-  server: string;
-  tool: string;
-  title?: string;
-  link?: string;
-}
-
-interface ServerReport {
-  server: string;
-  ok: boolean;
-  ms: number;
-  items: number;
-  relevant: number;
-  error?: string;
-  resting?: string[];
-}
-
-interface QueryAnswer {
-  results: {
-    content: string;
-    server: string;
-    tool?: string;
-    title?: string;
-    link?: string;
-    relevanceScore: number;
-    rank: number;
-    condensed?: boolean;
-    sources?: Source[];
-  }[];
-  metadata: {
-    serversQueried: number;
-    serversSucceeded: number;
-    totalResultsRaw?: number;
-    totalResultsDedup?: number;
-    processingTimeMs: number;
-    chosenBy?: string;
-    tokensRaw?: number;
-    tokensReturned?: number;
-    warnings?: string[];
-    servers?: ServerReport[];
-    skipped?: { server: string; reason: string }[];
-  };
-  plan?: {
-    server: string;
-    strategy: string[];
-    calls: { tool: string; arguments: Json; reason: string }[];
-    leftOut: { tool: string; reason: string }[];
-  }[];
-}
+type QueryAnswer = AnswerOf<'postQuery'>;
+type ServerReport = NonNullable<QueryAnswer['metadata']['servers']>[number];
 
 const path = '/api/v1/query';
 

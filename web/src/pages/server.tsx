@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { api, type ServerDetail, serverPath, type Tool } from '../api.ts';
+import { type AnswerOf, api, type ServerDetail, serverPath, type Tool } from '../api.ts';
 import { useAction } from '../parts/action.ts';
 import { StatusBadge } from '../parts/badge.tsx';
 import { Empty, Failure, Loading, Notice } from '../parts/notice.tsx';
@@ -80,10 +80,7 @@ function Loaded({ server, reload }: { server: ServerDetail; reload: () => void }
   );
 }
 
-interface Strategy {
-  strategy: string[];
-  never_called: { tool: string; reason: string }[];
-}
+type Strategy = AnswerOf<'getAggregatorServersIdQueryStrategy'>;
 
 /** How a query asks this server. */
 function QueryStrategy({ server }: { server: ServerDetail }) {
@@ -297,12 +294,7 @@ function ConfigurationForm({ server, onDone }: { server: ServerDetail; onDone: (
   );
 }
 
-interface HistoryEntry {
-  id: number;
-  event_type: string;
-  details: Record<string, unknown> | null;
-  timestamp: string;
-}
+type HistoryEntry = AnswerOf<'getAggregatorServersIdHistory'>['history'][number];
 
 function History({ server }: { server: ServerDetail }) {
   const { data } = useResource<{ history: HistoryEntry[] }>(`${serverPath(server.id)}/history?limit=50`, {

@@ -1,5 +1,5 @@
 /** Definitions that a server changed after they were first seen: what changed, and the admin's decision. */
-import { api, type Json, serverPath } from '../api.ts';
+import { type AnswerOf, api, type Json, serverPath } from '../api.ts';
 import { useHas } from '../features.ts';
 import { useAction } from '../parts/action.ts';
 import { Failure } from '../parts/notice.tsx';
@@ -7,17 +7,7 @@ import { useResource } from '../resource.ts';
 import { useIsAdmin } from '../session.ts';
 import { ago } from '../words.ts';
 
-interface Change {
-  id: number;
-  tool: string;
-  risk: string;
-  parts: { risk: string; what: string }[];
-  state: 'pending' | 'approved' | 'rejected' | 'withdrawn' | 'removed';
-  before: Json;
-  after: Json | null;
-  at: string;
-  decided_by: string | null;
-}
+type Change = AnswerOf<'getAggregatorServersIdChanges'>['changes'][number];
 
 const tones = { pending: 'warn', approved: 'good', rejected: 'bad', withdrawn: 'off', removed: 'off' };
 

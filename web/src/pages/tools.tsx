@@ -1,5 +1,5 @@
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
-import { ApiError, api, type ServerList, serversPath, type Tool } from '../api.ts';
+import { type AnswerOf, ApiError, api, type ServerList, serversPath, type Tool } from '../api.ts';
 import { useHas } from '../features.ts';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
 import { SkillMap } from '../parts/skill-map.tsx';
@@ -18,17 +18,7 @@ interface Row {
   reasons?: string;
 }
 
-interface Found {
-  query: string;
-  tools: {
-    name: string;
-    description: string;
-    score: number;
-    primary_skill_id?: string | null;
-    source_server?: { name: string } | null;
-    reasons?: { matched_words?: string[]; similarity?: number | null; skills?: string[] };
-  }[];
-}
+type Found = AnswerOf<'postSearch'>;
 
 const searchPath = '/api/v1/search';
 const typingMs = 120;

@@ -1,4 +1,4 @@
-import type { Activity, Slice } from '../api.ts';
+import type { Activity, Slice, Status } from '../api.ts';
 import { linkTo } from '../route.ts';
 import { clock, count, statusWords } from '../words.ts';
 import { Scroll } from './scroll.tsx';
@@ -65,7 +65,7 @@ function toneOf({ status, calls, failed, checks_failed: checks }: Slice): string
 }
 
 function describe({ at, status, calls, failed }: Slice): string {
-  const state = status === null ? 'unknown' : statusWords[status];
+  const state = status === null ? 'unknown' : (statusWords[status as Status] ?? status);
   return `${clock(at)}: ${state}, ${count(calls, 'call')}${failed > 0 ? `, ${failed} failed` : ''}`;
 }
 

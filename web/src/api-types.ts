@@ -1,0 +1,3957 @@
+/** Made by `npm run web-types` from the OpenAPI document: do not edit. */
+export interface paths {
+    "/.well-known/oauth-protected-resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where to get a token for the REST API (RFC 9728) */
+        get: operations["getWellKnownOauthProtectedResource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where to get a token for /mcp (RFC 9728) */
+        get: operations["getWellKnownOauthProtectedResourceMcp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/mcp/servers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where to get a token for /mcp/servers/{name} (RFC 9728) */
+        get: operations["getWellKnownOauthProtectedResourceMcpServersName"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/mcp/profiles/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where to get a token for /mcp/profiles/{name} (RFC 9728) */
+        get: operations["getWellKnownOauthProtectedResourceMcpProfilesName"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/sse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where to get a token for /sse (RFC 9728) */
+        get: operations["getWellKnownOauthProtectedResourceSse"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where to get a token for /messages (RFC 9728) */
+        get: operations["getWellKnownOauthProtectedResourceMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the login to a server stands */
+        get: operations["getAggregatorServersIdLogin"];
+        put?: never;
+        /** A link to the page where to log in to a server (OAuth) */
+        post: operations["postAggregatorServersIdLogin"];
+        /** Log out of a server: its tokens are revoked and forgotten */
+        delete: operations["deleteAggregatorServersIdLogin"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/logins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who is logged in to which server */
+        get: operations["getAggregatorLogins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/logins/{principal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a principal's login to a server; its tokens are revoked and deleted */
+        delete: operations["deleteAggregatorServersIdLoginsPrincipal"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/client.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who we are, for authorization servers (client id metadata document) */
+        get: operations["getOauthClientJson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/client/{issuer}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who we are at one authorization server, which sends people back to an address of its own */
+        get: operations["getOauthClientIssuer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/connect/{server}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a login to a server means, before it begins */
+        get: operations["getOauthConnectServer"];
+        put?: never;
+        /** The person agreed: on to the authorization server */
+        post: operations["postOauthConnectServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sign in with the identity provider, to the dashboard or to the login page of a server */
+        get: operations["getOauthSignIn"];
+        put?: never;
+        /** Sign in to the login pages with a token */
+        post: operations["postOauthSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/sign-in/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the identity provider sends people back to */
+        get: operations["getOauthSignInCallback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where authorization servers send people back to */
+        get: operations["getOauthCallback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/callback/{issuer}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where authorization servers send people back to */
+        get: operations["getOauthCallbackIssuer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List servers */
+        get: operations["getAggregatorServers"];
+        put?: never;
+        /** Register a server */
+        post: operations["postAggregatorServers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One server in detail */
+        get: operations["getAggregatorServersId"];
+        put?: never;
+        post?: never;
+        /** Remove a server with its tools and history */
+        delete: operations["deleteAggregatorServersId"];
+        options?: never;
+        head?: never;
+        /** Change a server; it reconnects when its connection changed */
+        patch: operations["patchAggregatorServersId"];
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Connect a server */
+        post: operations["postAggregatorServersIdConnect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/disconnect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Disconnect a server, after its pending calls or at once */
+        post: operations["postAggregatorServersIdDisconnect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tools of a server */
+        get: operations["getAggregatorServersIdTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/tools/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Discover the tools of a server again */
+        post: operations["postAggregatorServersIdToolsRefresh"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened to a server, the newest first */
+        get: operations["getAggregatorServersIdHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Register the servers of an MCP client: the JSON of Claude, Cursor, VS Code or Windsurf */
+        post: operations["postAggregatorServersImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/import/found": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The servers of the MCP clients on the machine of the aggregator, and what each would become */
+        get: operations["getAggregatorServersImportFound"];
+        put?: never;
+        /** Register the servers of one of the files that were found */
+        post: operations["postAggregatorServersImportFound"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tools of a server that changed after they were first seen, the newest first */
+        get: operations["getAggregatorServersIdChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/changes/{change_id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept the new definition of a tool; its calls go on */
+        post: operations["postAggregatorServersIdChangesChangeIdApprove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/changes/{change_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refuse the new definition of a tool; its calls stay held */
+        post: operations["postAggregatorServersIdChangesChangeIdReject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tools/call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call a tool */
+        post: operations["postToolsCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask many servers one question; one ranked, deduplicated, attributed list */
+        post: operations["postQuery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/query-strategy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a query asks this server */
+        get: operations["getAggregatorServersIdQueryStrategy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/query/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The rules that choose servers for a question */
+        get: operations["getQueryRules"];
+        /** Replace the rules; they hold at once */
+        put: operations["putQueryRules"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Find the tools that fit a task */
+        post: operations["postSearch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search/quality": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tools that search cannot tell apart or find by their own description */
+        get: operations["getSearchQuality"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List skills */
+        get: operations["getSkills"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One skill */
+        get: operations["getSkillsId"];
+        /** Add or change a skill; tools are classified anew */
+        put: operations["putSkillsId"];
+        post?: never;
+        /** Remove a skill; its tools are classified anew */
+        delete: operations["deleteSkillsId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Servers and tools in numbers */
+        get: operations["getAggregatorState"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Is the aggregator healthy? For probes: counts only, no token */
+        get: operations["getAggregatorHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens, as it happens (server-sent events) */
+        get: operations["getAggregatorEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List tokens, without their secrets */
+        get: operations["getTokens"];
+        put?: never;
+        /** Create a token; it is shown this once */
+        post: operations["postTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a token, at once */
+        delete: operations["deleteTokensId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who did what, the newest first */
+        get: operations["getAggregatorAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Is the audit what was written? Finds the first record that was changed, removed or inserted */
+        get: operations["getAggregatorAuditVerify"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The audit with its seals, one JSON record per line, the oldest first */
+        get: operations["getAggregatorAuditExport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who am I? */
+        get: operations["getSession"];
+        put?: never;
+        /** Sign in a browser, with a token or the code of a one-time link */
+        post: operations["postSession"];
+        /** Sign out */
+        delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How people sign in here, beside with our tokens */
+        get: operations["getSessionWays"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link that signs in a browser once, as whoever asks for it */
+        post: operations["postSessionLinks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Calls and states of the last hours, and the latest calls, as far as this process saw them */
+        get: operations["getAggregatorActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/activity/calls/{call_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a recent call said and was answered (only with MCP_AGGREGATOR_SHOW_PAYLOADS=true) */
+        get: operations["getAggregatorActivityCallsCallId"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List profiles */
+        get: operations["getProfiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One profile */
+        get: operations["getProfilesName"];
+        /** Create or replace a profile */
+        put: operations["putProfilesName"];
+        post?: never;
+        /** Remove a profile */
+        delete: operations["deleteProfilesName"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/backup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The whole configuration: servers with sealed credentials, token hashes, profiles, skills, rules */
+        get: operations["getAggregatorBackup"];
+        put?: never;
+        /** Import a configuration; what has the same id is replaced, nothing is removed */
+        post: operations["postAggregatorBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/credentials/reseal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Seal everything with the current key, now; with nothing left the previous key can be taken away */
+        post: operations["postAggregatorCredentialsReseal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Numbers for Prometheus */
+        get: operations["getMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Error: {
+            detail: string;
+            error_code: string;
+            context?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        ValidationError: {
+            detail: {
+                loc: (string | number)[];
+                msg: string;
+                type: string;
+            }[];
+            /** @constant */
+            error_code: "VALIDATION_ERROR";
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getWellKnownOauthProtectedResource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getWellKnownOauthProtectedResourceMcp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getWellKnownOauthProtectedResourceMcpServersName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getWellKnownOauthProtectedResourceMcpProfilesName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getWellKnownOauthProtectedResourceSse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getWellKnownOauthProtectedResourceMessages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorServersIdLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its state */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        server_id: string;
+                        server: string;
+                        /** @description null: no login is known to be needed */
+                        state: ("active" | "required" | "expired") | null;
+                        changed_at: string | null;
+                        /** @description the page where to log in */
+                        login_url: string;
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServersIdLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        server_id: string;
+                        server: string;
+                        /** @description null: no login is known to be needed */
+                        state: ("active" | "required" | "expired") | null;
+                        changed_at: string | null;
+                        /** @description the page where to log in */
+                        login_url: string;
+                    };
+                };
+            };
+        };
+    };
+    deleteAggregatorServersIdLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Logged out */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getAggregatorLogins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every login that is known */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        logins: {
+                            server_id: string;
+                            server: string;
+                            /** @description null: everybody shares it */
+                            principal: string | null;
+                            principal_name: string | null;
+                            /** @enum {string} */
+                            state: "active" | "required" | "expired";
+                            issuer: string | null;
+                            scope: string | null;
+                            changed_at: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    deleteAggregatorServersIdLoginsPrincipal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+                /** @description as the list of logins has it */
+                principal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getOauthClientJson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getOauthClientIssuer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description stands for the authorization server */
+                issuer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getOauthConnectServer: {
+        parameters: {
+            query?: {
+                ticket?: string;
+            };
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    postOauthConnectServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    getOauthSignIn: {
+        parameters: {
+            query?: {
+                /** @description the server to log in to afterwards; without it, the dashboard */
+                next?: string;
+                /** @description where in the dashboard to go on */
+                place?: string;
+                /** @description set by ourselves */
+                moved?: "1";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    postOauthSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    getOauthSignInCallback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    getOauthCallback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    getOauthCallbackIssuer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description stands for the authorization server */
+                issuer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    getAggregatorServers: {
+        parameters: {
+            query?: {
+                status?: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                include_tools?: string;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The servers, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        servers: {
+                            id: string;
+                            name: string;
+                            description: string | null;
+                            /** @enum {string} */
+                            transport_type: "STDIO" | "SSE" | "HTTP";
+                            /** @enum {string} */
+                            status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                            health_check_url: string | null;
+                            tool_count: number;
+                            error_message: string | null;
+                            /** @description the server waits for a login (OAuth) */
+                            login: ("required" | "expired") | null;
+                            last_health_check: string | null;
+                            /** @description ISO 8601 */
+                            registered_at: string;
+                            connected_at: string | null;
+                            tools?: {
+                                id: string;
+                                /** @description canonical: server.tool */
+                                name: string;
+                                original_name: string;
+                                title: string | null;
+                                description: string;
+                                skill_ids: string[];
+                                primary_skill_id: string | null;
+                                is_classified: boolean;
+                                classification_state: string;
+                                input_schema: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description the name that MCP clients see */
+                                wire_name: string;
+                                /** @description ISO 8601 */
+                                discovered_at: string;
+                                /** @description hidden text, or orders to a model, in the definition */
+                                warnings?: {
+                                    kind: string;
+                                    at: string;
+                                    excerpt: string;
+                                }[];
+                                /** @description the server changed the tool: calls are held until an admin decides */
+                                held_change?: {
+                                    id: number;
+                                    state: string;
+                                    risk: string;
+                                };
+                            }[];
+                        }[];
+                        total: number;
+                        limit: number;
+                        offset: number;
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /** @constant */
+                    transport_type: "STDIO";
+                    connection_config: {
+                        command: string;
+                        args?: string[];
+                        env?: {
+                            [key: string]: string;
+                        };
+                        cwd?: string;
+                    };
+                    description?: string | null;
+                    health_check_url?: string | null;
+                    auto_connect?: boolean;
+                    options?: {
+                        /**
+                         * @description auto: one shared session until the server asks its client something, then one per client
+                         * @enum {string}
+                         */
+                        sessions?: "auto" | "shared" | "per_client";
+                        /**
+                         * @description per_principal: everybody logs in to the server for themselves, and calls it with their own credentials
+                         * @enum {string}
+                         */
+                        credentials?: "shared" | "per_principal";
+                        /** @description seconds */
+                        request_timeout?: number;
+                        max_concurrent_calls?: number;
+                        max_queued_calls?: number;
+                        /** @description what the aggregator query calls on this server, instead of what it would work out by itself */
+                        query_tools?: {
+                            tool: string;
+                            /**
+                             * @description "{{query}}" and "{{keywords}}" are replaced inside strings; with "{{word}}" every keyword is a call
+                             * @default {}
+                             */
+                            arguments?: {
+                                [key: string]: unknown;
+                            };
+                            follow_up?: {
+                                tool: string;
+                                /** @description also "{{id}}" */
+                                arguments: {
+                                    [key: string]: unknown;
+                                };
+                                /**
+                                 * @description keys that hold the id
+                                 * @default [
+                                 *       "id"
+                                 *     ]
+                                 */
+                                ids?: string[];
+                                /** @default 1 */
+                                take?: number;
+                            };
+                        }[];
+                        /** @description tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT */
+                        query_readers?: string[];
+                    };
+                } | {
+                    name: string;
+                    /** @constant */
+                    transport_type: "SSE";
+                    connection_config: {
+                        url: string;
+                        headers?: {
+                            [key: string]: string;
+                        };
+                        oauth?: {
+                            /**
+                             * @description authorization_code: a person logs in; client_credentials: we log in by ourselves
+                             * @enum {string}
+                             */
+                            grant?: "authorization_code" | "client_credentials";
+                            /** @description of a client registered at the authorization server */
+                            client_id?: string;
+                            client_secret?: string;
+                            /** @description PEM; signs assertions instead of a client_secret */
+                            private_key?: string;
+                            /** @enum {string} */
+                            signing_algorithm?: "RS256" | "ES256" | "EdDSA";
+                            /** @description the authorization server, where the server names several or none */
+                            issuer?: string;
+                            /** @description instead of those that the server names */
+                            scopes?: string[];
+                        };
+                    };
+                    description?: string | null;
+                    health_check_url?: string | null;
+                    auto_connect?: boolean;
+                    options?: {
+                        /**
+                         * @description auto: one shared session until the server asks its client something, then one per client
+                         * @enum {string}
+                         */
+                        sessions?: "auto" | "shared" | "per_client";
+                        /**
+                         * @description per_principal: everybody logs in to the server for themselves, and calls it with their own credentials
+                         * @enum {string}
+                         */
+                        credentials?: "shared" | "per_principal";
+                        /** @description seconds */
+                        request_timeout?: number;
+                        max_concurrent_calls?: number;
+                        max_queued_calls?: number;
+                        /** @description what the aggregator query calls on this server, instead of what it would work out by itself */
+                        query_tools?: {
+                            tool: string;
+                            /**
+                             * @description "{{query}}" and "{{keywords}}" are replaced inside strings; with "{{word}}" every keyword is a call
+                             * @default {}
+                             */
+                            arguments?: {
+                                [key: string]: unknown;
+                            };
+                            follow_up?: {
+                                tool: string;
+                                /** @description also "{{id}}" */
+                                arguments: {
+                                    [key: string]: unknown;
+                                };
+                                /**
+                                 * @description keys that hold the id
+                                 * @default [
+                                 *       "id"
+                                 *     ]
+                                 */
+                                ids?: string[];
+                                /** @default 1 */
+                                take?: number;
+                            };
+                        }[];
+                        /** @description tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT */
+                        query_readers?: string[];
+                    };
+                } | {
+                    name: string;
+                    /** @constant */
+                    transport_type: "HTTP";
+                    connection_config: {
+                        base_url: string;
+                        headers?: {
+                            [key: string]: string;
+                        };
+                        oauth?: {
+                            /**
+                             * @description authorization_code: a person logs in; client_credentials: we log in by ourselves
+                             * @enum {string}
+                             */
+                            grant?: "authorization_code" | "client_credentials";
+                            /** @description of a client registered at the authorization server */
+                            client_id?: string;
+                            client_secret?: string;
+                            /** @description PEM; signs assertions instead of a client_secret */
+                            private_key?: string;
+                            /** @enum {string} */
+                            signing_algorithm?: "RS256" | "ES256" | "EdDSA";
+                            /** @description the authorization server, where the server names several or none */
+                            issuer?: string;
+                            /** @description instead of those that the server names */
+                            scopes?: string[];
+                        };
+                    };
+                    description?: string | null;
+                    health_check_url?: string | null;
+                    auto_connect?: boolean;
+                    options?: {
+                        /**
+                         * @description auto: one shared session until the server asks its client something, then one per client
+                         * @enum {string}
+                         */
+                        sessions?: "auto" | "shared" | "per_client";
+                        /**
+                         * @description per_principal: everybody logs in to the server for themselves, and calls it with their own credentials
+                         * @enum {string}
+                         */
+                        credentials?: "shared" | "per_principal";
+                        /** @description seconds */
+                        request_timeout?: number;
+                        max_concurrent_calls?: number;
+                        max_queued_calls?: number;
+                        /** @description what the aggregator query calls on this server, instead of what it would work out by itself */
+                        query_tools?: {
+                            tool: string;
+                            /**
+                             * @description "{{query}}" and "{{keywords}}" are replaced inside strings; with "{{word}}" every keyword is a call
+                             * @default {}
+                             */
+                            arguments?: {
+                                [key: string]: unknown;
+                            };
+                            follow_up?: {
+                                tool: string;
+                                /** @description also "{{id}}" */
+                                arguments: {
+                                    [key: string]: unknown;
+                                };
+                                /**
+                                 * @description keys that hold the id
+                                 * @default [
+                                 *       "id"
+                                 *     ]
+                                 */
+                                ids?: string[];
+                                /** @default 1 */
+                                take?: number;
+                            };
+                        }[];
+                        /** @description tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT */
+                        query_readers?: string[];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Registered; the connection is made in the background */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        name: string;
+                        description: string | null;
+                        /** @enum {string} */
+                        transport_type: "STDIO" | "SSE" | "HTTP";
+                        /** @enum {string} */
+                        status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                        health_check_url: string | null;
+                        tool_count: number;
+                        error_message: string | null;
+                        /** @description the server waits for a login (OAuth) */
+                        login: ("required" | "expired") | null;
+                        last_health_check: string | null;
+                        /** @description ISO 8601 */
+                        registered_at: string;
+                        connected_at: string | null;
+                        tools?: {
+                            id: string;
+                            /** @description canonical: server.tool */
+                            name: string;
+                            original_name: string;
+                            title: string | null;
+                            description: string;
+                            skill_ids: string[];
+                            primary_skill_id: string | null;
+                            is_classified: boolean;
+                            classification_state: string;
+                            input_schema: {
+                                [key: string]: unknown;
+                            };
+                            /** @description the name that MCP clients see */
+                            wire_name: string;
+                            /** @description ISO 8601 */
+                            discovered_at: string;
+                            /** @description hidden text, or orders to a model, in the definition */
+                            warnings?: {
+                                kind: string;
+                                at: string;
+                                excerpt: string;
+                            }[];
+                            /** @description the server changed the tool: calls are held until an admin decides */
+                            held_change?: {
+                                id: number;
+                                state: string;
+                                risk: string;
+                            };
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorServersId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The server; credentials are masked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        name: string;
+                        description: string | null;
+                        /** @enum {string} */
+                        transport_type: "STDIO" | "SSE" | "HTTP";
+                        /** @enum {string} */
+                        status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                        health_check_url: string | null;
+                        tool_count: number;
+                        error_message: string | null;
+                        /** @description the server waits for a login (OAuth) */
+                        login: ("required" | "expired") | null;
+                        last_health_check: string | null;
+                        /** @description ISO 8601 */
+                        registered_at: string;
+                        connected_at: string | null;
+                        tools?: {
+                            id: string;
+                            /** @description canonical: server.tool */
+                            name: string;
+                            original_name: string;
+                            title: string | null;
+                            description: string;
+                            skill_ids: string[];
+                            primary_skill_id: string | null;
+                            is_classified: boolean;
+                            classification_state: string;
+                            input_schema: {
+                                [key: string]: unknown;
+                            };
+                            /** @description the name that MCP clients see */
+                            wire_name: string;
+                            /** @description ISO 8601 */
+                            discovered_at: string;
+                            /** @description hidden text, or orders to a model, in the definition */
+                            warnings?: {
+                                kind: string;
+                                at: string;
+                                excerpt: string;
+                            }[];
+                            /** @description the server changed the tool: calls are held until an admin decides */
+                            held_change?: {
+                                id: number;
+                                state: string;
+                                risk: string;
+                            };
+                        }[];
+                        /** @description values of headers, env, URL parameters and secret arguments are masked */
+                        connection_config: {
+                            [key: string]: unknown;
+                        };
+                        options: {
+                            [key: string]: unknown;
+                        };
+                        auto_connect: boolean;
+                        origin: string;
+                        protocol_version: string | null;
+                        era: ("modern" | "legacy") | null;
+                        interactive: boolean;
+                        server_info: {
+                            [key: string]: unknown;
+                        } | null;
+                        instructions: string | null;
+                        stderr_tail: string | null;
+                        consecutive_failures: number;
+                        active_calls: number;
+                        queued_calls: number;
+                        client_sessions: number;
+                        /** @description ISO 8601 */
+                        updated_at: string;
+                        /** @description what each living replica says; status and error_message above are the best of them */
+                        replicas: {
+                            id: string;
+                            /** @enum {string} */
+                            status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                            error: string | null;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    deleteAggregatorServersId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    patchAggregatorServersId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    transport_type?: "STDIO" | "SSE" | "HTTP";
+                    connection_config?: {
+                        [key: string]: unknown;
+                    };
+                    description?: string | null;
+                    health_check_url?: string | null;
+                    auto_connect?: boolean;
+                    options?: {
+                        /**
+                         * @description auto: one shared session until the server asks its client something, then one per client
+                         * @enum {string}
+                         */
+                        sessions?: "auto" | "shared" | "per_client";
+                        /**
+                         * @description per_principal: everybody logs in to the server for themselves, and calls it with their own credentials
+                         * @enum {string}
+                         */
+                        credentials?: "shared" | "per_principal";
+                        /** @description seconds */
+                        request_timeout?: number;
+                        max_concurrent_calls?: number;
+                        max_queued_calls?: number;
+                        /** @description what the aggregator query calls on this server, instead of what it would work out by itself */
+                        query_tools?: {
+                            tool: string;
+                            /**
+                             * @description "{{query}}" and "{{keywords}}" are replaced inside strings; with "{{word}}" every keyword is a call
+                             * @default {}
+                             */
+                            arguments?: {
+                                [key: string]: unknown;
+                            };
+                            follow_up?: {
+                                tool: string;
+                                /** @description also "{{id}}" */
+                                arguments: {
+                                    [key: string]: unknown;
+                                };
+                                /**
+                                 * @description keys that hold the id
+                                 * @default [
+                                 *       "id"
+                                 *     ]
+                                 */
+                                ids?: string[];
+                                /** @default 1 */
+                                take?: number;
+                            };
+                        }[];
+                        /** @description tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT */
+                        query_readers?: string[];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The changed server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        name: string;
+                        description: string | null;
+                        /** @enum {string} */
+                        transport_type: "STDIO" | "SSE" | "HTTP";
+                        /** @enum {string} */
+                        status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                        health_check_url: string | null;
+                        tool_count: number;
+                        error_message: string | null;
+                        /** @description the server waits for a login (OAuth) */
+                        login: ("required" | "expired") | null;
+                        last_health_check: string | null;
+                        /** @description ISO 8601 */
+                        registered_at: string;
+                        connected_at: string | null;
+                        tools?: {
+                            id: string;
+                            /** @description canonical: server.tool */
+                            name: string;
+                            original_name: string;
+                            title: string | null;
+                            description: string;
+                            skill_ids: string[];
+                            primary_skill_id: string | null;
+                            is_classified: boolean;
+                            classification_state: string;
+                            input_schema: {
+                                [key: string]: unknown;
+                            };
+                            /** @description the name that MCP clients see */
+                            wire_name: string;
+                            /** @description ISO 8601 */
+                            discovered_at: string;
+                            /** @description hidden text, or orders to a model, in the definition */
+                            warnings?: {
+                                kind: string;
+                                at: string;
+                                excerpt: string;
+                            }[];
+                            /** @description the server changed the tool: calls are held until an admin decides */
+                            held_change?: {
+                                id: number;
+                                state: string;
+                                risk: string;
+                            };
+                        }[];
+                        /** @description values of headers, env, URL parameters and secret arguments are masked */
+                        connection_config: {
+                            [key: string]: unknown;
+                        };
+                        options: {
+                            [key: string]: unknown;
+                        };
+                        auto_connect: boolean;
+                        origin: string;
+                        protocol_version: string | null;
+                        era: ("modern" | "legacy") | null;
+                        interactive: boolean;
+                        server_info: {
+                            [key: string]: unknown;
+                        } | null;
+                        instructions: string | null;
+                        stderr_tail: string | null;
+                        consecutive_failures: number;
+                        active_calls: number;
+                        queued_calls: number;
+                        client_sessions: number;
+                        /** @description ISO 8601 */
+                        updated_at: string;
+                        /** @description what each living replica says; status and error_message above are the best of them */
+                        replicas: {
+                            id: string;
+                            /** @enum {string} */
+                            status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                            error: string | null;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServersIdConnect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connection is being made, or is there already */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        server_id: string;
+                        /** @enum {string} */
+                        status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServersIdDisconnect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @default false */
+                    force?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Disconnected, or waiting for pending calls */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        server_id: string;
+                        /** @enum {string} */
+                        status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                        pending_requests: number;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorServersIdTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the server's own order */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        tools: {
+                            id: string;
+                            /** @description canonical: server.tool */
+                            name: string;
+                            original_name: string;
+                            title: string | null;
+                            description: string;
+                            skill_ids: string[];
+                            primary_skill_id: string | null;
+                            is_classified: boolean;
+                            classification_state: string;
+                            input_schema: {
+                                [key: string]: unknown;
+                            };
+                            /** @description the name that MCP clients see */
+                            wire_name: string;
+                            /** @description ISO 8601 */
+                            discovered_at: string;
+                            /** @description hidden text, or orders to a model, in the definition */
+                            warnings?: {
+                                kind: string;
+                                at: string;
+                                excerpt: string;
+                            }[];
+                            /** @description the server changed the tool: calls are held until an admin decides */
+                            held_change?: {
+                                id: number;
+                                state: string;
+                                risk: string;
+                            };
+                        }[];
+                        total: number;
+                        classified: number;
+                        unclassified: number;
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServersIdToolsRefresh: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Discovery has begun */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        server_id: string;
+                        /** @constant */
+                        status: "REFRESHING";
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorServersIdHistory: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description the id of the last entry of the page before */
+                before?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Status changes, discoveries, changed tools, errors */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        history: {
+                            id: number;
+                            event_type: string;
+                            details: {
+                                [key: string]: unknown;
+                            } | null;
+                            timestamp: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServersImport: {
+        parameters: {
+            query?: {
+                dry_run?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description What became of each server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        results: {
+                            /** @description the name in the file */
+                            key: string;
+                            /** @description the name it is registered under */
+                            name: string | null;
+                            /** @enum {string} */
+                            outcome: "registered" | "would_register" | "already_exists" | "skipped" | "invalid";
+                            transport_type: ("STDIO" | "SSE" | "HTTP") | null;
+                            reason: string | null;
+                            warnings: string[];
+                            server_id: string | null;
+                        }[];
+                        registered: number;
+                        already_exists: number;
+                        invalid: number;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorServersImportFound: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One entry per file of a client */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        files: {
+                            results: {
+                                /** @description the name in the file */
+                                key: string;
+                                /** @description the name it is registered under */
+                                name: string | null;
+                                /** @enum {string} */
+                                outcome: "registered" | "would_register" | "already_exists" | "skipped" | "invalid";
+                                transport_type: ("STDIO" | "SSE" | "HTTP") | null;
+                                reason: string | null;
+                                warnings: string[];
+                                server_id: string | null;
+                            }[];
+                            client: string;
+                            path: string;
+                            problem: string | null;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServersImportFound: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    path: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What became of each server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        results: {
+                            /** @description the name in the file */
+                            key: string;
+                            /** @description the name it is registered under */
+                            name: string | null;
+                            /** @enum {string} */
+                            outcome: "registered" | "would_register" | "already_exists" | "skipped" | "invalid";
+                            transport_type: ("STDIO" | "SSE" | "HTTP") | null;
+                            reason: string | null;
+                            warnings: string[];
+                            server_id: string | null;
+                        }[];
+                        registered: number;
+                        already_exists: number;
+                        invalid: number;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorServersIdChanges: {
+        parameters: {
+            query?: {
+                state?: "pending" | "approved" | "rejected" | "withdrawn" | "removed";
+                tool?: string;
+                limit?: number;
+                /** @description the id of the last change of the page before */
+                before?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The changes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        changes: {
+                            id: number;
+                            /** @description the server's own name of the tool */
+                            tool: string;
+                            /** @description from other and text to required_parameter and instructions */
+                            risk: string;
+                            parts: {
+                                risk: string;
+                                what: string;
+                            }[];
+                            /** @enum {string} */
+                            state: "pending" | "approved" | "rejected" | "withdrawn" | "removed";
+                            before: {
+                                [key: string]: unknown;
+                            };
+                            /** @description null where the server took the tool away */
+                            after: {
+                                [key: string]: unknown;
+                            } | null;
+                            at: string;
+                            decided_at: string | null;
+                            decided_by: string | null;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServersIdChangesChangeIdApprove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                change_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The decided change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description the server's own name of the tool */
+                        tool: string;
+                        /** @description from other and text to required_parameter and instructions */
+                        risk: string;
+                        parts: {
+                            risk: string;
+                            what: string;
+                        }[];
+                        /** @enum {string} */
+                        state: "pending" | "approved" | "rejected" | "withdrawn" | "removed";
+                        before: {
+                            [key: string]: unknown;
+                        };
+                        /** @description null where the server took the tool away */
+                        after: {
+                            [key: string]: unknown;
+                        } | null;
+                        at: string;
+                        decided_at: string | null;
+                        decided_by: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorServersIdChangesChangeIdReject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                change_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The decided change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @description the server's own name of the tool */
+                        tool: string;
+                        /** @description from other and text to required_parameter and instructions */
+                        risk: string;
+                        parts: {
+                            risk: string;
+                            what: string;
+                        }[];
+                        /** @enum {string} */
+                        state: "pending" | "approved" | "rejected" | "withdrawn" | "removed";
+                        before: {
+                            [key: string]: unknown;
+                        };
+                        /** @description null where the server took the tool away */
+                        after: {
+                            [key: string]: unknown;
+                        } | null;
+                        at: string;
+                        decided_at: string | null;
+                        decided_by: string | null;
+                    };
+                };
+            };
+        };
+    };
+    postToolsCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description canonical (server.tool), as MCP clients see it, unambiguous, or one of the aggregator itself */
+                    name: string;
+                    /** @default {} */
+                    arguments?: {
+                        [key: string]: unknown;
+                    };
+                    /** @description the id or name of the server that has the tool */
+                    server_id?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The server's result, and how it came about */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        content: unknown[];
+                        isError: boolean;
+                        metadata: {
+                            routed_to: string;
+                            /** @description null for a tool of the aggregator itself */
+                            server_id: string | null;
+                            routing_time_ms: number;
+                            execution_time_ms: number;
+                            total_time_ms: number;
+                            warning?: string;
+                        } & {
+                            [key: string]: unknown;
+                        };
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    postQuery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description The results */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        results: {
+                            /** @description The result content from the MCP server */
+                            content: string;
+                            /** @description Which MCP server provided this result */
+                            server: string;
+                            /** @description Relevance score (0.0 to 1.0) */
+                            relevanceScore: number;
+                            /** @description Ranking position (1 = most relevant) */
+                            rank: number;
+                            /**
+                             * Format: date-time
+                             * @description When this result was retrieved
+                             */
+                            timestamp?: string;
+                            tool?: string;
+                            title?: string;
+                            link?: string;
+                            /** @description The servers and tools that gave this result, the shown one first, five at most */
+                            sources?: {
+                                server: string;
+                                tool: string;
+                                /** @description Place in the answer of that tool, from 0 */
+                                position?: number;
+                                /** @description Only where it differs from that of the result */
+                                title?: string;
+                                /** @description Only where it differs from that of the result */
+                                link?: string;
+                            }[];
+                            /** @description How many more there are */
+                            moreSources?: number;
+                            /** @description True when the content was shortened, to the passages that matter for the query or by a model */
+                            condensed?: boolean;
+                        }[];
+                        metadata: {
+                            /** @description Number of servers queried */
+                            serversQueried: number;
+                            /** @description Number of servers that responded successfully */
+                            serversSucceeded: number;
+                            /** @description Total results before ranking/dedup */
+                            totalResultsRaw?: number;
+                            /** @description Results after deduplication */
+                            totalResultsDedup?: number;
+                            /** @description Final result count returned */
+                            resultsReturned: number;
+                            /** @description How many of them were shortened */
+                            resultsCondensed?: number;
+                            /** @description Total processing time in milliseconds */
+                            processingTimeMs: number;
+                            /** @description Proportion of queried servers that contributed results */
+                            serverDiversity?: number;
+                            /**
+                             * @description What decided which servers were asked
+                             * @enum {string}
+                             */
+                            chosenBy?: "call" | "rule" | "all";
+                            /** @description The server rule that decided */
+                            pattern?: string;
+                            /** @description Estimated tokens of everything the servers sent */
+                            tokensRaw?: number;
+                            /** @description Estimated tokens of the content returned */
+                            tokensReturned?: number;
+                            /** @description An answer was larger than the memory limit and was cut after a whole item */
+                            truncated?: boolean;
+                            dedupeComplete?: boolean;
+                            /** @enum {string} */
+                            ranking?: "local" | "model";
+                            warnings?: string[];
+                            servers?: {
+                                server: string;
+                                ok: boolean;
+                                ms: number;
+                                /** @description What its answers held */
+                                items: number;
+                                /** @description How many of them answer the query */
+                                relevant: number;
+                                error?: string;
+                                /** @description Tools that were not called because they kept failing */
+                                resting?: string[];
+                                calls: {
+                                    /** @description The tool, or the method for resources and completions */
+                                    tool: string;
+                                    /** @description How often it was called */
+                                    count: number;
+                                    /** @description Of the slowest call */
+                                    ms: number;
+                                    items: number;
+                                    truncated?: boolean;
+                                    error?: string;
+                                }[];
+                            }[];
+                            /** @description Servers that were not asked, and why */
+                            skipped?: {
+                                server: string;
+                                reason: string;
+                            }[];
+                        };
+                        /** @description Only with explain */
+                        plan?: {
+                            server: string;
+                            /** @description How the server is asked, in words */
+                            strategy: string[];
+                            /** @description The first calls; what they answer decides the next ones */
+                            calls: {
+                                tool: string;
+                                arguments: {
+                                    [key: string]: unknown;
+                                };
+                                reason: string;
+                            }[];
+                            /** @description Tools that are never called for a question */
+                            leftOut: {
+                                tool: string;
+                                reason: string;
+                            }[];
+                        }[];
+                    };
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    getAggregatorServersIdQueryStrategy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In words */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description how the server is asked, one sentence each; empty where it cannot be */
+                        strategy: string[];
+                        never_called: {
+                            tool: string;
+                            reason: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getQueryRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In order; the first that matches decides */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        serverRules: {
+                            pattern: string;
+                            servers: string[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    putQueryRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    serverRules: {
+                        pattern: string;
+                        servers: string[];
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description The rules */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        serverRules: {
+                            pattern: string;
+                            servers: string[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    postSearch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    query: string;
+                    /** @enum {string} */
+                    item_type?: "tool";
+                    /**
+                     * @description false: only the tools of the aggregator itself
+                     * @default true
+                     */
+                    include_external?: boolean;
+                    server_filter?: string[] | null;
+                    /** @default 10 */
+                    limit?: number;
+                    /** @default 0.4 */
+                    skill_threshold?: number;
+                    /**
+                     * @description tools less likely than this are left out: nothing fits is an answer
+                     * @default 0.3
+                     */
+                    tool_threshold?: number;
+                    /** @default true */
+                    include_schemas?: boolean;
+                    /** @default false */
+                    include_reasons?: boolean;
+                    /**
+                     * @default hierarchical
+                     * @enum {string}
+                     */
+                    strategy?: "hierarchical" | "direct" | "lexical" | "auto";
+                };
+            };
+        };
+        responses: {
+            /** @description Tools, the likeliest first; none where nothing fits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        query: string;
+                        tools: {
+                            id: string;
+                            db_id: number;
+                            /** @constant */
+                            type: "tool";
+                            name: string;
+                            original_name: string;
+                            description: string;
+                            score: number;
+                            skill_ids: string[];
+                            primary_skill_id: string | null;
+                            source_server: {
+                                id: string;
+                                name: string;
+                                /** @enum {string} */
+                                status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                            } | null;
+                            input_schema?: {
+                                [key: string]: unknown;
+                            };
+                            alternatives?: {
+                                name: string;
+                                source_server: {
+                                    id: string;
+                                    name: string;
+                                    /** @enum {string} */
+                                    status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                                };
+                            }[];
+                            reasons?: {
+                                matched_words: string[];
+                                similarity: number | null;
+                                skills: string[];
+                            };
+                        }[];
+                        matched_skills: {
+                            id: string;
+                            name: string;
+                            score: number;
+                        }[];
+                        metadata: {
+                            strategy_used: string;
+                            servers_searched: number;
+                            external_tools_count: number;
+                            total_time_ms: number;
+                        } & {
+                            [key: string]: unknown;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getSearchQuality: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The findings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getSkills: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By id */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        skills: {
+                            name: string;
+                            description: string;
+                            /** @default [] */
+                            examples: string[];
+                            id: string;
+                            tool_count: number;
+                        }[];
+                        total: number;
+                    };
+                };
+            };
+        };
+    };
+    getSkillsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The skill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        description: string;
+                        /** @default [] */
+                        examples: string[];
+                        id: string;
+                        tool_count: number;
+                    };
+                };
+            };
+        };
+    };
+    putSkillsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    description: string;
+                    /** @default [] */
+                    examples?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        description: string;
+                        /** @default [] */
+                        examples: string[];
+                        id: string;
+                        tool_count: number;
+                    };
+                };
+            };
+            /** @description Added */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        description: string;
+                        /** @default [] */
+                        examples: string[];
+                        id: string;
+                        tool_count: number;
+                    };
+                };
+            };
+        };
+    };
+    deleteSkillsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getAggregatorState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        total_servers: number;
+                        /** @description CONNECTED and DEGRADED */
+                        connected_servers: number;
+                        degraded_servers: number;
+                        disconnected_servers: number;
+                        error_servers: number;
+                        connecting_servers: number;
+                        total_tools: number;
+                        classified_tools: number;
+                        unclassified_tools: number;
+                        /** @description tools that are not yet in search, or wait for another model to embed them */
+                        indexing_tools: number;
+                        /** @description tools that wait for their skills */
+                        classifying_tools: number;
+                        last_sync: string | null;
+                        health_check_interval_seconds: number;
+                        uptime_seconds: number;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description healthy or degraded: calls are answered */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "healthy" | "degraded";
+                        checks: {
+                            database: string;
+                            qdrant: string;
+                            sessions: string;
+                        };
+                        servers: {
+                            total: number;
+                            connected: number;
+                            error: number;
+                        };
+                        issues?: string[];
+                        /** @description why no server is connected after crashes at start, and what to do */
+                        safe_mode?: string;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A stream of events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    getTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tokens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        tokens: {
+                            id: string;
+                            name: string;
+                            /** @enum {string} */
+                            role: "admin" | "caller" | "viewer";
+                            servers: string[] | null;
+                            profile: string | null;
+                            created_at: string;
+                            last_used_at: string | null;
+                            expires_at: string | null;
+                            created_by: string;
+                        }[];
+                        total: number;
+                    };
+                };
+            };
+        };
+    };
+    postTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /**
+                     * @default caller
+                     * @enum {string}
+                     */
+                    role?: "admin" | "caller" | "viewer";
+                    /** @description only these servers, by name */
+                    servers?: string[] | null;
+                    /** @description only this profile */
+                    profile?: string | null;
+                    expires_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The token */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        name: string;
+                        /** @enum {string} */
+                        role: "admin" | "caller" | "viewer";
+                        servers: string[] | null;
+                        profile: string | null;
+                        created_at: string;
+                        last_used_at: string | null;
+                        expires_at: string | null;
+                        created_by: string;
+                        token: string;
+                    };
+                };
+            };
+        };
+    };
+    deleteTokensId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getAggregatorAudit: {
+        parameters: {
+            query?: {
+                event?: string;
+                actor?: string;
+                server_name?: string;
+                server_id?: string;
+                since?: string;
+                until?: string;
+                limit?: number;
+                /** @description the id of the last record of the page before */
+                before?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        audit: {
+                            id: number;
+                            event: string;
+                            actor: string;
+                            timestamp: string;
+                            ip_address: string | null;
+                            server_id: string | null;
+                            server_name: string | null;
+                            details: {
+                                [key: string]: unknown;
+                            } | null;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorAuditVerify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The verdict */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        intact: boolean;
+                        records: number;
+                        /** @description records from before they were sealed */
+                        unsealed: number;
+                        /** @description where the chain begins: the last record that retention removed */
+                        anchor: {
+                            seq: number;
+                            hash: string;
+                        };
+                        /** @description the newest record; note it elsewhere to detect a database that was put back */
+                        head: {
+                            seq: number;
+                            hash: string;
+                        } | null;
+                        problem?: {
+                            kind: string;
+                            seq: number | null;
+                            id: number | null;
+                            explanation: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorAuditExport: {
+        parameters: {
+            query?: {
+                since?: string;
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description NDJSON */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The principal of this request */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        /** @enum {string} */
+                        role: "admin" | "caller" | "viewer";
+                        /** @description null: all of them */
+                        servers: string[] | null;
+                        profile: string | null;
+                        version: string;
+                    };
+                };
+            };
+            /** @description Nobody is signed in */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    postSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                } | {
+                    code: string;
+                    /** @description whether to end somebody else's session in this browser */
+                    replace?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Signed in; the session is in a cookie */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        /** @enum {string} */
+                        role: "admin" | "caller" | "viewer";
+                        /** @description null: all of them */
+                        servers: string[] | null;
+                        profile: string | null;
+                        version: string;
+                    };
+                };
+            };
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Signed out */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getSessionWays: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The identity provider, if there is one */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description null: only our own tokens open anything here */
+                        identity_provider: {
+                            issuer: string;
+                            /** @description where a browser begins, relative to this aggregator */
+                            dashboard: string | null;
+                            /** @description what `mcp-aggregator sign-in` asks for */
+                            command_line: {
+                                client_id: string;
+                                resource: string;
+                                scopes: string[];
+                            } | null;
+                        } | null;
+                    };
+                };
+            };
+        };
+    };
+    postSessionLinks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link, relative to this aggregator */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        path: string;
+                        expires_at: string;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorActivity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Per server, the oldest slice first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        slice_seconds: number;
+                        servers: {
+                            id: string;
+                            name: string;
+                            consecutive_failures: number;
+                            active_calls: number;
+                            queued_calls: number;
+                            slices: {
+                                at: string;
+                                calls: number;
+                                failed: number;
+                                mean_ms: number | null;
+                                max_ms: number | null;
+                                checks_failed: number;
+                                status: string | null;
+                            }[];
+                        }[];
+                        /** @description the newest first */
+                        recent_calls: {
+                            call_id: string;
+                            server: string;
+                            tool: string;
+                            principal: string;
+                            outcome: string;
+                            duration_ms: number;
+                            at: string;
+                        }[];
+                        /** @description arguments and results are kept, for admins: MCP_AGGREGATOR_SHOW_PAYLOADS */
+                        shows_payloads: boolean;
+                        /** @description resident memory of this process */
+                        memory_bytes: number;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorActivityCallsCallId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                call_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Arguments, and result or error */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        call_id: string;
+                        arguments: {
+                            /** @description without known secrets; no longer whole JSON where it was cut */
+                            json: string;
+                            /** @description of the whole */
+                            bytes: number;
+                            cut: boolean;
+                        };
+                        /** @description null while the call runs, and where it failed */
+                        result: {
+                            /** @description without known secrets; no longer whole JSON where it was cut */
+                            json: string;
+                            /** @description of the whole */
+                            bytes: number;
+                            cut: boolean;
+                        } | null;
+                        error: {
+                            /** @description without known secrets; no longer whole JSON where it was cut */
+                            json: string;
+                            /** @description of the whole */
+                            bytes: number;
+                            cut: boolean;
+                        } | null;
+                    };
+                };
+            };
+        };
+    };
+    getProfiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        profiles: {
+                            description?: string;
+                            /** @description only these servers; all where not given */
+                            servers?: string[];
+                            /** @description only these tools; all of the servers where not given */
+                            tools?: {
+                                /** @description canonical name; "*" stands for any characters */
+                                name: string;
+                                rename?: string;
+                                description?: string;
+                            }[];
+                            /** @enum {string} */
+                            exposure?: "auto" | "all" | "search";
+                            name: string;
+                            endpoint: string;
+                        }[];
+                        total: number;
+                    };
+                };
+            };
+        };
+    };
+    getProfilesName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The profile */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        description?: string;
+                        /** @description only these servers; all where not given */
+                        servers?: string[];
+                        /** @description only these tools; all of the servers where not given */
+                        tools?: {
+                            /** @description canonical name; "*" stands for any characters */
+                            name: string;
+                            rename?: string;
+                            description?: string;
+                        }[];
+                        /** @enum {string} */
+                        exposure?: "auto" | "all" | "search";
+                        name: string;
+                        endpoint: string;
+                    };
+                };
+            };
+        };
+    };
+    putProfilesName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    description?: string;
+                    /** @description only these servers; all where not given */
+                    servers?: string[];
+                    /** @description only these tools; all of the servers where not given */
+                    tools?: {
+                        /** @description canonical name; "*" stands for any characters */
+                        name: string;
+                        rename?: string;
+                        description?: string;
+                    }[];
+                    /** @enum {string} */
+                    exposure?: "auto" | "all" | "search";
+                };
+            };
+        };
+        responses: {
+            /** @description The profile */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        description?: string;
+                        /** @description only these servers; all where not given */
+                        servers?: string[];
+                        /** @description only these tools; all of the servers where not given */
+                        tools?: {
+                            /** @description canonical name; "*" stands for any characters */
+                            name: string;
+                            rename?: string;
+                            description?: string;
+                        }[];
+                        /** @enum {string} */
+                        exposure?: "auto" | "all" | "search";
+                        name: string;
+                        endpoint: string;
+                    };
+                };
+            };
+        };
+    };
+    deleteProfilesName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getAggregatorBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To be kept like a secret, and imported anywhere with the key */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        format: "mcp-aggregator backup";
+                        /** @constant */
+                        version: 1;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** @description which key opens the sealed credentials; tells nothing about the key */
+                        key_id: string;
+                        servers: {
+                            id: string;
+                            name: string;
+                            description: string | null;
+                            /** @enum {string} */
+                            transport_type: "STDIO" | "SSE" | "HTTP";
+                            connection_config: {
+                                sealed: string;
+                            };
+                            health_check_url: string | null;
+                            auto_connect: boolean;
+                            /** @enum {string} */
+                            desired: "connected" | "disconnected";
+                            options: {
+                                [key: string]: unknown;
+                            };
+                            /** @enum {string} */
+                            origin: "api" | "config" | "import";
+                            /** Format: date-time */
+                            registered_at: string;
+                        }[];
+                        tokens: {
+                            id: string;
+                            name: string;
+                            hash: string;
+                            /** @enum {string} */
+                            role: "admin" | "caller" | "viewer";
+                            servers: string[] | null;
+                            profile: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            last_used_at: string | null;
+                            expires_at: string | null;
+                            created_by: string;
+                        }[];
+                        profiles: {
+                            name: string;
+                            definition: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        }[];
+                        skills: {
+                            id: string;
+                            name: string;
+                            description: string;
+                            examples: string[];
+                            /** @enum {string} */
+                            origin: "builtin" | "custom";
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        }[];
+                        settings: {
+                            key: string;
+                            value: unknown;
+                        }[];
+                        /** @default [] */
+                        oauth_clients: {
+                            server_id: string;
+                            issuer: string;
+                            redirect_uri: string;
+                            sealed: string;
+                            expires_at: string | null;
+                        }[];
+                        /** @default [] */
+                        oauth_logins: {
+                            server_id: string;
+                            principal: string;
+                            /** @enum {string} */
+                            state: "active" | "required" | "expired";
+                            issuer: string | null;
+                            sealed: string | null;
+                            scope: string | null;
+                            challenge: string | null;
+                            expires_at: string | null;
+                            lease_until: string | null;
+                            /** Format: date-time */
+                            updated_at: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    format: "mcp-aggregator backup";
+                    /** @constant */
+                    version: 1;
+                    /** Format: date-time */
+                    created_at: string;
+                    /** @description which key opens the sealed credentials; tells nothing about the key */
+                    key_id: string;
+                    servers: unknown[];
+                    tokens: unknown[];
+                    profiles: unknown[];
+                    skills: unknown[];
+                    settings: unknown[];
+                    /** @default [] */
+                    oauth_clients?: unknown[];
+                    /** @default [] */
+                    oauth_logins?: unknown[];
+                };
+            };
+        };
+        responses: {
+            /** @description What was taken */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        servers: number;
+                        tokens: number;
+                        profiles: number;
+                        skills: number;
+                        settings: number;
+                        /** @description servers left out: another one has the name */
+                        conflicts: string[];
+                        /** @description rows that the API would refuse as well */
+                        left_out: {
+                            kind: string;
+                            name: string;
+                            reason: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorCredentialsReseal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How far it is */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        key_id: string;
+                        previous_key_id: string | null;
+                        /** @description sealed with the current key */
+                        current: number;
+                        /** @description of those, by this request */
+                        resealed: number;
+                        /** @description changed meanwhile; ask again */
+                        left: number;
+                        /** @description sealed with neither key, or no sealed value at all; they stay as they are */
+                        unreadable: string[];
+                    };
+                };
+            };
+        };
+    };
+    getMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text format of Prometheus */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain; version=0.0.4; charset=utf-8": string;
+                };
+            };
+        };
+    };
+}
