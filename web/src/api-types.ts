@@ -339,7 +339,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Disconnect a server, after its pending calls or at once */
+        /** Disconnect a server, after its pending calls or immediately */
         post: operations["postAggregatorServersIdDisconnect"];
         delete?: never;
         options?: never;
@@ -459,7 +459,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Accept the new definition of a tool; its calls go on */
+        /** Accept the new definition of a tool and resume its calls */
         post: operations["postAggregatorServersIdChangesChangeIdApprove"];
         delete?: never;
         options?: never;
@@ -544,7 +544,7 @@ export interface paths {
         };
         /** The rules that choose servers for a question */
         get: operations["getQueryRules"];
-        /** Replace the rules; they hold at once */
+        /** Replace the rules; effective immediately */
         put: operations["putQueryRules"];
         post?: never;
         delete?: never;
@@ -702,7 +702,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a token, at once */
+        /** Revoke a token immediately */
         delete: operations["deleteTokensId"];
         options?: never;
         head?: never;
@@ -805,7 +805,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A link that signs in a browser once, as whoever asks for it */
+        /** Create a one-time sign-in link for the caller */
         post: operations["postSessionLinks"];
         delete?: never;
         options?: never;
@@ -1204,7 +1204,7 @@ export interface operations {
                         logins: {
                             server_id: string;
                             server: string;
-                            /** @description null: everybody shares it */
+                            /** @description null for a shared login */
                             principal: string | null;
                             principal_name: string | null;
                             /** @enum {string} */
@@ -1513,7 +1513,7 @@ export interface operations {
                          */
                         sessions?: "auto" | "shared" | "per_client";
                         /**
-                         * @description per_principal: everybody logs in to the server for themselves, and calls it with their own credentials
+                         * @description per_principal: each user logs in to the server and calls it with their own credentials
                          * @enum {string}
                          */
                         credentials?: "shared" | "per_principal";
@@ -1521,7 +1521,7 @@ export interface operations {
                         request_timeout?: number;
                         max_concurrent_calls?: number;
                         max_queued_calls?: number;
-                        /** @description what the aggregator query calls on this server, instead of what it would work out by itself */
+                        /** @description what the aggregator query calls on this server, instead of its own plan */
                         query_tools?: {
                             tool: string;
                             /**
@@ -1589,7 +1589,7 @@ export interface operations {
                          */
                         sessions?: "auto" | "shared" | "per_client";
                         /**
-                         * @description per_principal: everybody logs in to the server for themselves, and calls it with their own credentials
+                         * @description per_principal: each user logs in to the server and calls it with their own credentials
                          * @enum {string}
                          */
                         credentials?: "shared" | "per_principal";
@@ -1597,7 +1597,7 @@ export interface operations {
                         request_timeout?: number;
                         max_concurrent_calls?: number;
                         max_queued_calls?: number;
-                        /** @description what the aggregator query calls on this server, instead of what it would work out by itself */
+                        /** @description what the aggregator query calls on this server, instead of its own plan */
                         query_tools?: {
                             tool: string;
                             /**
@@ -1665,7 +1665,7 @@ export interface operations {
                          */
                         sessions?: "auto" | "shared" | "per_client";
                         /**
-                         * @description per_principal: everybody logs in to the server for themselves, and calls it with their own credentials
+                         * @description per_principal: each user logs in to the server and calls it with their own credentials
                          * @enum {string}
                          */
                         credentials?: "shared" | "per_principal";
@@ -1673,7 +1673,7 @@ export interface operations {
                         request_timeout?: number;
                         max_concurrent_calls?: number;
                         max_queued_calls?: number;
-                        /** @description what the aggregator query calls on this server, instead of what it would work out by itself */
+                        /** @description what the aggregator query calls on this server, instead of its own plan */
                         query_tools?: {
                             tool: string;
                             /**
@@ -1916,7 +1916,7 @@ export interface operations {
                          */
                         sessions?: "auto" | "shared" | "per_client";
                         /**
-                         * @description per_principal: everybody logs in to the server for themselves, and calls it with their own credentials
+                         * @description per_principal: each user logs in to the server and calls it with their own credentials
                          * @enum {string}
                          */
                         credentials?: "shared" | "per_principal";
@@ -1924,7 +1924,7 @@ export interface operations {
                         request_timeout?: number;
                         max_concurrent_calls?: number;
                         max_queued_calls?: number;
-                        /** @description what the aggregator query calls on this server, instead of what it would work out by itself */
+                        /** @description what the aggregator query calls on this server, instead of its own plan */
                         query_tools?: {
                             tool: string;
                             /**
@@ -3388,7 +3388,7 @@ export interface operations {
                     token: string;
                 } | {
                     code: string;
-                    /** @description whether to end somebody else's session in this browser */
+                    /** @description whether to end another user's session in this browser */
                     replace?: boolean;
                 };
             };
