@@ -3,10 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
+import { createChanges } from './changes.ts';
 import { type Config, secretValues } from './config.ts';
 import { describe } from './errors.ts';
 import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
-import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { judge } from './health/verdict.ts';
@@ -141,13 +141,13 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   };
   const replicas = await createReplicas({ db, databaseUrl: config.databaseUrl, redisUrl: config.redisUrl, log });
   closers.push(() => replicas.close());
-  const events = createEvents();
+  const changes = createChanges();
   const authenticator = await createAuthenticator({
     db,
     adminToken,
     anonymous: config.anonymous,
     onStored: () => replicas.publish({ kind: 'tokens' }),
-    onEnded: (id) => events.emit('principal.ended', { principal_id: id }),
+    onEnded: (id) => changes.publish('principal.ended', { principal_id: id }),
     onError,
   });
   closers.push(() => authenticator.close());
@@ -159,14 +159,14 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   });
   closers.push(() => audit.close());
 
-  const activity = createActivity(events);
+  const activity = createActivity(changes);
   closers.push(() => activity.close());
   const payloads = config.showPayloads ? createPayloads(secrets) : undefined;
   if (payloads !== undefined) log.info('arguments and results of calls are kept in memory and shown to admins');
   const registry = await createRegistry({
     db,
     vault,
-    events,
+    changes,
     log,
     config,
     secrets,
@@ -183,7 +183,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     vault,
     secrets,
     registry,
-    events,
+    changes,
     log,
     authenticator,
     baseUrl,
@@ -207,7 +207,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const pool = createPool({
     config,
     registry,
-    events,
+    changes,
     log,
     orphanReaper: createOrphanReaper(),
     credentials: oauth.logins.credentials,
@@ -222,7 +222,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     db,
     registry,
     pool,
-    events,
+    changes,
     log,
     config,
     onToolsChanged: (server, changes) => toolSearch.follow(server, changes),
@@ -249,7 +249,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     db,
     catalog,
     skillStore,
-    events,
+    changes,
     log,
     config,
     internalTools: [...gatewayToolDefinitions(), ...queryToolDefinitions(model !== undefined)],
@@ -266,7 +266,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     embedding: () => toolSearch.backlog.embedding,
     classification: () => toolSearch.backlog.classification,
   });
-  const reconnector = createReconnector({ registry, pool, events });
+  const reconnector = createReconnector({ registry, pool, changes });
   closers.push(() => reconnector.close());
   const monitor = createHealthMonitor({
     registry,
@@ -294,7 +294,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     pool,
     catalog,
     audit,
-    events,
+    changes,
     tracer,
     searchAttribution,
     payloads,
@@ -316,7 +316,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     catalog,
     router,
     toolSearch,
-    events,
+    changes,
     log,
     model,
     listServers: () => registry.list(),
@@ -341,7 +341,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const mcp = createMcp({
     config,
     log,
-    events,
+    changes,
     vault,
     requestAuthenticator,
     registry,
@@ -388,7 +388,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     sessions,
     profiles,
     skillStore,
-    events,
+    changes,
     ruleStore,
   };
   const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
@@ -429,7 +429,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
         db,
         registry,
         catalog,
-        events,
+        changes,
         startedAt,
         safeMode,
         pingVectors: toolSearch.pingVectors,
@@ -457,7 +457,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
           replicas.publish({ kind: 'everything' });
         },
       }),
-      ...metricsRoutes({ config, metrics, registry, catalog, pool, events, audit }),
+      ...metricsRoutes({ config, metrics, registry, catalog, pool, changes, audit }),
     ],
   });
   const { host, port } = await http.listen();
@@ -490,11 +490,11 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
 
   function hear({ id, name }: Server, method: string, params: Record<string, unknown>, principal_id?: string): void {
     const kinds = listsBehind[method];
-    if (kinds !== undefined) events.emit('server.lists_changed', { server_id: id, kinds });
+    if (kinds !== undefined) changes.publish('server.lists_changed', { server_id: id, kinds });
     if (method === 'notifications/resources/updated' && typeof params.uri === 'string') {
-      events.emit('resource.updated', { server_id: id, name, uri: params.uri, principal_id });
+      changes.publish('resource.updated', { server_id: id, name, uri: params.uri, principal_id });
     }
-    if (method.startsWith('notifications/tasks')) events.emit('task.changed', { server_id: id, method, params });
+    if (method.startsWith('notifications/tasks')) changes.publish('task.changed', { server_id: id, method, params });
   }
 
   let closing: Promise<void> | undefined;

@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 
 const shared = [
   'cancellation',
+  'changes',
   'config',
   'credential-key',
   'descriptors',
@@ -18,7 +19,6 @@ const shared = [
   'model',
   'event-loop-watchdog',
   'event-stream',
-  'events',
   'ids',
   'json-rpc',
   'json-size',

@@ -3,9 +3,9 @@
  * that lists answer at once while servers connect behind it, and is replaced whenever a discovery changed something.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe } from '../errors.ts';
-import type { Events } from '../events.ts';
 import { withPlainNumbers } from '../exact-json.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
@@ -78,7 +78,7 @@ export interface CatalogDependencies {
   db: Database;
   registry: Registry;
   pool: Pool;
-  events: Events;
+  changes: Changes;
   log: Logger;
   config: Config;
   /** Told of every change, in order: the search index follows. */
@@ -101,7 +101,7 @@ const maxWaitMs = 10_000;
 const calmMs = 10_000;
 
 export async function createCatalog(deps: CatalogDependencies): Promise<Catalog> {
-  const { db, registry, pool, events, log, config } = deps;
+  const { db, registry, pool, changes, log, config } = deps;
   const tools = new Map<string, ToolRow[]>();
   const items = new Map<string, Record<ServerItemKind, { key: string; definition: JsonObject }[]>>();
   const refreshing = new Map<string, { done: Promise<void>; again?: Set<Kind> }>();
@@ -207,7 +207,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     }
     if (changed.tools || changed.prompts || changed.resources) {
       deps.onStored?.(serverId);
-      events.emit('catalog.changed', { ...changed, server_id: serverId });
+      changes.publish('catalog.changed', { ...changed, server_id: serverId });
     }
     if (failure !== undefined) throw failure.error;
     registry.recordDiscovery(serverId, null);
@@ -266,29 +266,29 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     const offered = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
     const found = await changeReview.settle(server, tools.get(server.id) ?? [], offered);
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
-    const changes = await replaceServerTools(db, server.id, found, limits);
+    const toolChanges = await replaceServerTools(db, server.id, found, limits);
     if (registry.find(server.id) === undefined) return false; // removed meanwhile
-    const rows = [...changes.added, ...changes.changed.map(({ after }) => after), ...changes.unchanged];
+    const rows = [...toolChanges.added, ...toolChanges.changed.map(({ after }) => after), ...toolChanges.unchanged];
     tools.set(
       server.id,
       rows.sort((a, b) => a.position - b.position),
     );
     registry.recordToolCount(server.id, rows.length);
-    await changeReview.record(server, changes);
-    for (const { before, after } of changes.changed) {
+    await changeReview.record(server, toolChanges);
+    for (const { before, after } of toolChanges.changed) {
       registry.record(server.id, 'TOOL_CHANGED', {
         tool: after.name,
         changes: differences(before.definition, after.definition),
       });
     }
-    const summary = namesOf(changes);
+    const summary = namesOf(toolChanges);
     const anything = summary.added.length + summary.changed.length + summary.removed.length > 0;
     // Before anybody is told: whoever hears of a tool may call it at once.
     snapshot = build();
-    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
+    changes.publish('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     if (anything) {
       registry.record(server.id, 'DISCOVERED', { tools: rows.length, ...shortened(summary) });
-      deps.onToolsChanged?.(server, changes);
+      deps.onToolsChanged?.(server, toolChanges);
     }
     return anything;
   }
@@ -329,7 +329,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     if (server === undefined || refreshing.has(serverId)) return;
     // What was read while something changed here may be older than that.
     if (tools.get(serverId) !== ownTools || itemsOf(serverId) !== before) return await reload(serverId);
-    const changes = compareTools(tools.get(serverId) ?? [], rows);
+    const toolChanges = compareTools(tools.get(serverId) ?? [], rows);
     tools.set(
       serverId,
       rows.sort((a, b) => a.position - b.position),
@@ -340,7 +340,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     measure(serverId);
     snapshot = build();
 
-    const summary = namesOf(changes);
+    const summary = namesOf(toolChanges);
     const changed = {
       tools: summary.added.length + summary.changed.length + summary.removed.length > 0,
       prompts: !isDeepStrictEqual(before.prompt, itemsOf(serverId).prompt),
@@ -349,13 +349,13 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
         [itemsOf(serverId).resource, itemsOf(serverId).resource_template],
       ),
     };
-    deps.onToolsReloaded?.(server, changes);
+    deps.onToolsReloaded?.(server, toolChanges);
     if (changed.tools) {
       lastSync = new Date().toISOString();
-      events.emit('server.discovered', { server_id: serverId, name: server.name, tools: rows.length, ...summary });
+      changes.publish('server.discovered', { server_id: serverId, name: server.name, tools: rows.length, ...summary });
     }
     if (changed.tools || changed.prompts || changed.resources)
-      events.emit('catalog.changed', { ...changed, server_id: serverId });
+      changes.publish('catalog.changed', { ...changed, server_id: serverId });
   }
 
   function refreshInBackground(serverId: string, which?: readonly Kind[]): void {
@@ -373,26 +373,26 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   }
 
   const unsubscribe = [
-    events.on('server.status', ({ server_id: id, status, previous }) => {
+    changes.subscribe('server.status', ({ server_id: id, status, previous }) => {
       // Where several replicas connect, the one that gets to lead discovers.
       if (status === 'CONNECTED' && previous === 'CONNECTING' && deps.isOurs?.(id) !== false) refreshInBackground(id);
       const listedNow = status === 'CONNECTED' || status === 'DEGRADED';
       const listedBefore = previous === 'CONNECTED' || previous === 'DEGRADED';
-      if (listedNow !== listedBefore) events.emit('catalog.changed', { ...allKinds, server_id: id });
+      if (listedNow !== listedBefore) changes.publish('catalog.changed', { ...allKinds, server_id: id });
     }),
-    events.on('server.registered', () => {
+    changes.subscribe('server.registered', () => {
       snapshot = build();
     }),
-    events.on('server.removed', ({ server_id: id }) => {
+    changes.subscribe('server.removed', ({ server_id: id }) => {
       paced.delete(id);
       tools.delete(id);
       items.delete(id);
       budget.forget(id);
       changeReview.forget(id);
       snapshot = build();
-      events.emit('catalog.changed', { ...allKinds, server_id: id });
+      changes.publish('catalog.changed', { ...allKinds, server_id: id });
     }),
-    events.on('server.lists_changed', ({ server_id: id, kinds }) => refreshSoon(id, kinds as Kind[])),
+    changes.subscribe('server.lists_changed', ({ server_id: id, kinds }) => refreshSoon(id, kinds as Kind[])),
   ];
 
   return {

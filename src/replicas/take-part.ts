@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/discover.ts';
 import type { Profiles } from '../catalog/profiles.ts';
-import type { Events } from '../events.ts';
+import type { Changes } from '../changes.ts';
 import type { HealthMonitor } from '../health/monitor.ts';
 import type { Registry, ReplicaView } from '../registry/registry.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
@@ -16,7 +16,7 @@ import type { Part, Replicas } from './replicas.ts';
 
 export interface Rooms {
   replicas: Replicas;
-  events: Events;
+  changes: Changes;
   registry: Registry;
   fleet: Fleet;
   catalog: Catalog;
@@ -31,7 +31,7 @@ export interface Rooms {
 
 /** Begins, reachable for the others at `address`; the function that ends it. */
 export async function takePart(rooms: Rooms, address: string): Promise<() => Promise<void>> {
-  const { replicas, registry, catalog, toolSearch, events } = rooms;
+  const { replicas, registry, catalog, toolSearch, changes } = rooms;
 
   const part: Part = {
     statuses: () =>
@@ -56,7 +56,7 @@ export async function takePart(rooms: Rooms, address: string): Promise<() => Pro
     },
   };
   await replicas.start(address, part);
-  const off = events.on('server.status', () => replicas.report());
+  const off = changes.subscribe('server.status', () => replicas.report());
   return async () => {
     off();
     await replicas.resign();

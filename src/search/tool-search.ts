@@ -1,8 +1,8 @@
 /** Keeps the search index in step with the catalog: embeds tools as they come and classifies them into skills beside it. */
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { describe } from '../errors.ts';
-import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import type { Model } from '../model.ts';
 import { type ClassificationQueue, createClassificationQueue } from '../skills/classification-queue.ts';
@@ -72,7 +72,7 @@ export interface ToolSearchDependencies {
   db: Database;
   catalog: Catalog;
   skillStore: SkillStore;
-  events: Events;
+  changes: Changes;
   log: Logger;
   config: Config;
   /** Our own tools: what a search without external tools finds. */
@@ -94,7 +94,7 @@ const saveAgainMs = 1_000;
 const embedAtOnce = 256;
 
 export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
-  const { db, catalog, skillStore, events, log, config, tracer = noTracer, isOurs = () => true } = deps;
+  const { db, catalog, skillStore, changes, log, config, tracer = noTracer, isOurs = () => true } = deps;
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
@@ -120,8 +120,8 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     index.setAvailable(server.name, isSearchable(server.lifecycle.status));
   }
   const off = [
-    events.on('server.status', ({ name, status }) => index.setAvailable(name, isSearchable(status))),
-    events.on('server.removed', ({ name }) =>
+    changes.subscribe('server.status', ({ name, status }) => index.setAvailable(name, isSearchable(status))),
+    changes.subscribe('server.removed', ({ name }) =>
       forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id)),
     ),
   ];

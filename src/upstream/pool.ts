@@ -20,7 +20,10 @@ export function createPool(deps: LinkDependencies): Pool {
   const links = new Map<string, Link>();
 
   // The sessions with a principal's credentials end with the principal.
-  const offEnded = deps.events.on('principal.ended', ({ principal_id }) => void release(principalKey(principal_id)));
+  const offEnded = deps.changes.subscribe(
+    'principal.ended',
+    ({ principal_id }) => void release(principalKey(principal_id)),
+  );
 
   const open = (server: Server) => links.get(server.id) ?? add(server);
 

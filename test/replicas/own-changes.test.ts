@@ -5,8 +5,8 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KyselyPlugin, QueryId } from 'kysely';
 import { createProfiles } from '../../src/catalog/profiles.ts';
+import { createChanges } from '../../src/changes.ts';
 import { loadConfig } from '../../src/config.ts';
-import { createEvents } from '../../src/events.ts';
 import { createLog } from '../../src/log.ts';
 import { createRuleStore } from '../../src/query/rule-store.ts';
 import { createRegistry } from '../../src/registry/registry.ts';
@@ -93,7 +93,7 @@ test('of a disconnect at one replica and a connect at another that has not heard
   const config = loadConfig({});
   const log = createLog('silent');
   const vault = createVault({ current: randomBytes(32) });
-  const open = () => createRegistry({ db, vault, events: createEvents(), log, config });
+  const open = () => createRegistry({ db, vault, changes: createChanges(), log, config });
   const one = await open();
   const { id } = await one.register({ name: 'any', transport_type: 'STDIO', connection_config: { command: 'true' } });
   const other = await open();

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { seesNamed, type View } from '../../catalog/view.ts';
+import type { Changes } from '../../changes.ts';
 import type { Config } from '../../config.ts';
-import type { Events } from '../../events.ts';
 import { metricsContentType as contentType, type Metrics, type ServerMeasure } from '../../metrics.ts';
 import type { KeepSeries } from '../../prometheus.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -19,7 +19,7 @@ export interface MetricsRouteDependencies {
   registry: Registry;
   catalog: Catalog;
   pool: Pool;
-  events: Events;
+  changes: Changes;
   audit: Audit;
 }
 
@@ -52,7 +52,7 @@ function seriesFor(view: View, catalog: Catalog): KeepSeries {
   };
 }
 
-function observe({ metrics, registry, catalog, pool, events, audit }: MetricsRouteDependencies): void {
+function observe({ metrics, registry, catalog, pool, changes, audit }: MetricsRouteDependencies): void {
   metrics.watch({
     servers: () => registry.list().map(measure),
     tools() {
@@ -81,13 +81,13 @@ function observe({ metrics, registry, catalog, pool, events, audit }: MetricsRou
   }
 
   const lost = new Set<string>();
-  events.on('server.status', ({ server_id: id, name, status, previous }) => {
+  changes.subscribe('server.status', ({ server_id: id, name, status, previous }) => {
     const wasConnected = previous === 'CONNECTED' || previous === 'DEGRADED';
     if (wasConnected && status === 'ERROR') lost.add(id);
     if (status === 'DISCONNECTED') lost.delete(id);
     if (status === 'CONNECTED' && previous === 'CONNECTING' && lost.delete(id)) metrics.onReconnected(name);
   });
-  events.on('server.removed', ({ server_id: id, name }) => {
+  changes.subscribe('server.removed', ({ server_id: id, name }) => {
     lost.delete(id);
     metrics.forgetServer(name);
   });
