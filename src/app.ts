@@ -9,7 +9,6 @@ import { describe } from './errors.ts';
 import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
-import { judge } from './health/verdict.ts';
 import { createActivity } from './http/activity.ts';
 import { createPayloads } from './http/payloads.ts';
 import { accessRoutes } from './http/routes/access.ts';
@@ -33,21 +32,21 @@ import { isLoopback } from './loopback.ts';
 import { gatewayToolDefinitions } from './mcp/gateway-tools.ts';
 import { createMcp } from './mcp/mcp.ts';
 import { queryToolDefinitions, queryTools } from './mcp/query-tools.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, measureChanges } from './metrics.ts';
 import { createConfiguredModel } from './model.ts';
 import { createOauth } from './oauth/oauth.ts';
 import { sealedTokens } from './oauth/sealed-tokens.ts';
 import { createQueryRunner } from './query/query-runner.ts';
-import { createRuleStore, rulesKey } from './query/rule-store.ts';
+import { createRuleStore } from './query/rule-store.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry, type Server } from './registry/registry.ts';
 import { sealedConnections } from './registry/sealed-connections.ts';
 import { createForwarder, toSessionId } from './replicas/forward.ts';
 import { createRateLimiter } from './replicas/rate-limit.ts';
-import { createReplicas } from './replicas/replicas.ts';
-import { advertisedAddress, followEverything, type Rooms, takePart } from './replicas/take-part.ts';
-import { type CallReport, createRouter } from './routing/call.ts';
+import { advertisedAddress, createReplicas } from './replicas/replicas.ts';
+import { createRouter } from './routing/call.ts';
+import { logCalls } from './routing/call-log.ts';
 import { createSearchAttribution } from './routing/search-attribution.ts';
 import { openStartRecord } from './safe-mode.ts';
 import { createToolSearch } from './search/tool-search.ts';
@@ -66,7 +65,6 @@ import { createDailyBackup } from './store/daily-backup.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openDatabase } from './store/database.ts';
 import { checkDatabaseFile, databaseFileIn } from './store/integrity.ts';
-import { findSetting, upsertSetting } from './store/settings.ts';
 import { fromFileError, logFault, StorageFault } from './store/storage-fault.ts';
 import { createTracer, noTracer } from './tracing.ts';
 import { environmentOf, requireChildUser } from './upstream/child-user.ts';
@@ -139,15 +137,22 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     // A storage fault is in the log already, once.
     if (!(error instanceof StorageFault)) log.error({ err: error }, 'a record could not be stored yet');
   };
-  const replicas = await createReplicas({ db, databaseUrl: config.databaseUrl, redisUrl: config.redisUrl, log });
-  closers.push(() => replicas.close());
   const changes = createChanges();
+  const replicas = await createReplicas({
+    db,
+    changes,
+    databaseUrl: config.databaseUrl,
+    redisUrl: config.redisUrl,
+    log,
+  });
+  closers.push(() => replicas.close());
+  closers.push(measureChanges(metrics, changes));
+  closers.push(logCalls(log, changes));
   const authenticator = await createAuthenticator({
     db,
+    changes,
     adminToken,
     anonymous: config.anonymous,
-    onStored: () => replicas.publish({ kind: 'tokens' }),
-    onEnded: (id) => changes.publish('principal.ended', { principal_id: id }),
     onError,
   });
   closers.push(() => authenticator.close());
@@ -170,7 +175,6 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     log,
     config,
     secrets,
-    onStored: (id) => replicas.publish({ kind: 'server', id }),
   });
   closers.push(() => registry.settled());
 
@@ -189,19 +193,14 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     baseUrl,
     onLogin(server) {
       pool.open(server).loggedIn();
-      replicas.publish({ kind: 'server', id: server.id });
+      changes.publish('server.stored', { server_id: server.id });
     },
   });
   closers.push(() => oauth.close());
 
-  const failedAuthentications = createFailedAuthenticationAudit(audit);
+  const failedAuthentications = createFailedAuthenticationAudit(audit, changes);
   closers.push(() => failedAuthentications.close());
-  const throttle = createAuthenticationThrottle({
-    onFailure(outcome, address, network) {
-      metrics.onFailedAuthentication(outcome);
-      if (outcome !== 'expired') failedAuthentications.add(address, network);
-    },
-  });
+  const throttle = createAuthenticationThrottle({ changes });
   const requestAuthenticator = throttleRequestAuthenticator(oauth.requestAuthenticator, throttle);
 
   const pool = createPool({
@@ -216,7 +215,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     onNotification: (server, method, params, principal) => hear(server, method, params, principal),
   });
   closers.push(() => pool.close());
-  const fleet = createFleet({ registry, pool, enabled: config.enabled, safeMode });
+  const fleet = createFleet({ registry, pool, changes, enabled: config.enabled, safeMode });
 
   const catalog = await createCatalog({
     db,
@@ -225,11 +224,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     changes,
     log,
     config,
-    onToolsChanged: (server, changes) => toolSearch.follow(server, changes),
-    onToolsReloaded: (server, changes) => toolSearch.followElsewhere(server, changes),
     isOurs: replicas.leads,
-    askForDiscovery: (id, kinds) => replicas.publish({ kind: 'discover', id, kinds: kinds && [...kinds] }),
-    onStored: (id) => replicas.publish({ kind: 'tools', id }),
   });
   closers.push(() => catalog.close());
   const tracer =
@@ -243,7 +238,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
           onDropped: metrics.onSpansDropped,
         });
   closers.push(() => tracer.close());
-  const skillStore = await createSkillStore(db, () => replicas.publish({ kind: 'skills' }));
+  const skillStore = await createSkillStore({ db, changes });
   const model = createConfiguredModel(config);
   const toolSearch = createToolSearch({
     db,
@@ -255,11 +250,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     internalTools: [...gatewayToolDefinitions(), ...queryToolDefinitions(model !== undefined)],
     model,
     tracer,
-    onSearch: (ms) => metrics.onSearch(ms),
     isOurs: replicas.leads,
-    onClassified(ids) {
-      for (const id of ids) replicas.publish({ kind: 'tools', id });
-    },
   });
   closers.push(() => toolSearch.close());
   metrics.watchBacklog({
@@ -271,19 +262,11 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const monitor = createHealthMonitor({
     registry,
     pool,
+    changes,
     log,
     intervalMs: config.healthIntervalMs,
     // A child is everybody's own; any other server is one for all, and need not be asked by each of us.
     isOurs: ({ id, transport_type }) => transport_type === 'STDIO' || replicas.leadsOrAlone(id),
-    onChecked(server, outcome) {
-      const ms = 'ms' in outcome ? outcome.ms : undefined;
-      const failed = judge(outcome).health === 'failed';
-      metrics.onHealthCheck(server, { ms, failed });
-      const checked = registry.findByName(server);
-      if (checked === undefined) return;
-      activity.onCheck(checked.id, { failed });
-      if (checked.transport_type !== 'STDIO') replicas.publish({ kind: 'health', id: checked.id, outcome });
-    },
   });
   closers.push(() => monitor.close());
 
@@ -298,19 +281,9 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     tracer,
     searchAttribution,
     payloads,
-    onCall(report) {
-      metrics.onCall(report);
-      recordCall(log, report);
-    },
   });
 
-  const ruleStore = await createRuleStore({
-    load: () => findSetting(db, rulesKey),
-    async save(rules) {
-      await upsertSetting(db, rulesKey, rules);
-      replicas.publish({ kind: 'rules' });
-    },
-  });
+  const ruleStore = await createRuleStore({ db, changes });
   const queryRunner = createQueryRunner({
     config,
     catalog,
@@ -324,7 +297,6 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     connectionOf: (id) => registry.openConnection(id),
     listRules: ruleStore.list,
     tracer,
-    onQuery: (ms) => metrics.onQuery(ms),
     beginWork: watchdog.begin,
   });
   closers.push(() => queryRunner.close());
@@ -333,11 +305,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       ? undefined
       : createRateLimiter({ perMinute: config.rateLimit, redis: replicas.redis });
   const admitCall = limiter && ((principal: Principal) => limiter.admit(principal.id));
-  const profiles = await createProfiles(
-    db,
-    () => replicas.publish({ kind: 'profiles' }),
-    (name) => log.warn({ profile: name }, 'this stored profile is not valid and offers nothing; save or remove it'),
-  );
+  const profiles = await createProfiles({ db, changes, log });
   const mcp = createMcp({
     config,
     log,
@@ -375,22 +343,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     db,
     vault,
     requestAuthenticator: oauth.requestAuthenticator,
-    onEnded: () => replicas.publish({ kind: 'sessions' }),
-  });
-  const rooms: Rooms = {
-    replicas,
-    registry,
-    fleet,
-    catalog,
-    toolSearch,
-    monitor,
-    authenticator,
-    sessions,
-    profiles,
-    skillStore,
     changes,
-    ruleStore,
-  };
+  });
   const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
   closers.push(() => resealer.close());
   const viewOf = createViews((name) => profiles.find(name));
@@ -452,12 +406,9 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
         vault,
         resealer,
         audit,
-        async reload() {
-          await followEverything(rooms);
-          replicas.publish({ kind: 'everything' });
-        },
+        changes,
       }),
-      ...metricsRoutes({ config, metrics, registry, catalog, pool, changes, audit }),
+      ...metricsRoutes({ config, metrics, registry, catalog, pool, audit }),
     ],
   });
   const { host, port } = await http.listen();
@@ -467,7 +418,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   closers.push(() => http.close());
   // Before that, so that nobody is waited for who waits.
   closers.push(() => throttle.close());
-  closers.push(await takePart(rooms, config.advertiseUrl ?? advertisedAddress(host, port)));
+  await replicas.start(config.advertiseUrl ?? advertisedAddress(host, port), registry);
+  closers.push(() => replicas.resign());
   if (config.config !== undefined) {
     const configFile = await createConfigFile({
       path: config.config,
@@ -530,15 +482,6 @@ function loadSecrets(config: Config) {
 }
 
 const spellings = (key: Buffer) => [key.toString('base64'), key.toString('base64url'), key.toString('hex')];
-
-/** Every call is in the audit and in the metrics; the log tells of those that went wrong. */
-function recordCall(log: Logger, { server, tool, principal, requestId, outcome, routingMs, executionMs }: CallReport) {
-  const failed = outcome !== 'ok' && outcome !== 'tool_error' && outcome !== 'cancelled';
-  const level = failed ? 'warn' : 'debug';
-  if (!log.isLevelEnabled(level)) return;
-  const duration_ms = Math.round((routingMs + (executionMs ?? 0)) * 1_000) / 1_000;
-  log[level]({ request_id: requestId, principal, server, tool, outcome, duration_ms }, 'tool call');
-}
 
 /** In reverse order of opening, all of them, keeping the first error. */
 async function closeAll(closers: (() => unknown)[]): Promise<void> {

@@ -35,6 +35,8 @@ const shared = [
 ];
 
 const modules: Record<string, string[]> = {
+  // Topics carry rows of the store.
+  changes: ['store'],
   store: [],
   security: ['store'],
   registry: ['store', 'security'],
@@ -45,8 +47,8 @@ const modules: Record<string, string[]> = {
   skills: ['catalog', 'store'],
   search: ['catalog', 'skills', 'store'],
   routing: ['catalog', 'health', 'upstream', 'registry', 'security', 'store'],
-  query: ['search', 'routing', 'catalog'],
-  replicas: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search'],
+  query: ['search', 'routing', 'catalog', 'store'],
+  replicas: ['store', 'registry'],
   mcp: ['catalog', 'search', 'routing', 'query', 'upstream', 'registry', 'security'],
   http: [
     'store',

@@ -67,10 +67,6 @@ export interface Catalog {
   refreshInBackground(serverId: string, which?: readonly Kind[]): void;
   /** How long a client may keep a list, as the spec merges it over servers. */
   cacheHints(servers: Iterable<Server>, kind: Kind): { ttlMs: number; cacheScope: 'public' | 'private' };
-  /** The stored tools were changed by somebody else (classification). */
-  replaceTools(tools: readonly ToolRow[]): void;
-  /** Reads what is stored of a server again, after another replica discovered or classified it. */
-  reload(serverId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,16 +77,8 @@ export interface CatalogDependencies {
   changes: Changes;
   log: Logger;
   config: Config;
-  /** Told of every change, in order: the search index follows. */
-  onToolsChanged?: (server: Server, changes: ToolChanges) => void;
-  /** The same where another replica discovered; `unchanged` may have other skills. */
-  onToolsReloaded?: (server: Server, changes: ToolChanges) => void;
   /** False where another replica discovers this server for all of us. */
   isOurs?: (serverId: string) => boolean;
-  /** Asks that replica to. */
-  askForDiscovery?: (serverId: string, which: readonly Kind[] | undefined) => void;
-  /** What is stored of the server changed. */
-  onStored?: (serverId: string) => void;
 }
 
 const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
@@ -114,7 +102,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     db,
     registry,
     policy: config.toolChanges,
-    onStored: deps.onStored,
+    changes,
   });
   let lastSync: string | null = null;
   let version = 0;
@@ -206,7 +194,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       }
     }
     if (changed.tools || changed.prompts || changed.resources) {
-      deps.onStored?.(serverId);
+      changes.publish('tools.stored', { server_id: serverId });
       changes.publish('catalog.changed', { ...changed, server_id: serverId });
     }
     if (failure !== undefined) throw failure.error;
@@ -288,7 +276,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     changes.publish('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     if (anything) {
       registry.record(server.id, 'DISCOVERED', { tools: rows.length, ...shortened(summary) });
-      deps.onToolsChanged?.(server, toolChanges);
+      changes.publish('tools.discovered', { server, toolChanges });
     }
     return anything;
   }
@@ -349,7 +337,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
         [itemsOf(serverId).resource, itemsOf(serverId).resource_template],
       ),
     };
-    deps.onToolsReloaded?.(server, toolChanges);
+    changes.publish('tools.reloaded', { server, toolChanges });
     if (changed.tools) {
       lastSync = new Date().toISOString();
       changes.publish('server.discovered', { server_id: serverId, name: server.name, tools: rows.length, ...summary });
@@ -359,7 +347,9 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   }
 
   function refreshInBackground(serverId: string, which?: readonly Kind[]): void {
-    if (deps.isOurs?.(serverId) === false) return deps.askForDiscovery?.(serverId, which);
+    if (deps.isOurs?.(serverId) === false) {
+      return changes.publish('discovery.requested', { server_id: serverId, kinds: which && [...which] });
+    }
     refresh(serverId, which).catch((error: unknown) => {
       if (closed.signal.aborted) return;
       const server = registry.find(serverId);
@@ -372,7 +362,28 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     });
   }
 
+  function replaceClassified(rows: readonly ToolRow[]): void {
+    for (const [serverId, news] of Map.groupBy(rows, (row) => row.source_server_id ?? '')) {
+      const own = tools.get(serverId);
+      if (own !== undefined) tools.set(serverId, withNews(own, news));
+    }
+    snapshot = build();
+  }
+
   const unsubscribe = [
+    changes.subscribe('tools.classified', ({ tools: rows }) => replaceClassified(rows)),
+    changes.subscribe('lease.gained', ({ server_id }) => refreshInBackground(server_id)),
+    changes.follow('tools.stored', ({ server_id }) => reload(server_id)),
+    changes.follow('discovery.requested', ({ server_id, kinds }) => {
+      if (deps.isOurs?.(server_id) !== false) refreshInBackground(server_id, kinds as Kind[] | undefined);
+    }),
+    // A server that is new to us; the fleet, which follows first, has registered it.
+    changes.follow('server.stored', async ({ server_id }) => {
+      if (!tools.has(server_id)) await reload(server_id);
+    }),
+    changes.follow('store.replaced', async () => {
+      for (const { id } of registry.list()) await reload(id);
+    }),
     changes.subscribe('server.status', ({ server_id: id, status, previous }) => {
       // Where several replicas connect, the one that gets to lead discovers.
       if (status === 'CONNECTED' && previous === 'CONNECTING' && deps.isOurs?.(id) !== false) refreshInBackground(id);
@@ -416,14 +427,6 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     },
     refresh,
     refreshInBackground,
-    reload,
-    replaceTools(rows) {
-      for (const [serverId, news] of Map.groupBy(rows, (row) => row.source_server_id ?? '')) {
-        const own = tools.get(serverId);
-        if (own !== undefined) tools.set(serverId, withNews(own, news));
-      }
-      snapshot = build();
-    },
     async close() {
       closed.abort();
       for (const off of unsubscribe) off();

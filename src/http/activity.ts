@@ -29,7 +29,6 @@ export interface Activity {
   slices(serverId: string, currentStatus: string): Slice[];
   /** The newest first. */
   recent(isVisible: (call: { server: string; tool: string }) => boolean): RecentCall[];
-  onCheck(serverId: string, check: { failed: boolean }): void;
   close(): void;
 }
 
@@ -91,6 +90,9 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
       counts.worst = worse(counts.worst ?? previous, status);
       counts.last = status;
     }),
+    changes.subscribe('server.checked', ({ server_id, failed }) => {
+      if (failed) countsNow(server_id).checksFailed += 1;
+    }),
     changes.subscribe('server.removed', ({ server_id }) => servers.delete(server_id)),
   ];
 
@@ -116,9 +118,6 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
         .filter(({ call }) => isVisible(call))
         .map(toRecent)
         .reverse(),
-    onCheck(serverId, { failed }) {
-      if (failed) countsNow(serverId).checksFailed += 1;
-    },
     close() {
       for (const off of offs) off();
     },

@@ -62,7 +62,6 @@ export interface QueryRunnerDependencies {
   connectionOf: (serverId: string) => { connection_config: { args?: string[]; cwd?: string } | object };
   listRules: () => readonly ServerRule[];
   tracer?: Tracer;
-  onQuery?: (ms: number) => void;
   beginWork?: BeginWork;
 }
 
@@ -174,7 +173,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
           sampling,
         };
         const full = await runQuery({ ...query, watch: logFailures(watch) }, input, signal);
-        deps.onQuery?.(performance.now() - started);
+        changes.publish('query.finished', { ms: performance.now() - started });
         return full;
       });
       return presentOutput(output, parseQuery(input).compact);

@@ -120,8 +120,6 @@ export interface RegistryDependencies {
   log: Logger;
   config: Config;
   secrets?: Secrets;
-  /** Told of every change that other replicas must take over. */
-  onStored?: (serverId: string) => void;
 }
 
 export async function createRegistry(deps: RegistryDependencies): Promise<Registry> {
@@ -168,7 +166,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       return await store();
     } finally {
       ownChanges.set(id, (ownChanges.get(id) ?? 0) + 1);
-      deps.onStored?.(id);
+      changes.publish('server.stored', { server_id: id });
     }
   }
 
@@ -239,7 +237,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       );
       const server = servers.get(id) ?? toServer(row);
       servers.set(id, server);
-      deps.onStored?.(id);
+      changes.publish('server.stored', { server_id: id });
       record(id, 'REGISTERED', { transport_type: row.transport_type, origin });
       changes.publish('server.registered', { server_id: id, name: row.name });
       return server;

@@ -49,17 +49,6 @@ export type Outcome =
   | 'cancelled'
   | 'failed';
 
-export interface CallReport {
-  server: string;
-  tool: string;
-  principal: string;
-  requestId?: string;
-  outcome: Outcome;
-  routingMs: number;
-  /** Undefined where the call never reached the server. */
-  executionMs?: number;
-}
-
 export interface CallResult {
   result: JsonObject;
   /** The server is DEGRADED: the call was executed all the same. */
@@ -102,7 +91,6 @@ export interface RouterDependencies {
   changes: Changes;
   tracer?: Tracer;
   searchAttribution?: SearchAttribution;
-  onCall?: (report: CallReport) => void;
   /** Not set unless somebody may see them. */
   payloads?: PayloadKeeper;
   /** Our page where this principal logs in to the server. */
@@ -286,7 +274,7 @@ export function createRouter(deps: RouterDependencies): Router {
         details: { tool: row.name, outcome, duration_ms, chosen_for },
       });
       changes.publish('call.finished', { ...call, outcome, duration_ms });
-      deps.onCall?.({
+      changes.publish('call.measured', {
         server: server.name,
         tool: row.name,
         principal: caller.principal.name,

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { seesNamed, type View } from '../../catalog/view.ts';
-import type { Changes } from '../../changes.ts';
 import type { Config } from '../../config.ts';
 import { metricsContentType as contentType, type Metrics, type ServerMeasure } from '../../metrics.ts';
 import type { KeepSeries } from '../../prometheus.ts';
@@ -19,7 +18,6 @@ export interface MetricsRouteDependencies {
   registry: Registry;
   catalog: Catalog;
   pool: Pool;
-  changes: Changes;
   audit: Audit;
 }
 
@@ -52,7 +50,7 @@ function seriesFor(view: View, catalog: Catalog): KeepSeries {
   };
 }
 
-function observe({ metrics, registry, catalog, pool, changes, audit }: MetricsRouteDependencies): void {
+function observe({ metrics, registry, catalog, pool, audit }: MetricsRouteDependencies): void {
   metrics.watch({
     servers: () => registry.list().map(measure),
     tools() {
@@ -79,16 +77,4 @@ function observe({ metrics, registry, catalog, pool, changes, audit }: MetricsRo
       childPids: link?.childPids ?? [],
     };
   }
-
-  const lost = new Set<string>();
-  changes.subscribe('server.status', ({ server_id: id, name, status, previous }) => {
-    const wasConnected = previous === 'CONNECTED' || previous === 'DEGRADED';
-    if (wasConnected && status === 'ERROR') lost.add(id);
-    if (status === 'DISCONNECTED') lost.delete(id);
-    if (status === 'CONNECTED' && previous === 'CONNECTING' && lost.delete(id)) metrics.onReconnected(name);
-  });
-  changes.subscribe('server.removed', ({ server_id: id, name }) => {
-    lost.delete(id);
-    metrics.forgetServer(name);
-  });
 }
