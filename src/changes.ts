@@ -23,6 +23,16 @@ export interface LocalTopics {
     changed: string[];
     removed: string[];
   };
+  /** Of the shared session, or of a client's own that does not take it. With a principal: for that principal only. */
+  'server.notified': {
+    server_id: string;
+    name: string;
+    method: string;
+    params: Record<string, unknown>;
+    principal_id?: string;
+  };
+  /** A login to the server was made: worth connecting again. */
+  'server.logged_in': { server_id: string };
   'server.lists_changed': { server_id: string; kinds: string[] };
   'catalog.changed': { server_id: string; tools: boolean; prompts: boolean; resources: boolean };
   /** A discovery here changed the stored tools of a server. */

@@ -27,6 +27,7 @@ import type { Session } from '../upstream/session.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { type ChangeReview, createChangeReview } from './change-review.ts';
 import { type Kind, type Listing, listAll } from './discover.ts';
+import { interpretNotifications } from './notifications.ts';
 import { markedParameters } from './parameter-headers.ts';
 import { toCanonical, toWireName } from './tool-name.ts';
 
@@ -371,6 +372,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   }
 
   const unsubscribe = [
+    interpretNotifications(changes),
     changes.subscribe('tools.classified', ({ tools: rows }) => replaceClassified(rows)),
     changes.subscribe('lease.gained', ({ server_id }) => refreshInBackground(server_id)),
     changes.follow('tools.stored', ({ server_id }) => reload(server_id)),

@@ -30,7 +30,6 @@ export interface OauthDependencies {
   authenticator: Authenticator;
   /** Our address; known once we listen. */
   baseUrl: () => string;
-  onLogin: (server: Server) => void;
 }
 
 export interface Oauth {

@@ -15,6 +15,8 @@ export interface Fleet {
     id: string,
     options: { force: boolean },
   ): Promise<{ status: Server['status']; pending: number; message: string }>;
+  /** A new session, after the server's credentials changed. */
+  reconnect(server: Server): Promise<void>;
   /** At our start: everything that should be connected begins to connect. */
   start(): void;
 }
@@ -109,6 +111,11 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
       }
       await done;
       return { status: server.lifecycle.status, pending: 0, message: 'Server disconnected successfully' };
+    },
+
+    async reconnect(server) {
+      const link = await pool.replace(server);
+      if (server.desired === 'connected') link.connect();
     },
 
     start() {

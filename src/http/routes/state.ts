@@ -7,6 +7,7 @@ import type { Config } from '../../config.ts';
 import { streamHeaders, writeTo } from '../../event-stream.ts';
 import type { Status } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry } from '../../registry/registry.ts';
+import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Principal } from '../../security/auth.ts';
 import { isBound } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
@@ -22,10 +23,7 @@ export interface StateRouteDependencies {
   startedAt: number;
   /** Why no server is connected, where crashes are the reason. */
   safeMode?: string;
-  /** Tools on their way into search and into skills. */
-  backlog: () => { embedding: number; classification: number };
-  /** Undefined where Qdrant is not configured. */
-  pingVectors?: () => Promise<void>;
+  toolSearch: Pick<ToolSearch, 'backlog' | 'pingVectors'>;
 }
 
 /** Seed 001, «Alerting Thresholds»: fewer connected servers than this are worth a warning. */
@@ -60,7 +58,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
           (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter((tool) => view.tool(tool)),
         );
         const classified = tools.filter(({ row }) => row.is_classified).length;
-        const backlog = deps.backlog();
+        const { backlog } = deps.toolSearch;
         return {
           total_servers: visible.length,
           connected_servers: count.CONNECTED + count.DEGRADED,
@@ -90,9 +88,10 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         200: { description: 'healthy or degraded: calls are answered', schema: healthView },
       },
       async handle() {
+        const { pingVectors } = deps.toolSearch;
         const [database, qdrant] = await Promise.all([
           check(() => deps.db.ping()),
-          deps.pingVectors === undefined ? 'not configured' : check(deps.pingVectors),
+          pingVectors === undefined ? 'not configured' : check(pingVectors),
         ]);
         const wanted = registry.list().filter((server) => server.desired === 'connected');
         const count = countStatuses(wanted.map((server) => server.lifecycle.status));
