@@ -1,75 +1,53 @@
-/** Builds the rooms from the bottom up and closes them from the top down. The only file that sees all of them. */
-import { randomBytes, randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+/** Builds the modules from the bottom up and closes them from the top down. The only file that sees all of them. */
+import { randomUUID } from 'node:crypto';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
+import { createChanges } from './changes.ts';
 import { type Config, secretValues } from './config.ts';
-import { describe } from './errors.ts';
 import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
-import { createEvents } from './events.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
-import { createServerMetrics } from './health/server-metrics.ts';
-import { judge } from './health/verdict.ts';
 import { createActivity } from './http/activity.ts';
 import { createPayloads } from './http/payloads.ts';
-import { accessRoutes } from './http/routes/access.ts';
-import { activityRoutes } from './http/routes/activity.ts';
-import { backupRoutes } from './http/routes/backup.ts';
-import { importRoutes } from './http/routes/import.ts';
-import { metricsRoutes } from './http/routes/metrics.ts';
-import { oauthRoutes } from './http/routes/oauth.ts';
-import { profileRoutes } from './http/routes/profiles.ts';
-import { queryRoutes } from './http/routes/query.ts';
-import { searchRoutes } from './http/routes/search.ts';
-import { serverRoutes } from './http/routes/servers.ts';
-import { sessionRoutes } from './http/routes/session.ts';
-import { stateRoutes } from './http/routes/state.ts';
-import { toolChangeRoutes } from './http/routes/tool-changes.ts';
-import { toolRoutes } from './http/routes/tools.ts';
+import { createRoutes } from './http/routes.ts';
 import { createHttpServer } from './http/server.ts';
 import { createViews } from './http/view.ts';
 import { createLog, type Logger } from './log.ts';
-import { isLoopback } from './loopback.ts';
 import { gatewayToolDefinitions } from './mcp/gateway-tools.ts';
 import { createMcp } from './mcp/mcp.ts';
 import { queryToolDefinitions, queryTools } from './mcp/query-tools.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, measureChanges } from './metrics.ts';
 import { createConfiguredModel } from './model.ts';
 import { createOauth } from './oauth/oauth.ts';
 import { sealedTokens } from './oauth/sealed-tokens.ts';
 import { createQueryRunner } from './query/query-runner.ts';
-import { createRuleStore, rulesKey } from './query/rule-store.ts';
+import { createRuleStore } from './query/rule-store.ts';
 import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
-import { createRegistry, type Server } from './registry/registry.ts';
+import { createRegistry } from './registry/registry.ts';
 import { sealedConnections } from './registry/sealed-connections.ts';
 import { createForwarder, toSessionId } from './replicas/forward.ts';
 import { createRateLimiter } from './replicas/rate-limit.ts';
-import { createReplicas } from './replicas/replicas.ts';
-import { advertisedAddress, followEverything, type Rooms, takePart } from './replicas/take-part.ts';
-import { type CallReport, createRouter } from './routing/call.ts';
+import { advertisedAddress, createReplicas } from './replicas/replicas.ts';
+import { createRouter } from './routing/call.ts';
+import { logCalls } from './routing/call-log.ts';
 import { createSearchAttribution } from './routing/search-attribution.ts';
 import { openStartRecord } from './safe-mode.ts';
 import { createToolSearch } from './search/tool-search.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator, type Principal } from './security/auth.ts';
 import { createAuthenticationThrottle, throttleRequestAuthenticator } from './security/authentication-throttle.ts';
-import { createVault, parseKey } from './security/credentials.ts';
 import { createFailedAuthenticationAudit } from './security/failed-authentication-audit.ts';
+import { loadInstallationSecrets } from './security/installation-secrets.ts';
 import { createPageSessions } from './security/page-session.ts';
 import { childEnvironment } from './security/policy.ts';
 import { createResealer } from './security/reseal.ts';
-import { loadOrCreateSecretFile } from './security/secret-file.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
 import { createSkillStore } from './skills/skill-store.ts';
-import { createDailyBackup } from './store/daily-backup.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
-import { openDatabase } from './store/database.ts';
-import { checkDatabaseFile, databaseFileIn } from './store/integrity.ts';
-import { findSetting, upsertSetting } from './store/settings.ts';
-import { fromFileError, logFault, StorageFault } from './store/storage-fault.ts';
-import { createTracer, noTracer } from './tracing.ts';
+import { openStore } from './store/open-store.ts';
+import { fromFileError, logUnstored } from './store/storage-fault.ts';
+import { createConfiguredTracer } from './tracing.ts';
 import { environmentOf, requireChildUser } from './upstream/child-user.ts';
 import { createFleet } from './upstream/fleet.ts';
 import { createOrphanReaper } from './upstream/orphan-reaper.ts';
@@ -99,6 +77,12 @@ export async function createApp(config: Config, givenLog?: Logger, secrets = cre
 }
 
 async function build(given: Config, log: Logger, secrets: Secrets, closers: (() => unknown)[]): Promise<App> {
+  /** Closes it with the app, before everything that was opened earlier. */
+  function owned<Module extends { close(): unknown }>(module: Module): Module {
+    closers.push(() => module.close());
+    return module;
+  }
+
   const startedAt = Date.now();
   const directory = claimDataDirectory(given.dataDir);
   closers.push(() => directory.release());
@@ -113,397 +97,181 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   secrets.learn('config', secretValues(config));
   requireChildUser(config.childUser);
   const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
-  const metrics = createMetrics({ toolLabels: config.metricsToolLabels, engine });
-  closers.push(() => metrics.close());
-  if (engine === 'sqlite') checkDatabaseFile(config.dataDir, directory.endedUncleanly, log);
-  const watchdog = createEventLoopWatchdog({ log, onBlocked: metrics.onLoopBlocked });
-  closers.push(() => watchdog.close());
-  const db = await openDatabase({
-    url: config.databaseUrl,
-    file: databaseFileIn(config.dataDir),
-    onQuery: metrics.onDatabaseQuery,
-    onFault: (fault) => logFault(log, fault),
-  });
-  closers.push(() => db.close());
-  if (engine === 'sqlite' && config.backups > 0) {
-    const backup = createDailyBackup({
-      directory: config.dataDir,
-      keep: config.backups,
-      onBackup: (file, duration_ms) => log.info({ file, duration_ms }, 'the database was backed up'),
-      onError: (error) => log.error({ reason: describe(error) }, 'the daily backup failed; it is tried again'),
-    });
-    closers.push(() => backup.close());
-  }
+  const metrics = owned(createMetrics({ toolLabels: config.metricsToolLabels, engine }));
+  const watchdog = owned(createEventLoopWatchdog({ log, onBlocked: metrics.onLoopBlocked }));
+  const { endedUncleanly } = directory;
+  const db = owned(await openStore({ config, log, endedUncleanly, onQuery: metrics.onDatabaseQuery }));
+  const { vault, auditKeys, adminToken, adminTokenFile } = loadInstallationSecrets(config, secrets);
+  const onError = (error: unknown) => logUnstored(log, error);
 
-  const { vault, auditKeys, adminToken, adminTokenFile } = loadSecrets(config);
-  secrets.learn('admin', [adminToken, ...spellings(auditKeys.current)]);
-  const onError = (error: unknown) => {
-    // A storage fault is in the log already, once.
-    if (!(error instanceof StorageFault)) log.error({ err: error }, 'a record could not be stored yet');
-  };
-  const replicas = await createReplicas({ db, databaseUrl: config.databaseUrl, redisUrl: config.redisUrl, log });
-  closers.push(() => replicas.close());
-  const events = createEvents();
-  const serverMetrics = createServerMetrics({ events, metrics });
-  closers.push(() => serverMetrics.close());
-  const authenticator = await createAuthenticator({
-    db,
-    adminToken,
-    anonymous: config.anonymous,
-    onStored: () => replicas.publish({ kind: 'tokens' }),
-    onEnded: (id) => events.emit('principal.ended', { principal_id: id }),
-    onError,
-  });
-  closers.push(() => authenticator.close());
-  const audit = createAudit(db, {
-    keys: auditKeys,
-    retentionDays: config.auditRetentionDays,
-    stringify: secrets.stringify,
-    onError,
-  });
-  closers.push(() => audit.close());
-
-  const activity = createActivity(events);
-  closers.push(() => activity.close());
+  const changes = createChanges();
+  const shared = { config, db, log, changes, vault, secrets };
+  const { databaseUrl, redisUrl, anonymous } = config;
+  const replicas = owned(await createReplicas({ ...shared, databaseUrl, redisUrl }));
+  closers.push(measureChanges(metrics, changes));
+  closers.push(logCalls(log, changes));
+  const authenticator = owned(await createAuthenticator({ ...shared, adminToken, anonymous, onError }));
+  const { auditRetentionDays: retentionDays } = config;
+  const audit = owned(createAudit(db, { keys: auditKeys, retentionDays, stringify: secrets.stringify, onError }));
+  const activity = owned(createActivity(changes));
   const payloads = config.showPayloads ? createPayloads(secrets) : undefined;
   if (payloads !== undefined) log.info('arguments and results of calls are kept in memory and shown to admins');
-  const registry = await createRegistry({
-    db,
-    vault,
-    events,
-    log,
-    config,
-    secrets,
-    onStored: (id) => replicas.publish({ kind: 'server', id }),
-  });
+  const registry = await createRegistry(shared);
   closers.push(() => registry.settled());
 
-  // Known once we listen; nobody asks for it before.
+  // Known once we listen, and not needed before.
   let listening = '';
   const baseUrl = () => config.publicUrl ?? listening;
-  const oauth = await createOauth({
-    config,
-    db,
-    vault,
-    secrets,
-    registry,
-    events,
-    log,
-    authenticator,
-    baseUrl,
-    onLogin(server) {
-      pool.open(server).loggedIn();
-      replicas.publish({ kind: 'server', id: server.id });
-    },
-  });
-  closers.push(() => oauth.close());
-
-  const failedAuthentications = createFailedAuthenticationAudit(audit);
-  closers.push(() => failedAuthentications.close());
-  const throttle = createAuthenticationThrottle({
-    onFailure(outcome, address, network) {
-      metrics.onFailedAuthentication(outcome);
-      if (outcome !== 'expired') failedAuthentications.add(address, network);
-    },
-  });
+  const oauth = owned(await createOauth({ ...shared, registry, authenticator, baseUrl }));
+  owned(createFailedAuthenticationAudit(audit, changes));
+  const throttle = createAuthenticationThrottle({ changes });
   const requestAuthenticator = throttleRequestAuthenticator(oauth.requestAuthenticator, throttle);
 
   const strays = createStrays(config.dataDir);
   void strays.endEarlierRuns().then((count) => {
     if (count > 0) log.warn({ count }, 'ended processes that STDIO servers left behind at the last crash');
   });
-  const pool = createPool({
-    config,
-    registry,
-    events,
-    log,
-    orphanReaper: createOrphanReaper(strays),
-    credentials: oauth.logins.credentials,
-    isLoggedIn: oauth.logins.isKnown,
-    childEnvironment: (own) => childEnvironment(environmentOf(config.childUser, config.environment), own),
-    onNotification: (server, method, params, principal) => hear(server, method, params, principal),
-  });
-  closers.push(() => pool.close());
-  const fleet = createFleet({ registry, pool, enabled: config.enabled, safeMode });
-
-  const catalog = await createCatalog({
-    db,
-    registry,
-    pool,
-    events,
-    log,
-    config,
-    onToolsChanged: (server, changes) => toolSearch.follow(server, changes),
-    onToolsReloaded: (server, changes) => toolSearch.followElsewhere(server, changes),
-    isOurs: replicas.leads,
-    askForDiscovery: (id, kinds) => replicas.publish({ kind: 'discover', id, kinds: kinds && [...kinds] }),
-    onStored: (id) => replicas.publish({ kind: 'tools', id }),
-  });
-  closers.push(() => catalog.close());
-  const tracer =
-    config.otlpEndpoint === undefined
-      ? noTracer
-      : createTracer({
-          endpoint: config.otlpEndpoint,
-          headers: config.otlpHeaders,
-          serviceName: config.otelServiceName,
-          log,
-          onDropped: metrics.onSpansDropped,
-        });
-  closers.push(() => tracer.close());
-  const skillStore = await createSkillStore(db, () => replicas.publish({ kind: 'skills' }));
+  const pool = owned(
+    createPool({
+      ...shared,
+      registry,
+      orphanReaper: createOrphanReaper(strays),
+      credentials: oauth.logins.credentials,
+      isLoggedIn: oauth.logins.isKnown,
+      childEnvironment: (own) => childEnvironment(environmentOf(config.childUser, config.environment), own),
+    }),
+  );
+  const fleet = createFleet({ registry, pool, changes, enabled: config.enabled, safeMode });
+  const catalog = owned(await createCatalog({ ...shared, registry, pool, isOurs: replicas.leads }));
+  const tracer = owned(createConfiguredTracer(config, { log, onDropped: metrics.onSpansDropped }));
+  const skillStore = await createSkillStore(shared);
   const model = createConfiguredModel(config);
-  const toolSearch = createToolSearch({
-    db,
-    catalog,
-    skillStore,
-    events,
-    log,
-    config,
-    internalTools: [...gatewayToolDefinitions(), ...queryToolDefinitions(model !== undefined)],
-    model,
-    tracer,
-    onSearch: (ms) => metrics.onSearch(ms),
-    isOurs: replicas.leads,
-    onClassified(ids) {
-      for (const id of ids) replicas.publish({ kind: 'tools', id });
-    },
-  });
-  closers.push(() => toolSearch.close());
-  metrics.watchBacklog({
-    embedding: () => toolSearch.backlog.embedding,
-    classification: () => toolSearch.backlog.classification,
-  });
-  const reconnector = createReconnector({ registry, pool, events });
-  closers.push(() => reconnector.close());
-  const monitor = createHealthMonitor({
-    registry,
-    pool,
-    log,
-    intervalMs: config.healthIntervalMs,
-    // A child is everybody's own; any other server is one for all, and need not be asked by each of us.
-    isOurs: ({ id, transport_type }) => transport_type === 'STDIO' || replicas.leadsOrAlone(id),
-    onChecked(server, outcome) {
-      const ms = 'ms' in outcome ? outcome.ms : undefined;
-      const failed = judge(outcome).health === 'failed';
-      metrics.onHealthCheck(server, { ms, failed });
-      const checked = registry.findByName(server);
-      if (checked === undefined) return;
-      activity.onCheck(checked.id, { failed });
-      if (checked.transport_type !== 'STDIO') replicas.publish({ kind: 'health', id: checked.id, outcome });
-    },
-  });
-  closers.push(() => monitor.close());
+  const toolSearch = owned(
+    createToolSearch({
+      ...shared,
+      catalog,
+      skillStore,
+      internalTools: [...gatewayToolDefinitions(), ...queryToolDefinitions(model !== undefined)],
+      model,
+      tracer,
+      isOurs: replicas.leads,
+    }),
+  );
+  owned(createReconnector({ registry, pool, changes }));
+  owned(
+    createHealthMonitor({
+      ...shared,
+      registry,
+      pool,
+      intervalMs: config.healthIntervalMs,
+      // Each replica has a child of its own; any other server is one for all, and one replica checks it.
+      isOurs: ({ id, transport_type }) => transport_type === 'STDIO' || replicas.leadsOrAlone(id),
+    }),
+  );
 
   const searchAttribution = createSearchAttribution(secrets.mask);
-  const router = createRouter({
-    loginLink: oauth.loginLink,
-    config,
-    pool,
-    catalog,
-    audit,
-    events,
-    tracer,
-    searchAttribution,
-    payloads,
-    onCall(report) {
-      metrics.onCall(report);
-      recordCall(log, report);
-    },
-  });
-
-  const ruleStore = await createRuleStore({
-    load: () => findSetting(db, rulesKey),
-    async save(rules) {
-      await upsertSetting(db, rulesKey, rules);
-      replicas.publish({ kind: 'rules' });
-    },
-  });
-  const queryRunner = createQueryRunner({
-    config,
-    catalog,
-    router,
-    toolSearch,
-    events,
-    log,
-    model,
-    listServers: () => registry.list(),
-    findServer: (id) => registry.find(id),
-    connectionOf: (id) => registry.openConnection(id),
-    listRules: ruleStore.list,
-    tracer,
-    onQuery: (ms) => metrics.onQuery(ms),
-    beginWork: watchdog.begin,
-  });
-  closers.push(() => queryRunner.close());
-  const limiter =
-    config.rateLimit === undefined
-      ? undefined
-      : createRateLimiter({ perMinute: config.rateLimit, redis: replicas.redis });
-  const admitCall = limiter && ((principal: Principal) => limiter.admit(principal.id));
-  const profiles = await createProfiles(
-    db,
-    () => replicas.publish({ kind: 'profiles' }),
-    (name) => log.warn({ profile: name }, 'this stored profile is not valid and offers nothing; save or remove it'),
+  const { loginLink } = oauth;
+  const router = createRouter({ ...shared, pool, catalog, audit, tracer, searchAttribution, payloads, loginLink });
+  const ruleStore = await createRuleStore(shared);
+  const queryRunner = owned(
+    createQueryRunner({
+      ...shared,
+      catalog,
+      router,
+      toolSearch,
+      model,
+      listServers: () => registry.list(),
+      findServer: (id) => registry.find(id),
+      connectionOf: (id) => registry.openConnection(id),
+      listRules: ruleStore.list,
+      tracer,
+      beginWork: watchdog.begin,
+    }),
   );
-  const mcp = createMcp({
-    config,
-    log,
-    events,
-    vault,
-    requestAuthenticator,
-    registry,
-    catalog,
-    profiles,
-    router,
-    createSessionId: () => toSessionId(replicas.id, randomUUID()),
-    forwarder: createForwarder(replicas),
-    admitCall,
-    searchAttribution,
-    more: queryTools(queryRunner),
-    async findTools(query, { limit, scope, signal, trace }) {
-      const offered = new Map(scope.listTools().map(({ tool }) => [tool.row.name, tool]));
-      const isVisible = ({ name }: { name: string }) => offered.has(name);
-      const request = { query, limit, toolThreshold: nothingFitsBelow, isVisible };
-      const { tools } = await toolSearch.search(request, signal, trace);
-      return tools.flatMap(({ tool: { name }, score }) => {
-        const tool = offered.get(name);
-        return tool === undefined ? [] : [{ tool, score }];
-      });
-    },
-  });
-  closers.push(() => mcp.close());
-  metrics.watchSessions(() => [
-    ['session', 'legacy', mcp.sessions.legacy],
-    ['listening', 'modern', mcp.sessions.listening],
-    ['parked', 'modern', mcp.sessions.parked],
-  ]);
+  const { rateLimit: perMinute } = config;
+  const limiter = perMinute === undefined ? undefined : createRateLimiter({ perMinute, redis: replicas.redis });
+  const admitCall = limiter && ((principal: Principal) => limiter.admit(principal.id));
+  const profiles = await createProfiles(shared);
+  const mcp = owned(
+    createMcp({
+      ...shared,
+      requestAuthenticator,
+      registry,
+      catalog,
+      profiles,
+      router,
+      toolSearch,
+      createSessionId: () => toSessionId(replicas.id, randomUUID()),
+      forwarder: createForwarder(replicas),
+      admitCall,
+      searchAttribution,
+      more: queryTools(queryRunner),
+    }),
+  );
 
-  const sessions = await createPageSessions({
-    db,
-    vault,
-    requestAuthenticator: oauth.requestAuthenticator,
-    onEnded: () => replicas.publish({ kind: 'sessions' }),
-  });
-  const rooms: Rooms = {
-    replicas,
-    registry,
-    fleet,
-    catalog,
-    toolSearch,
-    monitor,
-    authenticator,
-    sessions,
-    profiles,
-    skillStore,
-    events,
-    ruleStore,
-  };
-  const resealer = createResealer({ vault, log, stores: [sealedConnections(db, registry), ...sealedTokens(db)] });
-  closers.push(() => resealer.close());
+  const pageSessions = await createPageSessions({ ...shared, requestAuthenticator: oauth.requestAuthenticator });
+  const stores = [sealedConnections(db, registry), ...sealedTokens(db)];
+  const resealer = owned(createResealer({ vault, log, stores }));
   const viewOf = createViews((name) => profiles.find(name));
+  const routes = createRoutes({
+    ...shared,
+    activity,
+    audit,
+    authenticator,
+    catalog,
+    fleet,
+    internalTools: mcp.internalTools,
+    mcp,
+    metrics,
+    oauth,
+    pageSessions,
+    payloads,
+    pool,
+    profiles,
+    queryRunner,
+    registry,
+    replicaId: replicas.id,
+    requestAuthenticator,
+    resealer,
+    router,
+    ruleStore,
+    safeMode,
+    searchAttribution,
+    skillStore,
+    startedAt,
+    throttle,
+    toolSearch,
+    viewOf,
+  });
   const http = createHttpServer({
-    config,
-    log,
+    ...shared,
     requestAuthenticator,
     viewOf,
     version,
     raw: mcp.handle,
     drainRaw: mcp.drain,
     admitCall,
-    sessions,
-    secrets,
+    sessions: pageSessions,
     metrics,
     tracer,
-    routes: [
-      ...oauthRoutes({
-        ...oauth,
-        viewOf,
-        pageSessions: sessions,
-        registry,
-        authenticator,
-        throttle,
-        audit,
-        onLogout: reconnect,
-      }),
-      ...serverRoutes({ db, registry, fleet, pool, catalog, audit, replicaId: replicas.id }),
-      ...importRoutes({ registry, fleet, audit, environment: config.environment }),
-      ...toolChangeRoutes({ db, registry, catalog, pool, audit }),
-      ...toolRoutes({ registry, catalog, router, internalTools: mcp.internalTools }),
-      ...queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }),
-      ...searchRoutes({ catalog, toolSearch, searchAttribution, skillStore, audit }),
-      ...stateRoutes({
-        config,
-        db,
-        registry,
-        catalog,
-        events,
-        startedAt,
-        safeMode,
-        pingVectors: toolSearch.pingVectors,
-        backlog: () => toolSearch.backlog,
-      }),
-      ...accessRoutes({ authenticator, audit, registry }),
-      ...sessionRoutes({
-        sessions,
-        pages: oauth.sessions,
-        requestAuthenticator,
-        throttle,
-        identityProvider: oauth.identityProvider,
-        loopbackListener: isLoopback(config.host),
-      }),
-      ...activityRoutes({ activity, payloads, registry, catalog, pool }),
-      ...profileRoutes({ profiles, audit }),
-      ...backupRoutes({
-        db,
-        maxServers: config.maxServers,
-        vault,
-        resealer,
-        audit,
-        async reload() {
-          await followEverything(rooms);
-          replicas.publish({ kind: 'everything' });
-        },
-      }),
-      ...metricsRoutes({ config, metrics, registry, catalog, pool, audit }),
-    ],
+    routes,
   });
   const { host, port } = await http.listen();
-  // What is left of the start is no news.
+  // How long the start took is no finding of the watchdog.
   setImmediate(watchdog.start);
   listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  closers.push(() => http.close());
-  // Before that, so that nobody is waited for who waits.
-  closers.push(() => throttle.close());
-  closers.push(await takePart(rooms, config.advertiseUrl ?? advertisedAddress(host, port)));
+  owned(http);
+  // Closed before the HTTP server, which waits for the requests that the throttle delays.
+  owned(throttle);
+  await replicas.start(config.advertiseUrl ?? advertisedAddress(host, port), registry);
+  closers.push(() => replicas.resign());
   if (config.config !== undefined) {
-    const configFile = await createConfigFile({
-      path: config.config,
-      registry,
-      fleet,
-      audit,
-      log,
-      setServerRules: (rules) => ruleStore.replace(serverRulesSchema.parse(rules)),
-    });
-    closers.push(() => configFile.close());
+    const setServerRules = (rules: unknown) => ruleStore.replace(serverRulesSchema.parse(rules));
+    owned(await createConfigFile({ path: config.config, registry, fleet, audit, log, setServerRules }));
   }
   starts.begin();
   closers.push(() => starts.end());
   fleet.start();
-
-  async function reconnect(server: Server): Promise<void> {
-    const link = await pool.replace(server);
-    if (server.desired === 'connected') link.connect();
-  }
-
-  function hear({ id, name }: Server, method: string, params: Record<string, unknown>, principal_id?: string): void {
-    const kinds = listsBehind[method];
-    if (kinds !== undefined) events.emit('server.lists_changed', { server_id: id, kinds });
-    if (method === 'notifications/resources/updated' && typeof params.uri === 'string') {
-      events.emit('resource.updated', { server_id: id, name, uri: params.uri, principal_id });
-    }
-    if (method.startsWith('notifications/tasks')) events.emit('task.changed', { server_id: id, method, params });
-  }
 
   let closing: Promise<void> | undefined;
   return {
@@ -516,36 +284,6 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       return closing;
     },
   };
-}
-
-/** Below this chance, search_tools would rather say that nothing fits. */
-const nothingFitsBelow = 0.3;
-
-const listsBehind: Record<string, string[]> = {
-  'notifications/tools/list_changed': ['tool'],
-  'notifications/prompts/list_changed': ['prompt'],
-  'notifications/resources/list_changed': ['resource', 'resource_template'],
-};
-
-function loadSecrets(config: Config) {
-  const file = (name: string, create: () => string) => loadOrCreateSecretFile(join(config.dataDir, name), create).value;
-  const current = config.credentialKey ?? parseKey(file('credential-key', () => randomBytes(32).toString('base64')));
-  const vault = createVault({ current, previous: config.credentialKeyPrevious });
-  const adminTokenFile = config.adminToken === undefined ? join(config.dataDir, 'admin-token') : undefined;
-  const adminToken =
-    config.adminToken ?? file('admin-token', () => `mcpa_admin_${randomBytes(32).toString('base64url')}`);
-  return { vault, auditKeys: { current, previous: config.credentialKeyPrevious }, adminToken, adminTokenFile };
-}
-
-const spellings = (key: Buffer) => [key.toString('base64'), key.toString('base64url'), key.toString('hex')];
-
-/** Every call is in the audit and in the metrics; the log tells of those that went wrong. */
-function recordCall(log: Logger, { server, tool, principal, requestId, outcome, routingMs, executionMs }: CallReport) {
-  const failed = outcome !== 'ok' && outcome !== 'tool_error' && outcome !== 'cancelled';
-  const level = failed ? 'warn' : 'debug';
-  if (!log.isLevelEnabled(level)) return;
-  const duration_ms = Math.round((routingMs + (executionMs ?? 0)) * 1_000) / 1_000;
-  log[level]({ request_id: requestId, principal, server, tool, outcome, duration_ms }, 'tool call');
 }
 
 /** In reverse order of opening, all of them, keeping the first error. */

@@ -1,17 +1,9 @@
 /** Every metric, named once. Rooms tell what happened; what they keep themselves is read when somebody scrapes. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { CallMeasure, Changes } from './changes.ts';
 import { maxDescriptors, openDescriptors } from './descriptors.ts';
 import { contentType, createExposition, type KeepSeries, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
-
-export interface CallMeasure {
-  server: string;
-  tool: string;
-  outcome: string;
-  routingMs: number;
-  /** Undefined where the call never reached the server. */
-  executionMs?: number;
-}
 
 /** What rooms keep anyway; asked at every scrape. */
 export interface MetricSources {
@@ -43,7 +35,7 @@ export const metricsContentType = contentType;
 export type SessionCount = readonly [kind: string, era: string, count: number];
 
 export interface Metrics {
-  onCall(call: CallMeasure): void;
+  onCall(call: Omit<CallMeasure, 'principal' | 'requestId'>): void;
   onHealthCheck(server: string, check: { ms?: number; failed: boolean }): void;
   onReconnected(server: string): void;
   onDatabaseQuery(ms: number, failed: boolean): void;
@@ -220,6 +212,31 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
 
     render: (keep) => exposition.render(keep),
     close: () => loopDelay.disable(),
+  };
+}
+
+/** Counts what the modules publish; returns the function that ends it. */
+export function measureChanges(metrics: Metrics, changes: Changes): () => void {
+  const lost = new Set<string>();
+  const offs = [
+    changes.subscribe('call.measured', (call) => metrics.onCall(call)),
+    changes.subscribe('server.checked', ({ name, ms, failed }) => metrics.onHealthCheck(name, { ms, failed })),
+    changes.subscribe('search.finished', ({ ms }) => metrics.onSearch(ms)),
+    changes.subscribe('query.finished', ({ ms }) => metrics.onQuery(ms)),
+    changes.subscribe('authentication.failed', ({ outcome }) => metrics.onFailedAuthentication(outcome)),
+    changes.subscribe('server.status', ({ server_id: id, name, status, previous }) => {
+      const wasConnected = previous === 'CONNECTED' || previous === 'DEGRADED';
+      if (wasConnected && status === 'ERROR') lost.add(id);
+      if (status === 'DISCONNECTED') lost.delete(id);
+      if (status === 'CONNECTED' && previous === 'CONNECTING' && lost.delete(id)) metrics.onReconnected(name);
+    }),
+    changes.subscribe('server.removed', ({ server_id: id, name }) => {
+      lost.delete(id);
+      metrics.forgetServer(name);
+    }),
+  ];
+  return () => {
+    for (const off of offs) off();
   };
 }
 

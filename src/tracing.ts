@@ -4,6 +4,7 @@
  * came and nothing else happens.
  */
 import { randomBytes } from 'node:crypto';
+import type { Config } from './config.ts';
 import { AppError, describe } from './errors.ts';
 import { isObject, type JsonObject } from './json-rpc.ts';
 import type { Logger } from './log.ts';
@@ -83,6 +84,12 @@ export interface TracerOptions {
   log: Logger;
   onDropped?: (count: number) => void;
   flushEveryMs?: number;
+}
+
+/** Exports where a collector is configured. */
+export function createConfiguredTracer(config: Config, { log, onDropped }: Pick<TracerOptions, 'log' | 'onDropped'>) {
+  const { otlpEndpoint: endpoint, otlpHeaders: headers, otelServiceName: serviceName } = config;
+  return endpoint === undefined ? noTracer : createTracer({ endpoint, headers, serviceName, log, onDropped });
 }
 
 const queueLimit = 4_096;

@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 
 const shared = [
   'cancellation',
+  'changes',
   'config',
   'credential-key',
   'descriptors',
@@ -17,7 +18,6 @@ const shared = [
   'model',
   'event-loop-watchdog',
   'event-stream',
-  'events',
   'ids',
   'json-rpc',
   'json-size',
@@ -34,6 +34,8 @@ const shared = [
 ];
 
 const modules: Record<string, string[]> = {
+  // Topics carry rows of the store.
+  changes: ['store'],
   store: [],
   security: ['store'],
   registry: ['store', 'security'],
@@ -44,8 +46,8 @@ const modules: Record<string, string[]> = {
   skills: ['catalog', 'store'],
   search: ['catalog', 'skills', 'store'],
   routing: ['catalog', 'health', 'upstream', 'registry', 'security', 'store'],
-  query: ['search', 'routing', 'catalog'],
-  replicas: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search'],
+  query: ['search', 'routing', 'catalog', 'store'],
+  replicas: ['store', 'registry'],
   mcp: ['catalog', 'search', 'routing', 'query', 'upstream', 'registry', 'security'],
   http: [
     'store',

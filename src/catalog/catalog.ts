@@ -3,9 +3,9 @@
  * that lists answer at once while servers connect behind it, and is replaced whenever a discovery changed something.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe } from '../errors.ts';
-import type { Events } from '../events.ts';
 import { withPlainNumbers } from '../exact-json.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
@@ -27,6 +27,7 @@ import type { Session } from '../upstream/session.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { type ChangeReview, createChangeReview } from './change-review.ts';
 import { type Kind, type Listing, listAll } from './discover.ts';
+import { interpretNotifications } from './notifications.ts';
 import { markedParameters } from './parameter-headers.ts';
 import { toCanonical, toWireName } from './tool-name.ts';
 
@@ -67,10 +68,6 @@ export interface Catalog {
   refreshInBackground(serverId: string, which?: readonly Kind[]): void;
   /** How long a client may keep a list, as the spec merges it over servers. */
   cacheHints(servers: Iterable<Server>, kind: Kind): { ttlMs: number; cacheScope: 'public' | 'private' };
-  /** The stored tools were changed by somebody else (classification). */
-  replaceTools(tools: readonly ToolRow[]): void;
-  /** Reads what is stored of a server again, after another replica discovered or classified it. */
-  reload(serverId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -78,19 +75,11 @@ export interface CatalogDependencies {
   db: Database;
   registry: Registry;
   pool: Pool;
-  events: Events;
+  changes: Changes;
   log: Logger;
   config: Config;
-  /** Told of every change, in order: the search index follows. */
-  onToolsChanged?: (server: Server, changes: ToolChanges) => void;
-  /** The same where another replica discovered; `unchanged` may have other skills. */
-  onToolsReloaded?: (server: Server, changes: ToolChanges) => void;
   /** False where another replica discovers this server for all of us. */
   isOurs?: (serverId: string) => boolean;
-  /** Asks that replica to. */
-  askForDiscovery?: (serverId: string, which: readonly Kind[] | undefined) => void;
-  /** What is stored of the server changed. */
-  onStored?: (serverId: string) => void;
 }
 
 const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
@@ -101,7 +90,7 @@ const maxWaitMs = 10_000;
 const calmMs = 10_000;
 
 export async function createCatalog(deps: CatalogDependencies): Promise<Catalog> {
-  const { db, registry, pool, events, log, config } = deps;
+  const { db, registry, pool, changes, log, config } = deps;
   const tools = new Map<string, ToolRow[]>();
   const items = new Map<string, Record<ServerItemKind, { key: string; definition: JsonObject }[]>>();
   const refreshing = new Map<string, { done: Promise<void>; again?: Set<Kind> }>();
@@ -114,7 +103,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     db,
     registry,
     policy: config.toolChanges,
-    onStored: deps.onStored,
+    changes,
   });
   let lastSync: string | null = null;
   let version = 0;
@@ -206,8 +195,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       }
     }
     if (changed.tools || changed.prompts || changed.resources) {
-      deps.onStored?.(serverId);
-      events.emit('catalog.changed', { ...changed, server_id: serverId });
+      changes.publish('tools.stored', { server_id: serverId });
+      changes.publish('catalog.changed', { ...changed, server_id: serverId });
     }
     if (failure !== undefined) throw failure.error;
     registry.recordDiscovery(serverId, null);
@@ -267,29 +256,29 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     const offered = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
     const found = await changeReview.settle(server, tools.get(server.id) ?? [], offered);
     const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
-    const changes = await replaceServerTools(db, server.id, found, limits);
+    const toolChanges = await replaceServerTools(db, server.id, found, limits);
     if (registry.find(server.id) === undefined) return false; // removed meanwhile
-    const rows = [...changes.added, ...changes.changed.map(({ after }) => after), ...changes.unchanged];
+    const rows = [...toolChanges.added, ...toolChanges.changed.map(({ after }) => after), ...toolChanges.unchanged];
     tools.set(
       server.id,
       rows.sort((a, b) => a.position - b.position),
     );
     registry.recordToolCount(server.id, rows.length);
-    await changeReview.record(server, changes);
-    for (const { before, after } of changes.changed) {
+    await changeReview.record(server, toolChanges);
+    for (const { before, after } of toolChanges.changed) {
       registry.record(server.id, 'TOOL_CHANGED', {
         tool: after.name,
         changes: differences(before.definition, after.definition),
       });
     }
-    const summary = namesOf(changes);
+    const summary = namesOf(toolChanges);
     const anything = summary.added.length + summary.changed.length + summary.removed.length > 0;
     // Before anybody is told: whoever hears of a tool may call it at once.
     snapshot = build();
-    events.emit('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
+    changes.publish('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
     if (anything) {
       registry.record(server.id, 'DISCOVERED', { tools: rows.length, ...shortened(summary) });
-      deps.onToolsChanged?.(server, changes);
+      changes.publish('tools.discovered', { server, toolChanges });
     }
     return anything;
   }
@@ -330,7 +319,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     if (server === undefined || refreshing.has(serverId)) return;
     // What was read while something changed here may be older than that.
     if (tools.get(serverId) !== ownTools || itemsOf(serverId) !== before) return await reload(serverId);
-    const changes = compareTools(tools.get(serverId) ?? [], rows);
+    const toolChanges = compareTools(tools.get(serverId) ?? [], rows);
     tools.set(
       serverId,
       rows.sort((a, b) => a.position - b.position),
@@ -341,7 +330,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     measure(serverId);
     snapshot = build();
 
-    const summary = namesOf(changes);
+    const summary = namesOf(toolChanges);
     const changed = {
       tools: summary.added.length + summary.changed.length + summary.removed.length > 0,
       prompts: !isDeepStrictEqual(before.prompt, itemsOf(serverId).prompt),
@@ -350,17 +339,19 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
         [itemsOf(serverId).resource, itemsOf(serverId).resource_template],
       ),
     };
-    deps.onToolsReloaded?.(server, changes);
+    changes.publish('tools.reloaded', { server, toolChanges });
     if (changed.tools) {
       lastSync = new Date().toISOString();
-      events.emit('server.discovered', { server_id: serverId, name: server.name, tools: rows.length, ...summary });
+      changes.publish('server.discovered', { server_id: serverId, name: server.name, tools: rows.length, ...summary });
     }
     if (changed.tools || changed.prompts || changed.resources)
-      events.emit('catalog.changed', { ...changed, server_id: serverId });
+      changes.publish('catalog.changed', { ...changed, server_id: serverId });
   }
 
   function refreshInBackground(serverId: string, which?: readonly Kind[]): void {
-    if (deps.isOurs?.(serverId) === false) return deps.askForDiscovery?.(serverId, which);
+    if (deps.isOurs?.(serverId) === false) {
+      return changes.publish('discovery.requested', { server_id: serverId, kinds: which && [...which] });
+    }
     refresh(serverId, which).catch((error: unknown) => {
       if (closed.signal.aborted) return;
       const server = registry.find(serverId);
@@ -373,27 +364,49 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     });
   }
 
+  function replaceClassified(rows: readonly ToolRow[]): void {
+    for (const [serverId, news] of Map.groupBy(rows, (row) => row.source_server_id ?? '')) {
+      const own = tools.get(serverId);
+      if (own !== undefined) tools.set(serverId, withNews(own, news));
+    }
+    snapshot = build();
+  }
+
   const unsubscribe = [
-    events.on('server.status', ({ server_id: id, status, previous }) => {
+    interpretNotifications(changes),
+    changes.subscribe('tools.classified', ({ tools: rows }) => replaceClassified(rows)),
+    changes.subscribe('lease.gained', ({ server_id }) => refreshInBackground(server_id)),
+    changes.follow('tools.stored', ({ server_id }) => reload(server_id)),
+    changes.follow('discovery.requested', ({ server_id, kinds }) => {
+      if (deps.isOurs?.(server_id) !== false) refreshInBackground(server_id, kinds as Kind[] | undefined);
+    }),
+    // A server that is new to us; the fleet, which follows first, has registered it.
+    changes.follow('server.stored', async ({ server_id }) => {
+      if (!tools.has(server_id)) await reload(server_id);
+    }),
+    changes.follow('store.replaced', async () => {
+      for (const { id } of registry.list()) await reload(id);
+    }),
+    changes.subscribe('server.status', ({ server_id: id, status, previous }) => {
       // Where several replicas connect, the one that gets to lead discovers.
       if (status === 'CONNECTED' && previous === 'CONNECTING' && deps.isOurs?.(id) !== false) refreshInBackground(id);
       const listedNow = status === 'CONNECTED' || status === 'DEGRADED';
       const listedBefore = previous === 'CONNECTED' || previous === 'DEGRADED';
-      if (listedNow !== listedBefore) events.emit('catalog.changed', { ...allKinds, server_id: id });
+      if (listedNow !== listedBefore) changes.publish('catalog.changed', { ...allKinds, server_id: id });
     }),
-    events.on('server.registered', () => {
+    changes.subscribe('server.registered', () => {
       snapshot = build();
     }),
-    events.on('server.removed', ({ server_id: id }) => {
+    changes.subscribe('server.removed', ({ server_id: id }) => {
       paced.delete(id);
       tools.delete(id);
       items.delete(id);
       budget.forget(id);
       changeReview.forget(id);
       snapshot = build();
-      events.emit('catalog.changed', { ...allKinds, server_id: id });
+      changes.publish('catalog.changed', { ...allKinds, server_id: id });
     }),
-    events.on('server.lists_changed', ({ server_id: id, kinds }) => refreshSoon(id, kinds as Kind[])),
+    changes.subscribe('server.lists_changed', ({ server_id: id, kinds }) => refreshSoon(id, kinds as Kind[])),
   ];
 
   return {
@@ -417,14 +430,6 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     },
     refresh,
     refreshInBackground,
-    reload,
-    replaceTools(rows) {
-      for (const [serverId, news] of Map.groupBy(rows, (row) => row.source_server_id ?? '')) {
-        const own = tools.get(serverId);
-        if (own !== undefined) tools.set(serverId, withNews(own, news));
-      }
-      snapshot = build();
-    },
     async close() {
       closed.abort();
       for (const off of unsubscribe) off();

@@ -3,11 +3,12 @@
  * recorded. `review`: the old definition stays listed and calls are held until an admin approves. A tool that was
  * taken away is remembered, so that coming back with another definition is a change and not a new tool.
  */
+import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
-import { createMutex } from '../mutex.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
 import type { ToolChangeRow, ToolRow } from '../store/schema.ts';
+import { createStoredCollection } from '../store/stored-collection.ts';
 import { findStandingChanges, insertToolChanges, type NewToolChange, updateToolChange } from '../store/tool-changes.ts';
 import { type DiscoveredTool, definitionHash, type ToolChanges } from '../store/tools.ts';
 import type { CatalogTool } from './catalog.ts';
@@ -34,36 +35,38 @@ export interface ChangeReviewDependencies {
   db: Database;
   registry: Registry;
   policy: 'allow' | 'review';
-  /** Told of decisions that other replicas must read. */
-  onStored?: (serverId: string) => void;
+  changes: Changes;
 }
 
+/** By the tool's name. */
+type StandingOfServer = Map<string, Standing>;
 type Standing = Pick<ToolChangeRow, 'id' | 'state' | 'after_hash' | 'risk' | 'definition_before'>;
 
 const warningsKept = 50_000;
 
 export async function createChangeReview(deps: ChangeReviewDependencies): Promise<ChangeReview> {
   const { db, registry, policy } = deps;
-  const standing = new Map<string, Map<string, Standing>>();
+  const standing = await createStoredCollection<string, StandingOfServer>({
+    async load(serverId) {
+      const loaded = new Map<string, StandingOfServer>();
+      for (const change of await findStandingChanges(db, serverId)) remember(loaded, change);
+      return loaded;
+    },
+  });
   const scanned = new Map<string, readonly Warning[]>();
-  const withLock = createMutex();
-  for (const change of await findStandingChanges(db)) remember(change);
 
-  function remember(change: ToolChangeRow): void {
-    const own = standing.get(change.server_id) ?? new Map();
-    standing.set(change.server_id, own.set(change.tool, change));
-  }
-
-  const reload = (serverId: string) =>
-    withLock(async () => {
-      const changes = await findStandingChanges(db, serverId);
-      standing.set(serverId, new Map(changes.map((change) => [change.tool, change])));
+  const insert = (serverId: string, changes: readonly NewToolChange[]) =>
+    standing.change(async (entries) => {
+      const rows = await insertToolChanges(db, serverId, changes);
+      for (const row of rows) remember(entries, row);
+      return rows;
     });
 
-  async function withdraw(serverId: string, tool: string, change: Standing): Promise<void> {
-    await updateToolChange(db, change.id, ['pending', 'rejected', 'removed'], 'withdrawn', 'the server');
-    standing.get(serverId)?.delete(tool);
-  }
+  const withdraw = (serverId: string, tool: string, change: Standing) =>
+    standing.change(async (entries) => {
+      await updateToolChange(db, change.id, ['pending', 'rejected', 'removed'], 'withdrawn', 'the server');
+      entries.get(serverId)?.delete(tool);
+    });
 
   async function settle(
     server: Server,
@@ -71,11 +74,11 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     offered: readonly DiscoveredTool[],
   ): Promise<DiscoveredTool[]> {
     // Another replica's admin may have decided meanwhile.
-    await reload(server.id);
+    await standing.reload(server.id);
     const known = new Map(stored.map((row) => [row.original_name, row]));
     const settled: DiscoveredTool[] = [];
     for (const tool of offered) {
-      const change = standing.get(server.id)?.get(tool.original_name);
+      const change = standing.entries.get(server.id)?.get(tool.original_name);
       const trusted = known.get(tool.original_name) ?? formerTool(tool, change);
       settled.push(await settleOne(server, trusted, tool, change));
     }
@@ -103,14 +106,13 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     }
     if (undecided !== undefined) await withdraw(server.id, name, undecided);
     const { risk, parts } = classifyChange(trusted.definition, offered.definition);
-    const rows = await insertToolChanges(db, server.id, [toNew(server, trusted, offered, risk, 'pending')]);
-    for (const row of rows) remember(row);
+    const rows = await insert(server.id, [toNew(server, trusted, offered, risk, 'pending')]);
     registry.record(server.id, 'TOOL_CHANGE_HELD', { tool: offered.name, change_id: rows[0]?.id, risk, parts });
     return asDiscovered(trusted);
   }
 
   async function record(server: Server, changes: ToolChanges): Promise<void> {
-    const own = standing.get(server.id);
+    const own = standing.entries.get(server.id);
     await recordAllowed(
       server,
       changes.changed.filter(({ after }) => own?.get(after.original_name)?.after_hash !== after.definition_hash),
@@ -120,7 +122,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
       if (change !== undefined && change.state !== 'approved') await withdraw(server.id, name, change);
     }
     const removed = changes.removed.map((row) => toNew(server, row, null, 'removed_tool', 'removed'));
-    for (const row of await insertToolChanges(db, server.id, removed)) remember(row);
+    await insert(server.id, removed);
     for (const row of [...changes.added, ...changes.changed.map(({ after }) => after)]) {
       const warnings = warningsOf(row);
       if (warnings.length > 0) registry.record(server.id, 'TOOL_WARNING', { tool: row.name, warnings });
@@ -135,7 +137,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
       const { risk } = classifyChange(before.definition, after.definition);
       return { ...toNew(server, before, after, risk, 'approved'), decided_by: 'policy' };
     });
-    for (const row of await insertToolChanges(db, server.id, rows)) remember(row);
+    await insert(server.id, rows);
   }
 
   function warningsOf({ definition, definition_hash: hash }: ToolRow): readonly Warning[] {
@@ -149,7 +151,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
 
   function heldChange({ server, row }: CatalogTool) {
     if (policy === 'allow') return undefined;
-    const change = standing.get(server.id)?.get(row.original_name);
+    const change = standing.entries.get(server.id)?.get(row.original_name);
     if (change?.state !== 'pending' && change?.state !== 'rejected') return undefined;
     return { id: change.id, state: change.state, risk: change.risk };
   }
@@ -167,24 +169,31 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
         context: { change_id: held.id, state: held.state, risk: held.risk, server_id: tool.server.id },
       });
     },
-    decide: (change, decision, by) =>
-      withLock(async () => {
-        const from = decision === 'approved' ? (['pending', 'rejected'] as const) : (['pending'] as const);
-        const decided = await updateToolChange(db, change.id, from, decision, by);
-        if (decided === undefined) return undefined;
-        remember(decided);
-        deps.onStored?.(decided.server_id);
-        return decided;
-      }),
-    reload,
-    forget: (serverId) => void standing.delete(serverId),
+    async decide(change, decision, by) {
+      const from = decision === 'approved' ? (['pending', 'rejected'] as const) : (['pending'] as const);
+      const decided = await standing.change(async (entries) => {
+        const row = await updateToolChange(db, change.id, from, decision, by);
+        if (row !== undefined) remember(entries, row);
+        return row;
+      });
+      if (decided !== undefined) deps.changes.publish('tools.stored', { server_id: decided.server_id });
+      return decided;
+    },
+    reload: (serverId) => standing.reload(serverId),
+    forget: (serverId) => void standing.change(async (entries) => entries.delete(serverId)),
     get pending() {
       if (policy === 'allow') return 0;
       let count = 0;
-      for (const own of standing.values()) for (const { state } of own.values()) count += state === 'pending' ? 1 : 0;
+      for (const own of standing.entries.values())
+        for (const { state } of own.values()) count += state === 'pending' ? 1 : 0;
       return count;
     },
   };
+}
+
+function remember(entries: Map<string, StandingOfServer>, change: ToolChangeRow): void {
+  const own = entries.get(change.server_id) ?? new Map();
+  entries.set(change.server_id, own.set(change.tool, change));
 }
 
 function toNew(

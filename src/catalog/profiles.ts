@@ -1,8 +1,9 @@
 /** The stored profiles, in memory: every MCP request may ask for one. */
-
-import { createMutex } from '../mutex.ts';
+import type { Changes } from '../changes.ts';
+import type { Logger } from '../log.ts';
 import type { Database } from '../store/database.ts';
 import { deleteProfile, findProfiles, upsertProfile } from '../store/profiles.ts';
+import { createStoredCollection } from '../store/stored-collection.ts';
 import { type Profile, type ProfileDefinition, profileDefinition, profileName } from './profile.ts';
 
 export interface Profiles {
@@ -14,50 +15,42 @@ export interface Profiles {
   reload(): Promise<void>;
 }
 
-/**
- * `onStored` is told of every change that other replicas must read, `onInvalid` of a stored profile that the API would
- * refuse: it offers nothing, as if it were gone, until somebody saves or removes it.
- */
-export async function createProfiles(
-  db: Database,
-  onStored = () => {},
-  onInvalid: (name: string) => void = () => {},
-): Promise<Profiles> {
-  const withLock = createMutex();
-  let profiles = await load();
+export interface ProfilesDependencies {
+  db: Database;
+  changes: Changes;
+  log: Logger;
+}
 
+export async function createProfiles({ db, changes, log }: ProfilesDependencies): Promise<Profiles> {
+  const profiles = await createStoredCollection({ load, replicated: { changes, topic: 'profiles.stored' } });
+
+  /** A stored profile that the API would refuse offers nothing, as if it were gone, until it is saved or removed. */
   async function load(): Promise<Map<string, Profile>> {
-    const rows = await findProfiles(db);
     const loaded = new Map<string, Profile>();
-    for (const { name, definition } of rows) {
+    for (const { name, definition } of await findProfiles(db)) {
       const parsed = profileDefinition.safeParse(definition);
       if (parsed.success && profileName.safeParse(name).success) loaded.set(name, { ...parsed.data, name });
-      else onInvalid(name);
+      else log.warn({ profile: name }, 'this stored profile is not valid and offers nothing; save or remove it');
     }
     return loaded;
   }
 
   return {
-    list: () => [...profiles.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
-    find: (name) => profiles.get(name),
+    list: () => [...profiles.entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    find: (name) => profiles.entries.get(name),
     save: (name, definition) =>
-      withLock(async () => {
+      profiles.change(async (entries) => {
         await upsertProfile(db, name, definition);
         const profile = { ...definition, name };
-        profiles.set(name, profile);
-        onStored();
+        entries.set(name, profile);
         return profile;
       }),
     remove: (name) =>
-      withLock(async () => {
+      profiles.change(async (entries) => {
         const existed = await deleteProfile(db, name);
-        profiles.delete(name);
-        onStored();
+        entries.delete(name);
         return existed;
       }),
-    reload: () =>
-      withLock(async () => {
-        profiles = await load();
-      }),
+    reload: () => profiles.reload(),
   };
 }

@@ -1,4 +1,5 @@
 /** Checks every connected server, in parallel, each in its own rhythm (BR-006, EC-010). */
+import type { Changes } from '../changes.ts';
 import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Link } from '../upstream/link.ts';
@@ -9,24 +10,21 @@ import { judge, type ProbeOutcome } from './verdict.ts';
 export interface HealthMonitor {
   /** One check, now; what came of it. */
   check(serverId: string): Promise<ProbeOutcome | undefined>;
-  /** What another replica's check of the same server found. */
-  hear(serverId: string, outcome: ProbeOutcome): void;
   close(): void;
 }
 
 export interface HealthDependencies {
   registry: Registry;
   pool: Pool;
+  changes: Changes;
   log: Logger;
   intervalMs: number;
-  /** Told of every check: metrics and the dashboard's sparkline. */
-  onChecked?: (server: string, outcome: ProbeOutcome) => void;
   /** False where another replica checks this server for all of us. */
   isOurs?: (server: Server) => boolean;
 }
 
 export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
-  const { registry, pool, log, intervalMs } = deps;
+  const { registry, pool, changes, log, intervalMs } = deps;
   const due = new Map<string, number>();
   const running = new Set<string>();
   const timer = setInterval(look, Math.min(1_000, Math.max(20, intervalMs / 4))).unref();
@@ -59,10 +57,17 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
     const outcome = await (url === null ? probeSession(session) : probeUrl(url));
     running.delete(id);
     if (link.shared === session) {
-      deps.onChecked?.(link.server.name, outcome);
+      report(link.server, outcome);
       conclude(link, outcome);
     }
     return outcome;
+  }
+
+  function report({ id, name, transport_type }: Server, outcome: ProbeOutcome): void {
+    const ms = 'ms' in outcome ? outcome.ms : undefined;
+    changes.publish('server.checked', { server_id: id, name, ms, failed: judge(outcome).health === 'failed' });
+    // Each replica has a child of its own; any other server is one for all of them.
+    if (transport_type !== 'STDIO') changes.publish('health.checked', { server_id: id, outcome });
   }
 
   function conclude(link: Link, outcome: ProbeOutcome): void {
@@ -77,12 +82,16 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
     if (next?.status === 'ERROR' && shared !== undefined) void link.reportLost(shared, new Error(reason));
   }
 
+  const off = changes.follow('health.checked', ({ server_id, outcome }) => {
+    const link = pool.link(server_id);
+    if (link?.shared !== undefined) conclude(link, outcome);
+  });
+
   return {
     check,
-    hear(serverId, outcome) {
-      const link = pool.link(serverId);
-      if (link?.shared !== undefined) conclude(link, outcome);
+    close() {
+      off();
+      clearInterval(timer);
     },
-    close: () => clearInterval(timer),
   };
 }

@@ -1,5 +1,5 @@
 /** Brings back servers that failed and that nobody disconnected (EC-001). */
-import type { Events } from '../events.ts';
+import type { Changes } from '../changes.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Pool } from '../upstream/pool.ts';
 
@@ -18,10 +18,10 @@ export interface Reconnector {
   close(): void;
 }
 
-export function createReconnector(deps: { registry: Registry; pool: Pool; events: Events }): Reconnector {
+export function createReconnector(deps: { registry: Registry; pool: Pool; changes: Changes }): Reconnector {
   const states = new Map<string, { attempt: number; connectedAt?: number; timer?: NodeJS.Timeout }>();
 
-  const offStatus = deps.events.on('server.status', ({ server_id: id, status, previous }) => {
+  const offStatus = deps.changes.subscribe('server.status', ({ server_id: id, status, previous }) => {
     const state = states.get(id) ?? { attempt: 0 };
     states.set(id, state);
     clearTimeout(state.timer);
@@ -34,7 +34,7 @@ export function createReconnector(deps: { registry: Registry; pool: Pool; events
     state.connectedAt = undefined;
     state.timer = setTimeout(() => reconnect(id), wait).unref();
   });
-  const offRemoved = deps.events.on('server.removed', ({ server_id }) => {
+  const offRemoved = deps.changes.subscribe('server.removed', ({ server_id }) => {
     clearTimeout(states.get(server_id)?.timer);
     states.delete(server_id);
   });

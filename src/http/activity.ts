@@ -1,5 +1,5 @@
 /** The last hours in memory, for people who look: calls and states per server in slices of time, and the latest calls. */
-import type { AppEvents, Events } from '../events.ts';
+import type { Changes, Topics } from '../changes.ts';
 
 export interface Slice {
   /** ISO 8601, where the slice begins. */
@@ -29,7 +29,6 @@ export interface Activity {
   slices(serverId: string, currentStatus: string): Slice[];
   /** The newest first. */
   recent(isVisible: (call: { server: string; tool: string }) => boolean): RecentCall[];
-  onCheck(serverId: string, check: { failed: boolean }): void;
   close(): void;
 }
 
@@ -52,10 +51,10 @@ const answered = new Set(['ok', 'tool_error', 'cancelled']);
 /** Connecting is how every connection begins: it is trouble only where nothing better follows. */
 const badness = ['DISCONNECTED', 'DISCONNECTING', 'CONNECTING', 'CONNECTED', 'DEGRADED', 'ERROR'];
 
-export function createActivity(events: Events, now: () => number = Date.now): Activity {
+export function createActivity(changes: Changes, now: () => number = Date.now): Activity {
   const startedAt = now();
   const servers = new Map<string, Map<number, Counts>>();
-  const calls: { call: AppEvents['call.finished']; at: number }[] = [];
+  const calls: { call: Topics['call.finished']; at: number }[] = [];
   let next = 0;
 
   function countsNow(serverId: string, at = now()): Counts {
@@ -72,7 +71,7 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
     return counts;
   }
 
-  function onFinished(call: AppEvents['call.finished']): void {
+  function onFinished(call: Topics['call.finished']): void {
     const { server_id, outcome, duration_ms } = call;
     const at = now();
     const counts = countsNow(server_id, at);
@@ -85,13 +84,16 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
   }
 
   const offs = [
-    events.on('call.finished', onFinished),
-    events.on('server.status', ({ server_id, status, previous }) => {
+    changes.subscribe('call.finished', onFinished),
+    changes.subscribe('server.status', ({ server_id, status, previous }) => {
       const counts = countsNow(server_id);
       counts.worst = worse(counts.worst ?? previous, status);
       counts.last = status;
     }),
-    events.on('server.removed', ({ server_id }) => servers.delete(server_id)),
+    changes.subscribe('server.checked', ({ server_id, failed }) => {
+      if (failed) countsNow(server_id).checksFailed += 1;
+    }),
+    changes.subscribe('server.removed', ({ server_id }) => servers.delete(server_id)),
   ];
 
   return {
@@ -116,16 +118,13 @@ export function createActivity(events: Events, now: () => number = Date.now): Ac
         .filter(({ call }) => isVisible(call))
         .map(toRecent)
         .reverse(),
-    onCheck(serverId, { failed }) {
-      if (failed) countsNow(serverId).checksFailed += 1;
-    },
     close() {
       for (const off of offs) off();
     },
   };
 }
 
-function toRecent({ call, at }: { call: AppEvents['call.finished']; at: number }): RecentCall {
+function toRecent({ call, at }: { call: Topics['call.finished']; at: number }): RecentCall {
   const { server_id: _id, ...shown } = call;
   return { ...shown, at: new Date(at).toISOString() };
 }

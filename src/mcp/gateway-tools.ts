@@ -3,9 +3,10 @@ import type { CatalogTool } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { SearchAttribution } from '../routing/search-attribution.ts';
+import type { ToolSearch } from '../search/tool-search.ts';
 import { ProtocolError } from './adapt-result.ts';
 import { searcherOf } from './bridge.ts';
-import type { Call, Peer } from './peer.ts';
+import type { Call } from './peer.ts';
 import type { Scope } from './scope.ts';
 
 export interface GatewayTool {
@@ -27,10 +28,7 @@ export interface FoundTool {
 }
 
 export interface GatewayToolDependencies {
-  findTools: (
-    query: string,
-    options: { limit: number; signal: AbortSignal } & Pick<Call, 'trace'> & Pick<Peer, 'scope'>,
-  ) => Promise<FoundTool[]>;
+  toolSearch: Pick<ToolSearch, 'search'>;
   /** Remembers what a search returned, until one of its tools is called. */
   searchAttribution?: SearchAttribution;
   /** Tools of other rooms (the aggregator query). */
@@ -87,16 +85,32 @@ const searchToolsDefinition = {
   annotations: { readOnlyHint: true, openWorldHint: false },
 };
 
-function searchTools({ findTools, searchAttribution }: GatewayToolDependencies): GatewayTool {
+/** Below this chance, search_tools would rather say that nothing fits. */
+const nothingFitsBelow = 0.3;
+
+function searchTools({ toolSearch, searchAttribution }: GatewayToolDependencies): GatewayTool {
+  /** Only what the scope offers. */
+  async function findTools(query: string, limit: number, { peer, cancel, trace }: Call): Promise<FoundTool[]> {
+    const offered = new Map(peer.scope.listTools().map(({ tool }) => [tool.row.name, tool]));
+    const isVisible = ({ name }: { name: string }) => offered.has(name);
+    const request = { query, limit, toolThreshold: nothingFitsBelow, isVisible };
+    const { tools } = await toolSearch.search(request, cancel.signal, trace);
+    return tools.flatMap(({ tool: { name }, score }) => {
+      const tool = offered.get(name);
+      return tool === undefined ? [] : [{ tool, score }];
+    });
+  }
+
   return {
     definition: searchToolsDefinition,
     listed: whenSearching,
-    async call({ peer, cancel, trace }, params) {
+    async call(call, params) {
+      const { peer } = call;
       const args = isObject(params.arguments) ? params.arguments : {};
       const query = text(args, 'query', 10_000);
       const limit = whole(args, 'limit', 1, 50, 10);
       const budget = whole(args, 'max_tokens', 100, 100_000, defaultBudget);
-      const found = await findTools(query, { limit, scope: peer.scope, signal: cancel.signal, trace });
+      const found = await findTools(query, limit, call);
       if (found.length === 0) return textResult('No tool fits this task.', { tools: [] });
       const lines: string[] = [];
       const tools: JsonObject[] = [];

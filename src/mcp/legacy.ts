@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { Cancellation } from '../cancellation.ts';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
-import type { Events } from '../events.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
 import {
   isNotification,
@@ -45,7 +45,7 @@ export interface LegacyDependencies {
   replies: Replies;
   router: Router;
   owners: ResourceOwners;
-  events: Events;
+  changes: Changes;
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
   findServer: (id: string) => Server | undefined;
@@ -104,18 +104,18 @@ const standalone = 0;
 const comingBackSince = '2025-11-25';
 
 export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
-  const { config, methods, replies, router, owners, events, ourInfo, createSessionId = randomUUID } = deps;
+  const { config, methods, replies, router, owners, changes, ourInfo, createSessionId = randomUUID } = deps;
   const sessions = new Map<string, ManagedSession>();
   const sweep = setInterval(closeIdle, Math.min(config.sessionIdleMs / 2, 30_000)).unref();
 
   const off = [
-    events.on('principal.ended', ({ principal_id: id }) => {
+    changes.subscribe('principal.ended', ({ principal_id: id }) => {
       for (const session of sessions.values()) if (session.principal.id === id) void session.close();
     }),
-    events.on('catalog.changed', (changed) => {
+    changes.subscribe('catalog.changed', (changed) => {
       for (const session of sessions.values()) session.handleListChange(changed);
     }),
-    events.on('resource.updated', ({ server_id, uri, principal_id: only }) => {
+    changes.subscribe('resource.updated', ({ server_id, uri, principal_id: only }) => {
       for (const session of sessions.values())
         if (only === undefined || session.principal.id === only) session.handleResourceUpdate(`${server_id} ${uri}`);
     }),

@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Profiles } from '../catalog/profiles.ts';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { AppError, RpcError } from '../errors.ts';
-import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
@@ -26,7 +26,7 @@ import { createTaskIds } from './task-ids.ts';
 export interface McpDependencies extends GatewayToolDependencies {
   config: Config;
   log: Logger;
-  events: Events;
+  changes: Changes;
   vault: Vault;
   requestAuthenticator: ThrottledRequestAuthenticator;
   registry: Registry;
@@ -51,7 +51,7 @@ export interface Mcp {
 const leaseIdleMs = 60_000;
 
 export function createMcp(deps: McpDependencies): Mcp {
-  const { config, log, events, registry, catalog, router, profiles } = deps;
+  const { config, log, changes, registry, catalog, router, profiles } = deps;
   const ourInfo = { name: 'mcp-aggregator', title: 'MCP Aggregator', version };
   const onFailure = (error: unknown, method: string) => {
     if (!(error instanceof AppError || error instanceof RpcError))
@@ -75,7 +75,15 @@ export function createMcp(deps: McpDependencies): Mcp {
     listServers: () => registry.list(),
   });
   const replies = createReplies();
-  const shared = { methods, router, owners, events, ourInfo, onFailure, findServer: (id: string) => registry.find(id) };
+  const shared = {
+    methods,
+    router,
+    owners,
+    changes,
+    ourInfo,
+    onFailure,
+    findServer: (id: string) => registry.find(id),
+  };
   const modern = createModernEndpoint({ ...shared, config, taskIds });
   const legacy = createLegacyEndpoint({ ...shared, replies, config, createSessionId: deps.createSessionId });
   const endpoint = createEndpoint({

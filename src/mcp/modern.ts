@@ -1,8 +1,8 @@
 /** 2026-07-28: no sessions. Every request says who asks and what they can do, and its answer is all there is. */
 import type { Cancellation } from '../cancellation.ts';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
-import type { Events } from '../events.ts';
 import {
   hopMeta,
   isObject,
@@ -35,7 +35,7 @@ export interface ModernDependencies {
   router: Router;
   owners: ResourceOwners;
   taskIds: TaskIds;
-  events: Events;
+  changes: Changes;
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
   findServer: (id: string) => Server | undefined;
@@ -175,7 +175,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
 
     const leave = enter(call.peer.principal);
     const off = [
-      deps.events.on('principal.ended', ({ principal_id }) => {
+      deps.changes.subscribe('principal.ended', ({ principal_id }) => {
         if (principal_id === call.peer.principal.id) revoked.abort();
       }),
     ];
@@ -217,18 +217,18 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
 
     function handleChanges(): void {
       off.push(
-        deps.events.on('task.changed', ({ server_id, method, params: task }) => {
+        deps.changes.subscribe('task.changed', ({ server_id, method, params: task }) => {
           const known = followed.get(`${server_id} ${task.taskId}`);
           if (known !== undefined) send(method, { ...task, taskId: known });
         }),
-        deps.events.on('catalog.changed', (changed) => {
+        deps.changes.subscribe('catalog.changed', (changed) => {
           if (!concerns(scope, deps.findServer(changed.server_id), changed.server_id)) return;
           if (changed.tools && filter.toolsListChanged === true) send('notifications/tools/list_changed', {});
           if (changed.prompts && filter.promptsListChanged === true) send('notifications/prompts/list_changed', {});
           if (changed.resources && filter.resourcesListChanged === true)
             send('notifications/resources/list_changed', {});
         }),
-        deps.events.on('resource.updated', ({ server_id, uri, principal_id: only }) => {
+        deps.changes.subscribe('resource.updated', ({ server_id, uri, principal_id: only }) => {
           if (only !== undefined && only !== call.peer.principal.id) return;
           const known = watched.get(`${server_id} ${uri}`);
           if (known !== undefined) send('notifications/resources/updated', { uri: known });

@@ -1,5 +1,6 @@
 /** A person's login to a server: out to the authorization server with a state that is good once, and back. */
 import { createHash } from 'node:crypto';
+import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Vault } from '../security/credentials.ts';
@@ -44,7 +45,7 @@ export interface FlowDependencies {
   logins: Logins;
   fetch: GuardedFetch;
   ours: OurClients;
-  onLogin: (server: Server) => void;
+  changes: Changes;
 }
 
 interface Begun {
@@ -61,7 +62,7 @@ const flowLifetimeMs = 600_000;
 export const clientContextOf = (serverId: string, issuer: string) => `oauth-client:${serverId}:${issuer}`;
 
 export function createLoginFlow(deps: FlowDependencies): LoginFlow {
-  const { db, vault, registry, logins, fetch } = deps;
+  const { db, vault, registry, changes, logins, fetch } = deps;
 
   async function clientAt(target: Target, { issuer, trust }: LoginPlan): Promise<OauthClient> {
     const configured = configuredClient(target, issuer.issuer);
@@ -177,7 +178,8 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
       throw new AppError('FORBIDDEN', error.message, { cause: error });
     });
     await logins.save(target, { ...plan, trust }, client, answer);
-    deps.onLogin(server);
+    changes.publish('server.logged_in', { server_id: server.id });
+    changes.publish('server.stored', { server_id: server.id });
     return server;
   }
 

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
-import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection, OauthConfig } from '../registry/server.ts';
@@ -84,7 +84,7 @@ export interface LoginDependencies {
   vault: Vault;
   secrets: Secrets;
   registry: Registry;
-  events: Events;
+  changes: Changes;
   log: Logger;
   fetch: GuardedFetch;
   /** Its token was revoked or has expired. */
@@ -126,7 +126,7 @@ const maxRefusals = 2;
 const refusalMemoryMs = 600_000;
 
 export async function createLogins(deps: LoginDependencies): Promise<Logins> {
-  const { db, vault, secrets, registry, events, log, fetch } = deps;
+  const { db, vault, secrets, registry, changes, log, fetch } = deps;
   const known = new Map<string, Login>();
   /** Looked for and not there: most servers want no login, and no call may wait for the database to say so again. */
   const absent = new Set<string>();
@@ -138,9 +138,9 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   const pending = new Set<Promise<unknown>>();
 
   await tidy();
-  const offRemoved = events.on('server.removed', ({ server_id }) => track(forget(server_id)));
-  const offEnded = events.on('principal.ended', ({ principal_id }) => track(forgetPrincipal(principal_id)));
-  const offUpdated = events.on('server.updated', ({ server_id }) => {
+  const offRemoved = changes.subscribe('server.removed', ({ server_id }) => track(forget(server_id)));
+  const offEnded = changes.subscribe('principal.ended', ({ principal_id }) => track(forgetPrincipal(principal_id)));
+  const offUpdated = changes.subscribe('server.updated', ({ server_id }) => {
     discoveries.delete(server_id);
     track(dropMoved(server_id));
   });

@@ -1,6 +1,7 @@
 /** The OAuth room from its parts. */
+
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
-import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Registry, Server } from '../registry/registry.ts';
@@ -24,12 +25,11 @@ export interface OauthDependencies {
   vault: Vault;
   secrets: Secrets;
   registry: Registry;
-  events: Events;
+  changes: Changes;
   log: Logger;
   authenticator: Authenticator;
   /** Our address; known once we listen. */
   baseUrl: () => string;
-  onLogin: (server: Server) => void;
 }
 
 export interface Oauth {

@@ -2,8 +2,8 @@
 import { stat } from 'node:fs/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import { seesNamed, type View } from '../catalog/view.ts';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
-import type { Events } from '../events.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import type { FormFiller, Model } from '../model.ts';
@@ -53,7 +53,7 @@ export interface QueryRunnerDependencies {
   catalog: Catalog;
   router: Router;
   toolSearch: ToolSearch;
-  events: Events;
+  changes: Changes;
   log: Logger;
   model?: Model;
   listServers: () => Server[];
@@ -62,25 +62,24 @@ export interface QueryRunnerDependencies {
   connectionOf: (serverId: string) => { connection_config: { args?: string[]; cwd?: string } | object };
   listRules: () => readonly ServerRule[];
   tracer?: Tracer;
-  onQuery?: (ms: number) => void;
   beginWork?: BeginWork;
 }
 
 export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
-  const { config, catalog, router, toolSearch, events, log, model, tracer = noTracer } = deps;
+  const { config, catalog, router, toolSearch, changes, log, model, tracer = noTracer } = deps;
   const strategies = createStrategies({
     catalog,
-    events,
+    changes,
     readersOf: (id) => deps.findServer(id)?.options.query_readers ?? [],
   });
   const knowledge = createKnowledge();
   const folders = createFolders(deps.connectionOf);
   const off = [
-    events.on('server.discovered', ({ server_id: id, added, changed, removed }) => {
+    changes.subscribe('server.discovered', ({ server_id: id, added, changed, removed }) => {
       if (added.length + changed.length + removed.length > 0) knowledge.forget(id);
     }),
-    events.on('server.lists_changed', ({ server_id: id }) => knowledge.forget(id)),
-    events.on('server.removed', ({ server_id: id }) => {
+    changes.subscribe('server.lists_changed', ({ server_id: id }) => knowledge.forget(id)),
+    changes.subscribe('server.removed', ({ server_id: id }) => {
       knowledge.forget(id);
       folders.forget(id);
     }),
@@ -174,7 +173,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
           sampling,
         };
         const full = await runQuery({ ...query, watch: logFailures(watch) }, input, signal);
-        deps.onQuery?.(performance.now() - started);
+        changes.publish('query.finished', { ms: performance.now() - started });
         return full;
       });
       return presentOutput(output, parseQuery(input).compact);

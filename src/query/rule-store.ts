@@ -1,5 +1,8 @@
-/** The server rules that hold, in memory: every question that names no servers asks for them. */
-import { createMutex } from '../mutex.ts';
+/** The server rules that hold, in memory: every question that names no servers reads them. */
+import type { Changes } from '../changes.ts';
+import type { Database } from '../store/database.ts';
+import { findSetting, upsertSetting } from '../store/settings.ts';
+import { createStoredCollection } from '../store/stored-collection.ts';
 import { type ServerRule, serverRulesSchema } from './server-rules.ts';
 
 /** Under which the rules are stored. */
@@ -12,30 +15,19 @@ export interface RuleStore {
   reload(): Promise<void>;
 }
 
-export interface RuleRows {
-  /** Undefined where none were ever saved. */
-  load(): Promise<unknown>;
-  save(rules: readonly ServerRule[]): Promise<void>;
-}
-
-export async function createRuleStore(store: RuleRows): Promise<RuleStore> {
-  const withLock = createMutex();
-  let rules = await load();
-
-  async function load(): Promise<readonly ServerRule[]> {
-    return serverRulesSchema.parse((await store.load()) ?? []);
-  }
+export async function createRuleStore({ db, changes }: { db: Database; changes: Changes }): Promise<RuleStore> {
+  const settings = await createStoredCollection<string, readonly ServerRule[]>({
+    load: async () => [[rulesKey, serverRulesSchema.parse((await findSetting(db, rulesKey)) ?? [])]],
+    replicated: { changes, topic: 'rules.stored' },
+  });
 
   return {
-    list: () => rules,
-    replace: (next) =>
-      withLock(async () => {
-        await store.save(next);
-        rules = next;
+    list: () => settings.entries.get(rulesKey) ?? [],
+    replace: (rules) =>
+      settings.change(async (entries) => {
+        await upsertSetting(db, rulesKey, rules);
+        entries.set(rulesKey, rules);
       }),
-    reload: () =>
-      withLock(async () => {
-        rules = await load();
-      }),
+    reload: () => settings.reload(),
   };
 }

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { AppError, type Problem, ValidationError } from '../errors.ts';
-import type { Events } from '../events.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import { collectSecrets, maskConfig } from '../security/connection-secrets.ts';
@@ -118,16 +118,14 @@ export interface TransitionNote {
 export interface RegistryDependencies {
   db: Database;
   vault: Vault;
-  events: Events;
+  changes: Changes;
   log: Logger;
   config: Config;
   secrets?: Secrets;
-  /** Told of every change that other replicas must take over. */
-  onStored?: (serverId: string) => void;
 }
 
 export async function createRegistry(deps: RegistryDependencies): Promise<Registry> {
-  const { db, vault, events, log, config, secrets = createSecrets() } = deps;
+  const { db, vault, changes, log, config, secrets = createSecrets() } = deps;
   const servers = new Map<string, Server>();
   /** How often each server was changed here: what was read before such a change is too old to be taken. */
   const ownChanges = new Map<string, number>();
@@ -170,7 +168,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       return await store();
     } finally {
       ownChanges.set(id, (ownChanges.get(id) ?? 0) + 1);
-      deps.onStored?.(id);
+      changes.publish('server.stored', { server_id: id });
     }
   }
 
@@ -179,7 +177,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     if (server === undefined) {
       const added = toServer(row);
       servers.set(row.id, added);
-      events.emit('server.registered', { server_id: row.id, name: row.name });
+      changes.publish('server.registered', { server_id: row.id, name: row.name });
       return { server: added, kind: 'added', reconnect: false };
     }
     const before = configured(server);
@@ -188,7 +186,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     Object.assign(server, configured(fresh), { sealed: fresh.sealed, updated_at: row.updated_at });
     if (moved) Object.assign(server, { era: null, era_checked_at: null, interactive: false });
     if (!moved && isDeepStrictEqual(before, configured(server))) return undefined;
-    events.emit('server.updated', { server_id: row.id, name: row.name });
+    changes.publish('server.updated', { server_id: row.id, name: row.name });
     return { server, kind: 'changed', reconnect: moved || !isDeepStrictEqual(before.options, server.options) };
   }
 
@@ -208,7 +206,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   function drop(server: Server): boolean {
     if (!servers.delete(server.id)) return false;
     secrets.forget(server.id);
-    events.emit('server.removed', { server_id: server.id, name: server.name });
+    changes.publish('server.removed', { server_id: server.id, name: server.name });
     return true;
   }
 
@@ -241,9 +239,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       );
       const server = servers.get(id) ?? toServer(row);
       servers.set(id, server);
-      deps.onStored?.(id);
+      changes.publish('server.stored', { server_id: id });
       record(id, 'REGISTERED', { transport_type: row.transport_type, origin });
-      events.emit('server.registered', { server_id: id, name: row.name });
+      changes.publish('server.registered', { server_id: id, name: row.name });
       return server;
     },
 
@@ -270,7 +268,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       Object.assign(server, changed, { updated_at: row.updated_at });
       if (sealed !== undefined) server.sealed = sealed.sealed;
       record(id, 'UPDATED', { fields: Object.keys(patch) });
-      events.emit('server.updated', { server_id: id, name: server.name });
+      changes.publish('server.updated', { server_id: id, name: server.name });
       const otherSession =
         patch.options !== undefined && !isDeepStrictEqual(ofSession(before), ofSession(patch.options));
       return { server, reconnect: connection !== undefined || otherSession };
@@ -320,7 +318,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         { server: server.name, from: previous.status, status: next.status, error: note.error },
         'server status',
       );
-      events.emit('server.status', {
+      changes.publish('server.status', {
         server_id: id,
         name: server.name,
         status: next.status,
@@ -389,7 +387,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       if (server === undefined || server.login === login) return;
       server.login = login;
       if (login !== null) record(id, 'LOGIN', { login });
-      events.emit('server.updated', { server_id: id, name: server.name });
+      changes.publish('server.updated', { server_id: id, name: server.name });
     },
 
     recordHealth(id, at) {
@@ -406,7 +404,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const server = servers.get(id);
       if (server?.lifecycle.status !== 'CONNECTED' || server.error_message === problem) return;
       change(server, { error_message: problem });
-      events.emit('server.updated', { server_id: id, name: server.name });
+      changes.publish('server.updated', { server_id: id, name: server.name });
     },
 
     async takeChanges(id) {
@@ -435,7 +433,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         const before = overallStatus(server).status;
         server.elsewhere = views.get(server.id) ?? [];
         if (overallStatus(server).status !== before)
-          events.emit('server.updated', { server_id: server.id, name: server.name });
+          changes.publish('server.updated', { server_id: server.id, name: server.name });
       }
     },
 

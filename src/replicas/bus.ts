@@ -8,11 +8,11 @@ import type { Logger } from '../log.ts';
 import type { Database } from '../store/database.ts';
 import { createNotices } from '../store/notices.ts';
 import { sendNotice } from '../store/replicas.ts';
-import { type Change, fromNotice, toNotice } from './change.ts';
+import { fromNotice, type Notice, toNotice } from './notice.ts';
 import { createRedis, type Redis } from './redis.ts';
 
 export interface Bus {
-  publish(change: Change): void;
+  send(notice: Notice): void;
   readonly redis: Redis | undefined;
   close(): Promise<void>;
 }
@@ -23,22 +23,22 @@ export interface BusOptions {
   redisUrl: string | undefined;
   self: string;
   log: Logger;
-  onChange(change: Change): void;
+  onNotice(notice: Notice): void;
 }
 
 const retryMs = 250;
 
-export async function createBus({ db, databaseUrl, redisUrl, self, log, onChange }: BusOptions): Promise<Bus> {
+export async function createBus({ db, databaseUrl, redisUrl, self, log, onNotice }: BusOptions): Promise<Bus> {
   const closed = new AbortController();
   const waiting: string[] = [];
   let sending: Promise<void> | undefined;
 
   const handle = (text: string) => {
-    const change = fromNotice(text, self);
-    if (change !== undefined) onChange(change);
+    const notice = fromNotice(text, self);
+    if (notice !== undefined) onNotice(notice);
   };
-  /** Whatever was said while nobody listened is in the database. */
-  const catchUp = () => onChange({ kind: 'everything' });
+  /** What was sent while we did not listen is in the database. */
+  const catchUp = () => onNotice({ topic: 'store.replaced', payload: {} });
   const redis =
     redisUrl === undefined
       ? undefined
@@ -73,8 +73,8 @@ export async function createBus({ db, databaseUrl, redisUrl, self, log, onChange
 
   return {
     redis,
-    publish(change) {
-      const text = toNotice(self, change);
+    send(notice) {
+      const text = toNotice(self, notice);
       // The first is on its way; of the others one is enough.
       if (waiting.indexOf(text, 1) === -1) waiting.push(text);
       start();

@@ -7,8 +7,11 @@
  * their connection: too early when PostgreSQL restarts, and too late when a host freezes.
  */
 import { randomBytes } from 'node:crypto';
+import { networkInterfaces } from 'node:os';
+import type { Changes, ReplicatedChange } from '../changes.ts';
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import type { Registry, ReplicaView } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
 import {
   deleteLeasesBut,
@@ -20,40 +23,29 @@ import {
   upsertReplicaStatuses,
 } from '../store/replicas.ts';
 import { type Bus, createBus } from './bus.ts';
-import type { Change } from './change.ts';
+import type { Notice } from './notice.ts';
 import type { Redis } from './redis.ts';
 
 export interface Replicas {
   /** Of this process; another after every start. */
   readonly id: string;
   readonly redis: Redis | undefined;
-  publish(change: Change): void;
   /** Whether the shared work on a server is ours. */
   leads(serverId: string): boolean;
   /** The same while the database answers; without it each looks after itself. */
   leadsOrAlone(serverId: string): boolean;
   /** Where another living replica can be reached. */
   addressOf(replicaId: string): string | undefined;
-  /** Something that the others see of us changed. */
-  report(): void;
-  start(address: string, part: Part): Promise<void>;
+  /** Begins, reachable for the others at `address`. */
+  start(address: string, registry: Registry): Promise<void>;
   /** Gives the shared work to the others while the last requests are answered. */
   resign(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the rest of the process contributes, and does with what it hears. */
-export interface Part {
-  statuses(): ReplicaStatus[];
-  /** One at a time, in the order heard. */
-  onChange(change: Change): Promise<void>;
-  onOthers(others: { id: string; statuses: ReplicaStatus[] }[]): void;
-  /** We lead the shared work on this server from now on. */
-  onLead(serverId: string): void;
-}
-
 export interface ReplicaOptions {
   db: Database;
+  changes: Changes;
   databaseUrl: string | undefined;
   redisUrl: string | undefined;
   log: Logger;
@@ -76,11 +68,9 @@ function onlyReplica(id: string): Replicas {
   return {
     id,
     redis: undefined,
-    publish: () => undefined,
     leads: () => true,
     leadsOrAlone: () => true,
     addressOf: () => undefined,
-    report: () => undefined,
     start: async () => undefined,
     resign: async () => undefined,
     close: async () => undefined,
@@ -89,34 +79,40 @@ function onlyReplica(id: string): Replicas {
 
 async function createMember(
   id: string,
-  { db, databaseUrl, redisUrl, log }: ReplicaOptions & { databaseUrl: string },
+  { db, changes, databaseUrl, redisUrl, log }: ReplicaOptions & { databaseUrl: string },
 ): Promise<Replicas> {
-  const early: Change[] = [];
-  let part: Part | undefined;
+  const early: Notice[] = [];
+  let registry: Registry | undefined;
   let address = '';
   let leased = new Set<string>();
   /** By our own monotonic clock, counted from before the renewal was sent: we stop before the others begin. */
   let leasedUntil = 0;
   let addresses = new Map<string, string>();
-  let hearing: Promise<void> = Promise.resolve();
+  let delivering: Promise<void> = Promise.resolve();
   let beating: Promise<void> | undefined;
   let again = false;
   let timer: NodeJS.Timeout | undefined;
+  let offStatus = () => {};
   let resigned = false;
   let closed = false;
 
-  const bus: Bus = await createBus({ db, databaseUrl, redisUrl, self: id, log, onChange: handle });
+  const bus: Bus = await createBus({ db, databaseUrl, redisUrl, self: id, log, onNotice: handle });
+  changes.sendTo(bus.send);
 
-  function handle(change: Change): void {
-    if (part === undefined) return void early.push(change);
-    const { onChange } = part;
-    if (change.kind === 'statuses') return beatSoon(0);
-    hearing = hearing
-      .then(() => (closed ? undefined : onChange(change)))
+  function handle(notice: Notice): void {
+    if (registry === undefined) return void early.push(notice);
+    if (notice.topic === 'replica.statuses') return beatSoon(0);
+    deliver(notice);
+  }
+
+  /** One at a time, in the order received. */
+  function deliver(change: ReplicatedChange): void {
+    delivering = delivering
+      .then(() => (closed ? undefined : changes.deliver(change)))
       .catch((error: unknown) => {
-        log.warn({ change: change.kind, error: describe(error) }, 'a change of another replica was not taken');
+        log.warn({ topic: change.topic, error: describe(error) }, 'a change of another replica was not applied');
         // The database did not answer: when it does, nothing may be missing.
-        setTimeout(() => handle(change), beatEveryMs).unref();
+        setTimeout(() => deliver(change), beatEveryMs).unref();
       });
   }
 
@@ -141,23 +137,23 @@ async function createMember(
   }
 
   async function exchange(): Promise<void> {
-    if (part === undefined) return;
+    if (registry === undefined) return;
     const startedAt = performance.now();
-    const statuses = part.statuses();
+    const statuses = statusesOf(registry);
     await upsertReplica(db, { id, address });
     await upsertReplicaStatuses(db, id, statuses);
     const wanted = statuses.filter(({ status }) => !resigned && (status === 'CONNECTED' || status === 'DEGRADED'));
     const names = wanted.map(({ server_id }) => server_id);
     const held = new Set(await upsertLeases(db, id, names, leaseMs));
     const gained = [...held].filter((name) => !leads(name));
-    if ((await deleteLeasesBut(db, id, names)) || gained.length > 0 || changed(statuses)) publish({ kind: 'statuses' });
+    if ((await deleteLeasesBut(db, id, names)) || gained.length > 0 || changed(statuses)) sendStatuses();
     leased = held;
     leasedUntil = startedAt + leaseMs;
     const living = (await findLivingReplicas(db, deadAfterMs)).filter((replica) => replica.id !== id);
     addresses = new Map(living.map((replica) => [replica.id, replica.address]));
     if (closed) return;
-    part.onOthers(living);
-    for (const serverId of gained) part.onLead(serverId);
+    registry.recordOtherReplicas(viewsOf(living));
+    for (const server_id of gained) changes.publish('lease.gained', { server_id });
   }
 
   let told = '';
@@ -169,24 +165,24 @@ async function createMember(
   }
 
   const leads = (serverId: string) => leased.has(serverId) && performance.now() < leasedUntil;
-  const publish = (change: Change) => bus.publish(change);
+  const sendStatuses = () => bus.send({ topic: 'replica.statuses', payload: {} });
 
   return {
     id,
     redis: bus.redis,
-    publish,
     leads,
     leadsOrAlone: (serverId) => leads(serverId) || performance.now() >= leasedUntil,
     addressOf: (replicaId) => addresses.get(replicaId),
-    report: () => beatSoon(reportAfterMs),
-    async start(ownAddress, given) {
+    async start(ownAddress, ownRegistry) {
       address = ownAddress;
-      part = given;
-      for (const change of early.splice(0)) handle(change);
+      registry = ownRegistry;
+      for (const notice of early.splice(0)) handle(notice);
       await exchange();
       beatSoon(beatEveryMs);
+      offStatus = changes.subscribe('server.status', () => beatSoon(reportAfterMs));
     },
     async resign() {
+      offStatus();
       resigned = true;
       await beating;
       // Where the database does not answer, the leases run out by themselves.
@@ -195,13 +191,38 @@ async function createMember(
     async close() {
       closed = true;
       clearTimeout(timer);
-      await Promise.all([beating, hearing]);
+      await Promise.all([beating, delivering]);
       // Where the database is gone, the lease runs out by itself.
-      await deleteReplica(db, id).then(
-        () => publish({ kind: 'statuses' }),
-        () => undefined,
-      );
+      await deleteReplica(db, id).then(sendStatuses, () => undefined);
       await bus.close();
     },
   };
+}
+
+function statusesOf(registry: Registry): ReplicaStatus[] {
+  return registry.list().map(({ id, lifecycle, error_message }) => ({
+    server_id: id,
+    status: lifecycle.status,
+    error: error_message,
+  }));
+}
+
+function viewsOf(replicas: readonly { id: string; statuses: ReplicaStatus[] }[]): Map<string, ReplicaView[]> {
+  const views = new Map<string, ReplicaView[]>();
+  for (const { id, statuses } of replicas) {
+    for (const { server_id, status, error } of statuses) {
+      views.set(server_id, [...(views.get(server_id) ?? []), { id, status, error }]);
+    }
+  }
+  return views;
+}
+
+/** A listener on all addresses is reached at one of them. */
+export function advertisedAddress(host: string, port: number): string {
+  const anywhere = host === '0.0.0.0' || host === '::';
+  const outward = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4');
+  const name = anywhere ? (outward?.address ?? '127.0.0.1') : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }

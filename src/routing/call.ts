@@ -5,9 +5,9 @@
  */
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import { parameterHeaders } from '../catalog/parameter-headers.ts';
+import type { CallEvent, Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
-import type { CallEvent, Events } from '../events.ts';
 import { createId } from '../ids.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
@@ -49,17 +49,6 @@ export type Outcome =
   | 'cancelled'
   | 'failed';
 
-export interface CallReport {
-  server: string;
-  tool: string;
-  principal: string;
-  requestId?: string;
-  outcome: Outcome;
-  routingMs: number;
-  /** Undefined where the call never reached the server. */
-  executionMs?: number;
-}
-
 export interface CallResult {
   result: JsonObject;
   /** The server is DEGRADED: the call was executed all the same. */
@@ -99,10 +88,9 @@ export interface RouterDependencies {
   pool: Pool;
   catalog: Catalog;
   audit: Audit;
-  events: Events;
+  changes: Changes;
   tracer?: Tracer;
   searchAttribution?: SearchAttribution;
-  onCall?: (report: CallReport) => void;
   /** Not set unless somebody may see them. */
   payloads?: PayloadKeeper;
   /** Our page where this principal logs in to the server. */
@@ -110,7 +98,7 @@ export interface RouterDependencies {
 }
 
 export function createRouter(deps: RouterDependencies): Router {
-  const { config, pool, audit, events, payloads, tracer = noTracer } = deps;
+  const { config, pool, audit, changes, payloads, tracer = noTracer } = deps;
   const deadlines = createDeadlines(config);
   let active = 0;
 
@@ -243,7 +231,7 @@ export function createRouter(deps: RouterDependencies): Router {
       tool: row.name,
       principal: caller.principal.name,
     };
-    events.emit('call.started', call);
+    changes.publish('call.started', call);
     payloads?.keepArguments(call, params.arguments);
     let outcome: Outcome = 'failed';
     const chosen_for = deps.searchAttribution?.find(caller.searcher, row.name);
@@ -285,8 +273,8 @@ export function createRouter(deps: RouterDependencies): Router {
         server_name: server.name,
         details: { tool: row.name, outcome, duration_ms, chosen_for },
       });
-      events.emit('call.finished', { ...call, outcome, duration_ms });
-      deps.onCall?.({
+      changes.publish('call.finished', { ...call, outcome, duration_ms });
+      changes.publish('call.measured', {
         server: server.name,
         tool: row.name,
         principal: caller.principal.name,

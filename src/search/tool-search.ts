@@ -1,8 +1,8 @@
 /** Keeps the search index in step with the catalog: embeds tools as they come and classifies them into skills beside it. */
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { describe } from '../errors.ts';
-import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import type { Model } from '../model.ts';
 import { type ClassificationQueue, createClassificationQueue } from '../skills/classification-queue.ts';
@@ -36,16 +36,6 @@ import { contentHash, toFloats, toVectorRows } from './vector-row.ts';
 
 export interface ToolSearch {
   search(request: SearchRequest, signal?: AbortSignal, trace?: TraceContext): Promise<SearchResult>;
-  /** The catalog's change, in the order of changes. */
-  follow(server: { name: string }, changes: ToolChanges): void;
-  /** The same where another replica discovered and classifies. */
-  followElsewhere(server: { name: string }, changes: ToolChanges): void;
-  /** From now on we classify this server's tools: those that nobody has classified yet, to begin with. */
-  takeOver(serverId: string): void;
-  /** A skill was added, changed or removed: every tool is classified anew. */
-  reclassify(): void;
-  /** The same after another replica changed the skills: only what we classify. */
-  relearn(): void;
   toolsOfSkill(id: string): number;
   /** Vectors of the built-in model, whatever search uses. */
   embed(texts: readonly string[]): Float32Array[];
@@ -72,7 +62,7 @@ export interface ToolSearchDependencies {
   db: Database;
   catalog: Catalog;
   skillStore: SkillStore;
-  events: Events;
+  changes: Changes;
   log: Logger;
   config: Config;
   /** Our own tools: what a search without external tools finds. */
@@ -80,11 +70,8 @@ export interface ToolSearchDependencies {
   /** Classifies tools; without it the embedded classifier does. */
   model?: Model;
   tracer?: Tracer;
-  onSearch?: (ms: number) => void;
   /** False where another replica classifies this server's tools. */
   isOurs?: (serverId: string) => boolean;
-  /** The skills of some tools of these servers were stored. */
-  onClassified?: (serverIds: Iterable<string>) => void;
 }
 
 type Skills = Omit<ToolSkills, 'id'>;
@@ -94,7 +81,7 @@ const saveAgainMs = 1_000;
 const embedAtOnce = 256;
 
 export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
-  const { db, catalog, skillStore, events, log, config, tracer = noTracer, isOurs = () => true } = deps;
+  const { db, catalog, skillStore, changes, log, config, tracer = noTracer, isOurs = () => true } = deps;
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
@@ -120,8 +107,13 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     index.setAvailable(server.name, isSearchable(server.lifecycle.status));
   }
   const off = [
-    events.on('server.status', ({ name, status }) => index.setAvailable(name, isSearchable(status))),
-    events.on('server.removed', ({ name }) =>
+    changes.subscribe('tools.discovered', ({ server, toolChanges }) => follow(server, toolChanges)),
+    changes.subscribe('tools.reloaded', ({ server, toolChanges }) => followReplica(server, toolChanges)),
+    changes.subscribe('skills.changed', reclassify),
+    // Those that no replica has classified yet.
+    changes.subscribe('lease.gained', ({ server_id }) => classifyPending((candidate) => candidate === server_id)),
+    changes.subscribe('server.status', ({ name, status }) => index.setAvailable(name, isSearchable(status))),
+    changes.subscribe('server.removed', ({ name }) =>
       forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id)),
     ),
   ];
@@ -224,7 +216,8 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
       });
   }
 
-  function followElsewhere(server: { name: string }, changes: ToolChanges): void {
+  /** Where another replica discovered and classifies; `unchanged` may have other skills. */
+  function followReplica(server: { name: string }, changes: ToolChanges): void {
     forget(changes.removed.map((row) => row.id));
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after)];
     for (const row of changes.unchanged) takeSkills(row);
@@ -325,7 +318,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
       if (skills === undefined) return [];
       return [{ ...row, ...skills, ...(skills === null || skills === noSkills ? asUnclassified : asClassified) }];
     });
-    catalog.replaceTools(changed);
+    changes.publish('tools.classified', { tools: changed });
     const vectors = await ownVectors(fitting.map(({ id }) => id));
     for (const [id, skills] of outcomes) {
       if (unsaved.get(id) === skills) unsaved.delete(id);
@@ -336,7 +329,8 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     }
     mirror?.touch([...fitting.map(({ id }) => id), ...unfit]);
     skillsAreStale = true;
-    deps.onClassified?.(new Set(changed.flatMap(({ source_server_id: id }) => (id === null ? [] : [id]))));
+    const serverIds = new Set(changed.flatMap(({ source_server_id: id }) => (id === null ? [] : [id])));
+    for (const server_id of serverIds) changes.publish('tools.stored', { server_id });
   }
 
   function rememberSkills(): void {
@@ -345,6 +339,18 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     prototypes = skills.map((skill) => ({ id: skill.id, vector: builtIn.embedText(textOf(skill)) }));
     for (const { id, vector } of prototypes) skillVectors.setSkill(id, vector);
     skillsAreStale = true;
+  }
+
+  function reclassify({ reloaded }: { reloaded: boolean }): void {
+    rememberSkills();
+    const { tools } = catalog.snapshot;
+    queue.add(tools.filter(({ server }) => isOurs(server.id)).map(({ row }) => toClassify(row)));
+    if (reloaded) return;
+    // A replica that leads a server classifies its tools itself; of the others, the next one that leads finds them so.
+    const others = tools.filter(({ server }) => !isOurs(server.id)).map(({ row }) => row.id);
+    working = working
+      .then(() => updateClassificationState(db, others, 'CLASSIFYING'))
+      .catch((error: unknown) => log.error({ err: error }, 'skills could not be stored'));
   }
 
   function refreshSkills(): void {
@@ -378,27 +384,9 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
           request.includeExternal === false
             ? await search(await internalIndex, { ...request, isVisible: undefined }, signal)
             : await search(index, request, signal, remoteFor(request));
-        deps.onSearch?.(found.metadata.totalTimeMs);
+        changes.publish('search.finished', { ms: found.metadata.totalTimeMs });
         return found;
       }),
-    follow,
-    followElsewhere,
-    takeOver: (serverId) => classifyPending((candidate) => candidate === serverId),
-    reclassify() {
-      rememberSkills();
-      const { tools } = catalog.snapshot;
-      queue.add(tools.filter(({ server }) => isOurs(server.id)).map(({ row }) => toClassify(row)));
-      // Where another replica leads it is told; where nobody does, the next one that does finds them so.
-      const others = tools.filter(({ server }) => !isOurs(server.id)).map(({ row }) => row.id);
-      working = working
-        .then(() => updateClassificationState(db, others, 'CLASSIFYING'))
-        .catch((error: unknown) => log.error({ err: error }, 'skills could not be stored'));
-    },
-    relearn() {
-      rememberSkills();
-      const own = catalog.snapshot.tools.filter(({ server }) => isOurs(server.id));
-      queue.add(own.map(({ row }) => toClassify(row)));
-    },
     toolsOfSkill: (id) => skillVectors.toolCount(id),
     embed: (texts) => texts.map((text) => builtIn.embedText(text)),
     lexicon: { rarity: builtIn.rarity, embedText: builtIn.embedText, ...createThesaurus() },

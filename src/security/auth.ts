@@ -1,8 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
-import { createMutex } from '../mutex.ts';
 import type { Database } from '../store/database.ts';
 import type { Role, TokenRow } from '../store/schema.ts';
+import { createStoredCollection } from '../store/stored-collection.ts';
 import { deleteToken, findTokens, insertToken, updateTokensUsed } from '../store/tokens.ts';
 
 /** Who calls. `servers` null means all of them. */
@@ -51,14 +52,11 @@ export interface RequestAuthenticator {
 
 export interface AuthenticatorOptions {
   db: Database;
+  changes: Changes;
   adminToken: string;
   /** What a request without a token may do, on loopback listeners only. */
   anonymous?: 'caller' | 'viewer';
   flushEveryMs?: number;
-  /** Told when a token was created or revoked. */
-  onStored?: () => void;
-  /** Told when a token was revoked, here or at another replica, or has expired. */
-  onEnded?: (principalId: string) => void;
   /** Told when noting the last use failed; it is tried again. */
   onError?: (error: unknown) => void;
 }
@@ -71,17 +69,26 @@ interface Entry {
 }
 
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { db, adminToken, anonymous, flushEveryMs = 10_000, onEnded = () => {}, onError = () => {} } = options;
+  const { db, changes, adminToken, anonymous, flushEveryMs = 10_000, onError = () => {} } = options;
   const adminDigest = digest(adminToken);
   const nobody = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, string>();
-  const withLock = createMutex();
   /** The tokens that were seen to expire, with the date that passed: they stay so when the clock goes back. */
   const expired = new Map<string, string | null>();
-  let entries = await load();
+  const tokens = await createStoredCollection<string, Entry>({
+    load: async () => (await findTokens(db)).map((row) => [row.id, toEntry(row)]),
+    replicated: { changes, topic: 'tokens.stored' },
+    onReloaded(before, after) {
+      for (const id of before.keys()) {
+        if (after.has(id)) continue;
+        expired.delete(id);
+        end(id);
+      }
+    },
+  });
 
-  async function load(): Promise<Map<string, Entry>> {
-    return new Map((await findTokens(db)).map((row) => [row.id, toEntry(row)]));
+  function end(principal_id: string): void {
+    changes.publish('principal.ended', { principal_id });
   }
 
   async function flush(): Promise<void> {
@@ -96,7 +103,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     // Not the other way round: a date that cannot be read has passed.
     if (Date.now() < expiresAtMs) return false;
     expired.set(row.id, row.expires_at);
-    onEnded(row.id);
+    end(row.id);
     return true;
   }
 
@@ -105,10 +112,10 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     if (!(Date.now() < expiresAtMs)) expired.set(row.id, row.expires_at);
   }
 
-  for (const entry of entries.values()) recordExpired(entry);
+  for (const entry of tokens.entries.values()) recordExpired(entry);
 
   const timer = setInterval(() => {
-    for (const entry of entries.values()) isExpired(entry);
+    for (const entry of tokens.entries.values()) isExpired(entry);
     flush().catch(onError);
   }, flushEveryMs).unref();
 
@@ -123,7 +130,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       const presented = digest(token);
       if (timingSafeEqual(presented, adminDigest)) return adminPrincipal;
 
-      const entry = entries.get(tokenId(token));
+      const entry = tokens.entries.get(tokenId(token));
       if (entry === undefined || !isSame(presented, entry.digest)) throw unauthenticated('the token is not valid');
       if (isExpired(entry)) throw new ExpiredToken();
       const usedAt = new Date().toISOString();
@@ -135,7 +142,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     async createToken({ name, role, servers = null, profile = null, expiresAt = null }, createdBy) {
       const id = randomBytes(8).toString('hex');
       const token = `${prefix}_${id}_${randomBytes(32).toString('base64url')}`;
-      const entry = await withLock(async () => {
+      const entry = await tokens.change(async (entries) => {
         const row = await insertToken(db, {
           id,
           name,
@@ -151,42 +158,33 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
         const saved = toEntry(row);
         recordExpired(saved);
         entries.set(id, saved);
-        options.onStored?.();
         return saved;
       });
       return { token, row: { ...entry.row } };
     },
 
-    listTokens: () => [...entries.values()].map((entry) => ({ ...entry.row })),
+    listTokens: () => [...tokens.entries.values()].map((entry) => ({ ...entry.row })),
 
-    revokeToken: (id) =>
-      withLock(async () => {
-        const existed = await deleteToken(db, id);
+    async revokeToken(id) {
+      const existed = await tokens.change(async (entries) => {
+        const wasStored = await deleteToken(db, id);
         entries.delete(id);
         used.delete(id);
         expired.delete(id);
-        options.onStored?.();
-        onEnded(id);
-        return existed;
-      }),
+        return wasStored;
+      });
+      end(id);
+      return existed;
+    },
 
     findPrincipal(id) {
       if (id === adminPrincipal.id) return adminPrincipal;
       if (id === 'anonymous') return anonymous === undefined ? undefined : anonymousPrincipal(anonymous);
-      const entry = entries.get(id);
+      const entry = tokens.entries.get(id);
       return entry !== undefined && !isExpired(entry) ? entry.principal : undefined;
     },
 
-    reload: () =>
-      withLock(async () => {
-        const before = entries;
-        entries = await load();
-        for (const id of before.keys()) {
-          if (entries.has(id)) continue;
-          expired.delete(id);
-          onEnded(id);
-        }
-      }),
+    reload: () => tokens.reload(),
 
     async close() {
       clearInterval(timer);

@@ -3,6 +3,7 @@
  * that is not valid is answered late, a valid one at once. Every replica counts for itself.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
 import { ExpiredToken, type Principal, type RequestAuthenticator } from './auth.ts';
 import { networkOf } from './client-address.ts';
@@ -21,7 +22,7 @@ export interface AuthenticationThrottle {
 }
 
 export interface ThrottleOptions {
-  onFailure: (outcome: FailureOutcome, address: string, network: string) => void;
+  changes: Changes;
   /** In milliseconds; never goes back. */
   now?: () => number;
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -46,7 +47,7 @@ const maxAddresses = 10_000;
 const maxKnown = 10_000;
 
 export function createAuthenticationThrottle(options: ThrottleOptions): AuthenticationThrottle {
-  const { onFailure, now = () => performance.now(), wait = waitUnlessClosed } = options;
+  const { changes, now = () => performance.now(), wait = waitUnlessClosed } = options;
   const closing = new AbortController();
   const records = new Map<string, AddressFailures>();
   const known = new Set<string>();
@@ -66,19 +67,23 @@ export function createAuthenticationThrottle(options: ThrottleOptions): Authenti
     dropOldest(known, maxKnown);
   }
 
+  function report(outcome: FailureOutcome, address: string, network: string): void {
+    changes.publish('authentication.failed', { outcome, address, network });
+  }
+
   async function fail(address: string, network: string, error: unknown): Promise<never> {
     if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
     if (error instanceof ExpiredToken) {
-      onFailure('expired', address, network);
+      report('expired', address, network);
       throw error;
     }
     const record = addFailure(network);
     if (isFull(record)) {
-      onFailure('refused', address, network);
+      report('refused', address, network);
       throw tooMany();
     }
     const ms = closing.signal.aborted ? 0 : delayAfter(record.failures);
-    onFailure(ms === 0 ? 'answered' : 'delayed', address, network);
+    report(ms === 0 ? 'answered' : 'delayed', address, network);
     if (ms === 0) throw error;
     record.waiting += 1;
     waiting += 1;

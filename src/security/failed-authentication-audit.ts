@@ -2,11 +2,10 @@
  * Failed sign-ins in the audit, which nobody without a token may fill: the first one of an address at once, then how
  * many there were, once a minute. Beyond so many addresses, the others are counted together.
  */
+import type { Changes } from '../changes.ts';
 import type { Audit } from './audit.ts';
 
 export interface FailedAuthenticationAudit {
-  /** With IPv6 a network has many addresses, and is one for us. */
-  add(address: string, network: string): void;
   /** Records what was counted since. */
   flush(): void;
   close(): void;
@@ -15,7 +14,10 @@ export interface FailedAuthenticationAudit {
 const maxNetworks = 100;
 const flushEveryMs = 60_000;
 
-export function createFailedAuthenticationAudit(audit: Pick<Audit, 'record'>): FailedAuthenticationAudit {
+export function createFailedAuthenticationAudit(
+  audit: Pick<Audit, 'record'>,
+  changes: Changes,
+): FailedAuthenticationAudit {
   const counts = new Map<string, { address: string; attempts: number }>();
   let others = 0;
 
@@ -35,21 +37,28 @@ export function createFailedAuthenticationAudit(audit: Pick<Audit, 'record'>): F
 
   const timer = setInterval(flush, flushEveryMs).unref();
 
+  /** With IPv6 a network has many addresses, and is one for us. */
+  function add(address: string, network: string): void {
+    const count = counts.get(network);
+    if (count !== undefined) {
+      count.address = address;
+      count.attempts += 1;
+    } else if (counts.size >= maxNetworks) {
+      others += 1;
+    } else {
+      counts.set(network, { address, attempts: 0 });
+      record(address, 1);
+    }
+  }
+
+  const off = changes.subscribe('authentication.failed', ({ outcome, address, network }) => {
+    if (outcome !== 'expired') add(address, network);
+  });
+
   return {
-    add(address, network) {
-      const count = counts.get(network);
-      if (count !== undefined) {
-        count.address = address;
-        count.attempts += 1;
-      } else if (counts.size >= maxNetworks) {
-        others += 1;
-      } else {
-        counts.set(network, { address, attempts: 0 });
-        record(address, 1);
-      }
-    },
     flush,
     close() {
+      off();
       clearInterval(timer);
       flush();
     },

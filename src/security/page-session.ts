@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
+import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { SignInCodeRow } from '../store/schema.ts';
@@ -12,6 +13,7 @@ import {
   insertSpentPass,
   takeSignInCode,
 } from '../store/sign-in.ts';
+import { createStoredCollection } from '../store/stored-collection.ts';
 import type { Principal, RequestAuthenticator } from './auth.ts';
 import type { Vault } from './credentials.ts';
 
@@ -42,8 +44,7 @@ export interface PageSessionOptions {
   db: Database;
   vault: Vault;
   requestAuthenticator: RequestAuthenticator;
-  /** Told when a session was ended. */
-  onEnded?: () => void;
+  changes: Changes;
   now?: () => number;
 }
 
@@ -57,16 +58,17 @@ const sessionContent = z.object({ id: z.string(), token: z.string(), until: z.nu
 type Session = z.infer<typeof sessionContent>;
 
 export async function createPageSessions(options: PageSessionOptions): Promise<PageSessions> {
-  const { db, vault, requestAuthenticator, onEnded, now = Date.now } = options;
+  const { db, vault, requestAuthenticator, changes, now = Date.now } = options;
   /** Sessions that were signed out before their time; a copied cookie must not outlive that. */
-  const ended = new Map<string, number>();
-  await load();
-
-  /** Adds only: an answer that was on its way while a session ended does not know of it. */
-  async function load(): Promise<void> {
-    for (const { id, expires_at } of await findSpentPasses(db)) ended.set(id, Date.parse(expires_at));
-    for (const [id, until] of ended) if (until <= now()) ended.delete(id);
-  }
+  const ended = await createStoredCollection<string, number>({
+    async load() {
+      const rows = await findSpentPasses(db);
+      return rows
+        .map(({ id, expires_at }): [string, number] => [id, Date.parse(expires_at)])
+        .filter(([, until]) => until > now());
+    },
+    replicated: { changes, topic: 'page_sessions.stored' },
+  });
 
   function find(headers: IncomingHttpHeaders): Session | undefined {
     const sealed = cookieIn(headers.cookie, cookieName(headers));
@@ -80,7 +82,7 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
       throw error;
     }
     const { data: session } = sessionContent.safeParse(content);
-    return session === undefined || session.until <= now() || ended.has(session.id) ? undefined : session;
+    return session === undefined || session.until <= now() || ended.entries.has(session.id) ? undefined : session;
   }
 
   function tokenIn(row: SignInCodeRow | undefined): string {
@@ -122,9 +124,10 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
     async end(headers) {
       const session = find(headers);
       if (session !== undefined) {
-        await insertSpentPass(db, { id: session.id, expires_at: new Date(session.until).toISOString() });
-        ended.set(session.id, session.until);
-        onEnded?.();
+        await ended.change(async (entries) => {
+          await insertSpentPass(db, { id: session.id, expires_at: new Date(session.until).toISOString() });
+          entries.set(session.id, session.until);
+        });
       }
       return toCookie(headers, '', 0);
     },
@@ -140,7 +143,7 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
     peek: async (code) => tokenIn(await findSignInCode(db, hash(code))),
     redeem: async (code) => tokenIn(await takeSignInCode(db, hash(code))),
 
-    reload: load,
+    reload: () => ended.reload(),
   };
 }
 

@@ -1,9 +1,10 @@
 /** The skills that people may add, change and remove; a new installation starts with the built-in ones. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { createMutex } from '../mutex.ts';
+import type { Changes } from '../changes.ts';
 import type { Database } from '../store/database.ts';
 import { deleteSkill, findSkills, upsertSkill } from '../store/skills.ts';
+import { createStoredCollection } from '../store/stored-collection.ts';
 import { defaultSkills, type Skill } from './taxonomy.ts';
 
 export const skillId = z
@@ -22,47 +23,48 @@ export interface SkillStore {
   find(id: string): Skill | undefined;
   save(skill: Skill): Promise<{ created: boolean }>;
   remove(id: string): Promise<boolean>;
-  /** Reads them again, after another replica changed them; whether anything is new. */
-  reload(): Promise<boolean>;
+  /** Reads them again, after another replica changed them. */
+  reload(): Promise<void>;
 }
 
-/** `onStored` is told of every change that other replicas must read. */
-export async function createSkillStore(db: Database, onStored = () => {}): Promise<SkillStore> {
-  const stored = await findSkills(db);
-  if (stored.length === 0) {
+export async function createSkillStore({ db, changes }: { db: Database; changes: Changes }): Promise<SkillStore> {
+  if ((await findSkills(db)).length === 0) {
     for (const skill of defaultSkills) await upsertSkill(db, { ...skill, origin: 'builtin' });
   }
-  const withLock = createMutex();
-  let skills = toMap(stored.length === 0 ? defaultSkills : stored);
+  const skills = await createStoredCollection({
+    load: async () => (await findSkills(db)).map(toEntry),
+    replicated: { changes, topic: 'skills.stored' },
+    onReloaded(before, after) {
+      if (!isDeepStrictEqual(before, after)) changes.publish('skills.changed', { reloaded: true });
+    },
+  });
 
   return {
-    list: () => [...skills.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
-    find: (id) => skills.get(id),
-    save: (skill) =>
-      withLock(async () => {
-        const created = !skills.has(skill.id);
+    list: () => [...skills.entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    find: (id) => skills.entries.get(id),
+    async save(skill) {
+      const created = await skills.change(async (entries) => {
+        const isNew = !entries.has(skill.id);
         await upsertSkill(db, { ...skill, origin: 'custom' });
-        skills.set(skill.id, skill);
-        onStored();
-        return { created };
-      }),
-    remove: (id) =>
-      withLock(async () => {
-        const existed = await deleteSkill(db, id);
-        skills.delete(id);
-        onStored();
-        return existed;
-      }),
-    reload: () =>
-      withLock(async () => {
-        const fresh = toMap(await findSkills(db));
-        if (isDeepStrictEqual(fresh, skills)) return false;
-        skills = fresh;
-        return true;
-      }),
+        entries.set(skill.id, skill);
+        return isNew;
+      });
+      changes.publish('skills.changed', { reloaded: false });
+      return { created };
+    },
+    async remove(id) {
+      const existed = await skills.change(async (entries) => {
+        const wasStored = await deleteSkill(db, id);
+        entries.delete(id);
+        return wasStored;
+      });
+      if (existed) changes.publish('skills.changed', { reloaded: false });
+      return existed;
+    },
+    reload: () => skills.reload(),
   };
 }
 
-function toMap(list: readonly Skill[]): Map<string, Skill> {
-  return new Map(list.map(({ id, name, description, examples }) => [id, { id, name, description, examples }]));
+function toEntry({ id, name, description, examples }: Skill): [string, Skill] {
+  return [id, { id, name, description, examples }];
 }

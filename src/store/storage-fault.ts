@@ -96,6 +96,12 @@ export function logFault(log: Logger, fault: StorageFault | undefined): void {
   log.error({ place, remedy, reason: describe(cause) }, message);
 }
 
+/** A record that is stored later. */
+export function logUnstored(log: Logger, error: unknown): void {
+  // A storage fault is in the log already, once.
+  if (!(error instanceof StorageFault)) log.error({ err: error }, 'a record could not be stored yet');
+}
+
 /** Whatever is no storage failure (a broken rule of the schema, a mistake of ours) stays what it is. */
 export function fromSqliteError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;

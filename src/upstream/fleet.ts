@@ -1,4 +1,5 @@
 /** What an admin does with servers: the registry's record and the live connection, changed together. */
+import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Registration, ServerPatch } from '../registry/server.ts';
@@ -14,8 +15,8 @@ export interface Fleet {
     id: string,
     options: { force: boolean },
   ): Promise<{ status: Server['status']; pending: number; message: string }>;
-  /** Follows what another replica changed, of one server or of all; those that are new to us. */
-  follow(id?: string): Promise<Server[]>;
+  /** A new session, after the server's credentials changed. */
+  reconnect(server: Server): Promise<void>;
   /** At our start: everything that should be connected begins to connect. */
   start(): void;
 }
@@ -23,17 +24,36 @@ export interface Fleet {
 export interface FleetDependencies {
   registry: Registry;
   pool: Pool;
+  changes: Changes;
   enabled: boolean;
   /** Why it is not enabled, where nobody chose that. */
   safeMode?: string;
 }
 
-export function createFleet({ registry, pool, enabled, safeMode }: FleetDependencies): Fleet {
+export function createFleet({ registry, pool, changes, enabled, safeMode }: FleetDependencies): Fleet {
   /** Calls of ours are still being answered, and meanwhile the server is wanted again. */
   async function connectAfterwards(server: Server, link: Link): Promise<void> {
     await link.disconnect({ force: false }).done;
     if (server.desired === 'connected' && enabled && pool.link(server.id) === link) link.connect();
   }
+
+  /** Applies what another replica changed, of one server or of all. */
+  async function follow(id?: string): Promise<void> {
+    for (const { server, kind, reconnect } of await registry.takeChanges(id)) {
+      if (kind === 'removed') await pool.drop(server.id);
+      else if (reconnect) await pool.replace(server);
+    }
+    for (const server of id === undefined ? registry.list() : registry.list().filter((known) => known.id === id)) {
+      const link = pool.open(server);
+      const { status } = server.lifecycle;
+      if (server.desired === 'connected' && status === 'DISCONNECTING') void connectAfterwards(server, link);
+      else if (server.desired === 'connected' && enabled) link.connect();
+      else if (server.desired === 'disconnected' && status !== 'DISCONNECTED') link.disconnect({ force: false });
+    }
+  }
+
+  changes.follow('server.stored', ({ server_id }) => follow(server_id));
+  changes.follow('store.replaced', () => follow());
 
   return {
     async register(input, origin) {
@@ -93,20 +113,9 @@ export function createFleet({ registry, pool, enabled, safeMode }: FleetDependen
       return { status: server.lifecycle.status, pending: 0, message: 'Server disconnected successfully' };
     },
 
-    async follow(id) {
-      const taken = await registry.takeChanges(id);
-      for (const { server, kind, reconnect } of taken) {
-        if (kind === 'removed') await pool.drop(server.id);
-        else if (reconnect) await pool.replace(server);
-      }
-      for (const server of id === undefined ? registry.list() : registry.list().filter((known) => known.id === id)) {
-        const link = pool.open(server);
-        const { status } = server.lifecycle;
-        if (server.desired === 'connected' && status === 'DISCONNECTING') void connectAfterwards(server, link);
-        else if (server.desired === 'connected' && enabled) link.connect();
-        else if (server.desired === 'disconnected' && status !== 'DISCONNECTED') link.disconnect({ force: false });
-      }
-      return taken.filter(({ kind }) => kind === 'added').map(({ server }) => server);
+    async reconnect(server) {
+      const link = await pool.replace(server);
+      if (server.desired === 'connected') link.connect();
     },
 
     start() {

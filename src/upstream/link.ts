@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
-import type { Events } from '../events.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import { jsonSize } from '../json-size.ts';
 import type { Logger } from '../log.ts';
@@ -45,7 +45,7 @@ import type { Credentials } from './wire.ts';
 export interface LinkDependencies {
   config: Config;
   registry: Registry;
-  events: Events;
+  changes: Changes;
   log: Logger;
   orphanReaper: OrphanReaper;
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
@@ -276,7 +276,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     advance({ type: 'connection_lost', at: performance.now() });
     clearTimeout(graceTimer);
     graceTimer = setTimeout(
-      () => deps.events.emit('catalog.changed', { ...allKinds, server_id: server.id }),
+      () => deps.changes.publish('catalog.changed', { ...allKinds, server_id: server.id }),
       config.listGraceMs,
     ).unref();
     registry.apply(server.id, 'connection_lost', { error: explain(error), stderr: output });

@@ -16,11 +16,23 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-export function createPool(deps: LinkDependencies): Pool {
+export function createPool(given: Omit<LinkDependencies, 'onNotification'>): Pool {
+  const { changes, registry } = given;
   const links = new Map<string, Link>();
+  const deps: LinkDependencies = {
+    ...given,
+    onNotification: ({ id: server_id, name }, method, params, principal_id) =>
+      changes.publish('server.notified', { server_id, name, method, params, principal_id }),
+  };
 
-  // The sessions with a principal's credentials end with the principal.
-  const offEnded = deps.events.on('principal.ended', ({ principal_id }) => void release(principalKey(principal_id)));
+  const offs = [
+    // The sessions with a principal's credentials end with the principal.
+    changes.subscribe('principal.ended', ({ principal_id }) => void release(principalKey(principal_id))),
+    changes.subscribe('server.logged_in', ({ server_id }) => {
+      const server = registry.find(server_id);
+      if (server !== undefined) open(server).loggedIn();
+    }),
+  ];
 
   const open = (server: Server) => links.get(server.id) ?? add(server);
 
@@ -56,7 +68,7 @@ export function createPool(deps: LinkDependencies): Pool {
       for (const link of links.values()) link.notify(ownerKey, method, params);
     },
     async close() {
-      offEnded();
+      for (const off of offs) off();
       await Promise.all([...links.values()].map((link) => link.close()));
       links.clear();
       deps.orphanReaper.close();

@@ -5,17 +5,17 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KyselyPlugin, QueryId } from 'kysely';
 import { createProfiles } from '../../src/catalog/profiles.ts';
+import { createChanges } from '../../src/changes.ts';
 import { loadConfig } from '../../src/config.ts';
-import { createEvents } from '../../src/events.ts';
 import { createLog } from '../../src/log.ts';
 import { createRuleStore } from '../../src/query/rule-store.ts';
 import { createRegistry } from '../../src/registry/registry.ts';
 import { createAuthenticator } from '../../src/security/auth.ts';
 import { createVault } from '../../src/security/credentials.ts';
+import { createPageSessions } from '../../src/security/page-session.ts';
 import { createSkillStore } from '../../src/skills/skill-store.ts';
 import type { Database } from '../../src/store/database.ts';
 import { findServer } from '../../src/store/servers.ts';
-import { findSetting, upsertSetting } from '../../src/store/settings.ts';
 import { openTestDatabase } from '../store/store.ts';
 
 /** A database whose answers to questions arrive late and whose answers to changes don't. */
@@ -48,7 +48,7 @@ async function during(reading: Promise<unknown>, change: () => Promise<unknown>)
 suite('a change that is made while the store is read again stays', () => {
   test('tokens', async (t) => {
     const db = await openSlowly(t);
-    const auth = await createAuthenticator({ db, adminToken: 'the-admin-token' });
+    const auth = await createAuthenticator({ db, changes: createChanges(), adminToken: 'the-admin-token' });
     t.after(() => auth.close());
     const { row } = await auth.createToken({ name: 'old', role: 'viewer' }, 'admin');
     await during(auth.reload(), () => auth.revokeToken(row.id));
@@ -61,7 +61,11 @@ suite('a change that is made while the store is read again stays', () => {
   });
 
   test('profiles', async (t) => {
-    const profiles = await createProfiles(await openSlowly(t));
+    const profiles = await createProfiles({
+      db: await openSlowly(t),
+      changes: createChanges(),
+      log: createLog('silent'),
+    });
     await during(profiles.reload(), () => profiles.save('work', { servers: ['github'] }));
     assert.deepEqual(profiles.find('work'), { name: 'work', servers: ['github'] });
     await during(profiles.reload(), () => profiles.remove('work'));
@@ -69,7 +73,7 @@ suite('a change that is made while the store is read again stays', () => {
   });
 
   test('skills', async (t) => {
-    const skills = await createSkillStore(await openSlowly(t));
+    const skills = await createSkillStore({ db: await openSlowly(t), changes: createChanges() });
     const skill = { id: 'gardening', name: 'Gardening', description: 'Plants and their care', examples: [] };
     await during(skills.reload(), () => skills.save(skill));
     assert.deepEqual(skills.find('gardening'), skill);
@@ -77,12 +81,30 @@ suite('a change that is made while the store is read again stays', () => {
     assert.equal(skills.find('gardening'), undefined);
   });
 
+  test('ended page sessions', async (t) => {
+    const requestAuthenticator = await createAuthenticator({
+      db: await openTestDatabase(t),
+      changes: createChanges(),
+      adminToken: 'the-admin-token',
+    });
+    t.after(() => requestAuthenticator.close());
+    const sessions = await createPageSessions({
+      db: await openSlowly(t),
+      changes: createChanges(),
+      vault: createVault({ current: randomBytes(32) }),
+      requestAuthenticator: { ...requestAuthenticator, challenge: () => '' },
+    });
+    const host = '127.0.0.1:8080';
+    const { cookie } = await sessions.begin('the-admin-token', { host });
+    const headers = { host, cookie: cookie.split(';')[0] };
+    assert.equal(sessions.tokenOf({ headers }), 'the-admin-token');
+    await during(sessions.reload(), () => sessions.end(headers));
+    assert.equal(sessions.tokenOf({ headers }), undefined);
+  });
+
   test('server rules', async (t) => {
     const db = await openSlowly(t);
-    const rules = await createRuleStore({
-      load: () => findSetting(db, 'rules'),
-      save: (next) => upsertSetting(db, 'rules', next),
-    });
+    const rules = await createRuleStore({ db, changes: createChanges() });
     await during(rules.reload(), () => rules.replace([{ pattern: 'plants', servers: ['garden'] }]));
     assert.deepEqual(rules.list(), [{ pattern: 'plants', servers: ['garden'] }]);
   });
@@ -93,7 +115,7 @@ test('of a disconnect at one replica and a connect at another that has not heard
   const config = loadConfig({});
   const log = createLog('silent');
   const vault = createVault({ current: randomBytes(32) });
-  const open = () => createRegistry({ db, vault, events: createEvents(), log, config });
+  const open = () => createRegistry({ db, vault, changes: createChanges(), log, config });
   const one = await open();
   const { id } = await one.register({ name: 'any', transport_type: 'STDIO', connection_config: { command: 'true' } });
   const other = await open();

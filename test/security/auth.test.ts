@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createChanges } from '../../src/changes.ts';
 import { type AuthenticatorOptions, createAuthenticator } from '../../src/security/auth.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { deleteToken, findTokens } from '../../src/store/tokens.ts';
@@ -9,7 +10,10 @@ import { createTestDatabase } from '../support/databases.ts';
 async function setUp(t: TestContext, options: Partial<AuthenticatorOptions> = {}) {
   const { url, file, close } = await createTestDatabase();
   const db = await openDatabase({ url, file });
-  const auth = await createAuthenticator({ db, adminToken: 'the-admin-token', ...options });
+  const changes = createChanges();
+  const ended: string[] = [];
+  changes.subscribe('principal.ended', ({ principal_id }) => ended.push(principal_id));
+  const auth = await createAuthenticator({ db, changes, adminToken: 'the-admin-token', ...options });
   t.after(async () => {
     await auth.close();
     await db.close();
@@ -17,7 +21,7 @@ async function setUp(t: TestContext, options: Partial<AuthenticatorOptions> = {}
   });
   const as = (token?: string, loopbackListener = true) =>
     auth.authenticate({ authorization: token && `Bearer ${token}`, loopbackListener });
-  return { db, auth, as };
+  return { db, auth, as, ended };
 }
 
 test('the admin token is admin; no, wrong or malformed tokens are refused', async (t) => {
@@ -75,7 +79,7 @@ test('an expired or revoked token is refused', async (t) => {
 
 test('tokens of another replica are known after a reload; the last use is written on close', async (t) => {
   const { db, auth, as } = await setUp(t);
-  const other = await createAuthenticator({ db, adminToken: 'x' });
+  const other = await createAuthenticator({ db, changes: createChanges(), adminToken: 'x' });
   const { token, row } = await other.createToken({ name: 'n', role: 'viewer' }, 'admin');
   assert.throws(() => as(token), { code: 'UNAUTHENTICATED' });
   await auth.reload();
@@ -89,9 +93,8 @@ test('tokens of another replica are known after a reload; the last use is writte
   await other.close();
 });
 
-test('whoever asked to be told hears of tokens that are revoked, here or elsewhere, and of those that expire', async (t) => {
-  const ended: string[] = [];
-  const { db, auth } = await setUp(t, { flushEveryMs: 10, onEnded: (id) => ended.push(id) });
+test('principal.ended is published for tokens that are revoked, here or at another replica, and for those that expire', async (t) => {
+  const { db, auth, ended } = await setUp(t, { flushEveryMs: 10 });
   const create = async (name: string, expiresAt?: string) =>
     (await auth.createToken({ name, role: 'viewer', expiresAt }, 'admin')).row.id;
   const [revoked, elsewhere] = [await create('revoked'), await create('revoked elsewhere')];
@@ -109,8 +112,7 @@ test('whoever asked to be told hears of tokens that are revoked, here or elsewhe
 
 test('a token that has expired stays so when the clock goes back', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2030-01-01T00:00:00Z') });
-  const ended: string[] = [];
-  const { auth, as } = await setUp(t, { onEnded: (id) => ended.push(id) });
+  const { auth, as, ended } = await setUp(t);
   const expiresAt = '2030-01-01T01:00:00.000Z';
   const { token, row } = await auth.createToken({ name: 'n', role: 'viewer', expiresAt }, 'admin');
   assert.equal(as(token).role, 'viewer');

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { createChanges } from '../../src/changes.ts';
 import { AppError } from '../../src/errors.ts';
+import type { AuditEntry } from '../../src/security/audit.ts';
 import { ExpiredToken } from '../../src/security/auth.ts';
 import { createAuthenticationThrottle } from '../../src/security/authentication-throttle.ts';
 import { createFailedAuthenticationAudit } from '../../src/security/failed-authentication-audit.ts';
@@ -14,9 +16,11 @@ function createBench() {
   const outcomes: string[] = [];
   const waiters: (() => void)[] = [];
   let time = 0;
+  const changes = createChanges();
+  changes.subscribe('authentication.failed', ({ outcome }) => void outcomes.push(outcome));
   const throttle = createAuthenticationThrottle({
+    changes,
     now: () => time,
-    onFailure: (outcome) => void outcomes.push(outcome),
     wait(ms) {
       delays.push(ms);
       return new Promise((resolve) => void waiters.push(resolve));
@@ -129,16 +133,18 @@ suite('the throttle', () => {
 
 test('the audit has the first failure of an address, then how many; beyond 100 addresses, the rest together', () => {
   const records: unknown[] = [];
-  const audit = createFailedAuthenticationAudit({
-    record: ({ ip_address, details }) => void records.push([ip_address, details?.attempts]),
-  });
-  for (let count = 0; count < 1_000; count += 1) audit.add('10.0.0.1', '10.0.0.1');
+  const changes = createChanges();
+  const record = ({ ip_address, details }: AuditEntry) => void records.push([ip_address, details?.attempts]);
+  const audit = createFailedAuthenticationAudit({ record }, changes);
+  const fail = (address: string) =>
+    changes.publish('authentication.failed', { outcome: 'answered', address, network: address });
+  for (let count = 0; count < 1_000; count += 1) fail('10.0.0.1');
   assert.deepEqual(records.splice(0), [['10.0.0.1', 1]]);
   audit.flush();
   assert.deepEqual(records.splice(0), [['10.0.0.1', 999]]);
   audit.flush();
   assert.deepEqual(records, []);
-  for (let address = 0; address < 5_000; address += 1) audit.add(`net ${address}`, `net ${address}`);
+  for (let address = 0; address < 5_000; address += 1) fail(`net ${address}`);
   assert.equal(records.splice(0).length, 100);
   audit.close();
   assert.deepEqual(records, [[null, 4_900]]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
+import { createChanges } from '../../src/changes.ts';
 import { AppError } from '../../src/errors.ts';
 import type { Principal, RequestAuthenticator } from '../../src/security/auth.ts';
 import { createVault } from '../../src/security/credentials.ts';
@@ -29,8 +30,8 @@ suite('page sessions', () => {
     stored = await createTestDatabase();
     db = await openDatabase({ url: stored.url, file: stored.file });
     const vault = createVault({ current: randomBytes(32) });
-    other = await createPageSessions({ db, vault, requestAuthenticator, now: () => time });
-    sessions = await createPageSessions({ db, vault, requestAuthenticator, now: () => time });
+    other = await createPageSessions({ db, changes: createChanges(), vault, requestAuthenticator, now: () => time });
+    sessions = await createPageSessions({ db, changes: createChanges(), vault, requestAuthenticator, now: () => time });
   });
   after(async () => {
     await db.close();

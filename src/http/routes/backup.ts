@@ -1,5 +1,6 @@
 /** The configuration as a file, and the key that its credentials are sealed with. */
 import { z } from 'zod';
+import type { Changes } from '../../changes.ts';
 import { AppError } from '../../errors.ts';
 import { transportTypes } from '../../registry/server.ts';
 import type { Audit } from '../../security/audit.ts';
@@ -16,8 +17,7 @@ export interface BackupRouteDependencies {
   vault: Vault;
   resealer: Resealer;
   audit: Audit;
-  /** Everything in memory follows what is stored, here and in the other replicas. */
-  reload(): Promise<void>;
+  changes: Changes;
 }
 
 const time = z.iso.datetime({ offset: true });
@@ -127,7 +127,7 @@ const resealView = z.object({
   unreadable: z.array(z.string()).describe('sealed with neither key, or no sealed value at all; they stay as they are'),
 });
 
-export function backupRoutes({ db, maxServers, vault, resealer, audit, reload }: BackupRouteDependencies): AnyRoute[] {
+export function backupRoutes({ db, maxServers, vault, resealer, audit, changes }: BackupRouteDependencies): AnyRoute[] {
   const path = '/api/v1/aggregator/backup';
   const tag = 'backup';
 
@@ -180,7 +180,7 @@ export function backupRoutes({ db, maxServers, vault, resealer, audit, reload }:
         requireKey(vault, given.servers, key_id);
         const { rows, leftOut } = checkBackupRows(given, vault);
         const { conflicts, leftOut: notStored } = await upsertBackup(db, rows, { maxServers });
-        await reload();
+        await changes.publishReplacedStore();
         const left_out = [...leftOut, ...notStored];
         const full = notStored.filter(({ kind }) => kind === 'servers').length;
         const taken = {

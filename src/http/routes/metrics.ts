@@ -6,6 +6,7 @@ import type { Config } from '../../config.ts';
 import { metricsContentType as contentType, type Metrics, type ServerMeasure } from '../../metrics.ts';
 import type { KeepSeries } from '../../prometheus.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Audit } from '../../security/audit.ts';
 import { isBound } from '../../security/policy.ts';
 import type { Pool } from '../../upstream/pool.ts';
@@ -19,6 +20,9 @@ export interface MetricsRouteDependencies {
   catalog: Catalog;
   pool: Pool;
   audit: Audit;
+  toolSearch: Pick<ToolSearch, 'backlog'>;
+  /** Of the MCP clients. */
+  mcp: { readonly sessions: { legacy: number; listening: number; parked: number } };
 }
 
 export function metricsRoutes(deps: MetricsRouteDependencies): AnyRoute[] {
@@ -50,7 +54,7 @@ function seriesFor(view: View, catalog: Catalog): KeepSeries {
   };
 }
 
-function observe({ metrics, registry, catalog, pool, audit }: MetricsRouteDependencies): void {
+function observe({ metrics, registry, catalog, pool, audit, toolSearch, mcp }: MetricsRouteDependencies): void {
   metrics.watch({
     servers: () => registry.list().map(measure),
     tools() {
@@ -61,6 +65,15 @@ function observe({ metrics, registry, catalog, pool, audit }: MetricsRouteDepend
     audit: () => audit.backlog,
     pendingChanges: () => catalog.changes.pending,
   });
+  metrics.watchBacklog({
+    embedding: () => toolSearch.backlog.embedding,
+    classification: () => toolSearch.backlog.classification,
+  });
+  metrics.watchSessions(() => [
+    ['session', 'legacy', mcp.sessions.legacy],
+    ['listening', 'modern', mcp.sessions.listening],
+    ['parked', 'modern', mcp.sessions.parked],
+  ]);
 
   function measure(server: ReturnType<Registry['list']>[number]): ServerMeasure {
     const link = pool.link(server.id);

@@ -14,6 +14,7 @@ import type { Audit } from '../../security/audit.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
 import type { AuthenticationThrottle } from '../../security/authentication-throttle.ts';
 import { isOwnPage, type PageSessions } from '../../security/page-session.ts';
+import type { Fleet } from '../../upstream/fleet.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
 import { lookUpServer, type ViewOf } from '../view.ts';
 
@@ -30,7 +31,7 @@ export interface OauthRouteDependencies {
   ours: OurClients;
   viewOf: ViewOf;
   loginLink: (server: Server, principal: Principal) => string;
-  onLogout: (server: Server) => Promise<void>;
+  fleet: Fleet;
   requestAuthenticator: ResourceAuthenticator;
   signIn: SignIn | undefined;
 }
@@ -194,7 +195,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
         if (!(await logins.logout(server, principal.id))) {
           throw new AppError('NOT_FOUND', `There is no login to ${server.name}`);
         }
-        if (!isPerPrincipal(server)) await deps.onLogout(server);
+        if (!isPerPrincipal(server)) await deps.fleet.reconnect(server);
         await note('server.logout', server, principal, address);
         reply.status(204);
       },

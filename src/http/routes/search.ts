@@ -241,7 +241,6 @@ export function searchRoutes({
       answers: { 200: { description: 'Changed', schema: skillView }, 201: { description: 'Added', schema: skillView } },
       async handle({ params, body, principal, view, address, reply }) {
         const { created } = await skillStore.save({ ...body, id: params.id });
-        toolSearch.reclassify();
         await audit.recordNow({
           event: 'skill.saved',
           actor: principal.name,
@@ -264,7 +263,6 @@ export function searchRoutes({
       answers: { 204: { description: 'Removed' }, 404: { description: 'There is no such skill' } },
       async handle({ params, principal, address, reply }) {
         if (!(await skillStore.remove(params.id))) throw new AppError('NOT_FOUND', `Skill not found: ${params.id}`);
-        toolSearch.reclassify();
         await audit.recordNow({
           event: 'skill.removed',
           actor: principal.name,

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { View } from '../../catalog/view.ts';
+import type { Changes, TopicName, Topics } from '../../changes.ts';
 import type { Config } from '../../config.ts';
 import { streamHeaders, writeTo } from '../../event-stream.ts';
-import type { AppEvents, EventName, Events } from '../../events.ts';
 import type { Status } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry } from '../../registry/registry.ts';
+import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Principal } from '../../security/auth.ts';
 import { isBound } from '../../security/policy.ts';
 import type { Database } from '../../store/database.ts';
@@ -18,14 +19,11 @@ export interface StateRouteDependencies {
   db: Database;
   registry: Registry;
   catalog: Catalog;
-  events: Events;
+  changes: Changes;
   startedAt: number;
   /** Why no server is connected, where crashes are the reason. */
   safeMode?: string;
-  /** Tools on their way into search and into skills. */
-  backlog: () => { embedding: number; classification: number };
-  /** Undefined where Qdrant is not configured. */
-  pingVectors?: () => Promise<void>;
+  toolSearch: Pick<ToolSearch, 'backlog' | 'pingVectors'>;
 }
 
 /** MON-002: fewer connected servers than this are worth a warning. */
@@ -38,7 +36,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
   const { config, registry, catalog } = deps;
 
   /** Of whom we cannot tell whose it is (a server that is gone), only principals without limits are told. */
-  function concerns(payload: AppEvents[EventName], principal: Principal, view: View): boolean {
+  function concerns(payload: Topics[StreamedTopic], principal: Principal, view: View): boolean {
     if ('call_id' in payload) return seesCall({ principal, view }, catalog)(payload);
     const named = 'name' in payload ? payload.name : undefined;
     const server = named ?? ('server_id' in payload ? registry.find(payload.server_id)?.name : undefined);
@@ -60,7 +58,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
           (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter((tool) => view.tool(tool)),
         );
         const classified = tools.filter(({ row }) => row.is_classified).length;
-        const backlog = deps.backlog();
+        const { backlog } = deps.toolSearch;
         return {
           total_servers: visible.length,
           connected_servers: count.CONNECTED + count.DEGRADED,
@@ -90,9 +88,10 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         200: { description: 'healthy or degraded: calls are answered', schema: healthView },
       },
       async handle() {
+        const { pingVectors } = deps.toolSearch;
         const [database, qdrant] = await Promise.all([
           check(() => deps.db.ping()),
-          deps.pingVectors === undefined ? 'not configured' : check(deps.pingVectors),
+          pingVectors === undefined ? 'not configured' : check(pingVectors),
         ]);
         const wanted = registry.list().filter((server) => server.desired === 'connected');
         const count = countStatuses(wanted.map((server) => server.lifecycle.status));
@@ -134,20 +133,22 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const write = (text: string) => writeTo(raw, text, unreadLimitBytes);
         write(': connected\n\n');
         let id = 0;
-        const offEnded = deps.events.on('principal.ended', ({ principal_id }) => {
+        const offEnded = deps.changes.subscribe('principal.ended', ({ principal_id }) => {
           if (principal_id === principal.id) raw.end();
         });
-        const off = deps.events.onAny((name, payload) => {
-          if (!isTold(name) || !concerns(payload, principal, view)) return;
-          if ('principal_id' in payload && payload.principal_id !== undefined && payload.principal_id !== principal.id)
-            return;
-          id += 1;
-          write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
-        });
+        const offs = streamedTopics.map((name) =>
+          deps.changes.subscribe(name, (payload: Topics[typeof name]) => {
+            if (!concerns(payload, principal, view)) return;
+            const only = 'principal_id' in payload ? payload.principal_id : undefined;
+            if (only !== undefined && only !== principal.id) return;
+            id += 1;
+            write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
+          }),
+        );
         const timer = setInterval(() => write(': keep-alive\n\n'), keepAliveMs).unref();
         closing.addEventListener('abort', () => raw.end(), { signal });
         signal.addEventListener('abort', () => {
-          off();
+          for (const off of offs) off();
           offEnded();
           clearInterval(timer);
         });
@@ -156,8 +157,19 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
   ];
 }
 
-const isTold = (name: EventName) =>
-  name !== 'server.lists_changed' && name !== 'task.changed' && name !== 'principal.ended';
+/** What people may see; the other topics are between modules. */
+const streamedTopics = [
+  'server.registered',
+  'server.updated',
+  'server.removed',
+  'server.status',
+  'server.discovered',
+  'catalog.changed',
+  'resource.updated',
+  'call.started',
+  'call.finished',
+] as const satisfies TopicName[];
+type StreamedTopic = (typeof streamedTopics)[number];
 
 async function check(ping: () => Promise<void>): Promise<'ok' | 'failed'> {
   const late = new Promise<never>((_resolve, reject) => setTimeout(reject, pingTimeoutMs, new Error('late')).unref());

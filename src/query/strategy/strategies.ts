@@ -1,6 +1,6 @@
 /** The reading strategy of every server, kept beside the catalog and worked out anew when the server's tools change. */
 import type { Catalog, CatalogItem, CatalogTool } from '../../catalog/catalog.ts';
-import type { Events } from '../../events.ts';
+import type { Changes } from '../../changes.ts';
 import { isObject, type JsonObject } from '../../json-rpc.ts';
 import { type Strategy, type StrategyTool, toResource, toTemplate, workOutStrategy } from './strategy.ts';
 
@@ -18,12 +18,12 @@ interface Known {
 
 export interface StrategiesDependencies {
   catalog: Pick<Catalog, 'snapshot'>;
-  events: Events;
+  changes: Changes;
   /** The option `query_readers` of a server. */
   readersOf: (serverId: string) => readonly string[];
 }
 
-export function createStrategies({ catalog, events, readersOf }: StrategiesDependencies): Strategies {
+export function createStrategies({ catalog, changes, readersOf }: StrategiesDependencies): Strategies {
   const known = new Map<string, Known>();
 
   function of(serverId: string): Strategy {
@@ -48,8 +48,8 @@ export function createStrategies({ catalog, events, readersOf }: StrategiesDepen
   }
 
   const off = [
-    events.on('server.discovered', ({ server_id: id }) => void of(id)),
-    events.on('server.removed', ({ server_id: id }) => void known.delete(id)),
+    changes.subscribe('server.discovered', ({ server_id: id }) => void of(id)),
+    changes.subscribe('server.removed', ({ server_id: id }) => void known.delete(id)),
   ];
   return {
     of,

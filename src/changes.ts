@@ -1,0 +1,180 @@
+/**
+ * The one way in which a change travels. A module publishes a topic of the tables below; the modules concerned subscribe
+ * to it. A replicated topic also goes to the other replicas, whose modules `follow` it. To see who reacts to a topic,
+ * search for its name.
+ */
+import { z } from 'zod';
+import type { ToolRow } from './store/schema.ts';
+import type { ToolChanges } from './store/tools.ts';
+
+/** These stay in this process. */
+export interface LocalTopics {
+  'server.registered': { server_id: string; name: string };
+  'server.updated': { server_id: string; name: string };
+  'server.removed': { server_id: string; name: string };
+  'server.status': { server_id: string; name: string; status: string; previous: string; error_message: string | null };
+  /** A health check by this replica. */
+  'server.checked': { server_id: string; name: string; ms: number | undefined; failed: boolean };
+  'server.discovered': {
+    server_id: string;
+    name: string;
+    tools: number;
+    added: string[];
+    changed: string[];
+    removed: string[];
+  };
+  /** Of the shared session, or of a client's own that does not take it. With a principal: for that principal only. */
+  'server.notified': {
+    server_id: string;
+    name: string;
+    method: string;
+    params: Record<string, unknown>;
+    principal_id?: string;
+  };
+  /** A login to the server was made: worth connecting again. */
+  'server.logged_in': { server_id: string };
+  'server.lists_changed': { server_id: string; kinds: string[] };
+  'catalog.changed': { server_id: string; tools: boolean; prompts: boolean; resources: boolean };
+  /** A discovery here changed the stored tools of a server. */
+  'tools.discovered': { server: { id: string; name: string }; toolChanges: ToolChanges };
+  /** The stored tools were read again, after another replica discovered or classified them. */
+  'tools.reloaded': { server: { id: string; name: string }; toolChanges: ToolChanges };
+  /** These tools have other skills; the database has them. */
+  'tools.classified': { tools: readonly ToolRow[] };
+  /** Skills were added, changed or removed. `reloaded`: by another replica, or by a restored backup. */
+  'skills.changed': { reloaded: boolean };
+  /** With a principal: read with that principal's credentials, and visible to no other principal. */
+  'resource.updated': { server_id: string; name: string; uri: string; principal_id?: string };
+  /** As the server reported it, for the clients that follow the task. */
+  'task.changed': { server_id: string; method: string; params: Record<string, unknown> };
+  /** A token was revoked or has expired: what it began ends. */
+  'principal.ended': { principal_id: string };
+  /** A token or a code was not valid; `outcome` is how the request was answered. */
+  'authentication.failed': { outcome: string; address: string; network: string };
+  /** This replica leads the shared work on the server from now on. */
+  'lease.gained': { server_id: string };
+  'search.finished': { ms: number };
+  'query.finished': { ms: number };
+  'call.started': CallEvent;
+  'call.finished': CallEvent & { outcome: string; duration_ms: number };
+  /** The same call, as metrics and the log need it. */
+  'call.measured': CallMeasure;
+}
+
+export interface CallEvent {
+  call_id: string;
+  server_id: string;
+  server: string;
+  tool: string;
+  principal: string;
+}
+
+export interface CallMeasure {
+  server: string;
+  tool: string;
+  principal: string;
+  requestId?: string;
+  outcome: string;
+  routingMs: number;
+  /** Undefined where the call never reached the server. */
+  executionMs?: number;
+}
+
+const nothing = z.object({});
+const server = z.object({ server_id: z.string() });
+const probeOutcome = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('status'), status: z.int(), ms: z.number() }),
+  z.object({ kind: z.literal('answered'), ms: z.number() }),
+  z.object({ kind: z.literal('failed'), reason: z.string() }),
+]);
+
+/** These also go to the other replicas. They say which part of the database to read again, never the data itself. */
+export const replicatedTopics = {
+  /** A server was registered, changed, removed, logged in to, or is to be connected or disconnected. */
+  'server.stored': server,
+  /** The stored tools, prompts or resources of a server changed, or a decision about them. */
+  'tools.stored': server,
+  /** For the replica that leads the server: discover it again. */
+  'discovery.requested': server.extend({ kinds: z.array(z.string()).optional() }),
+  /** A health check by the replica that leads the server. */
+  'health.checked': server.extend({ outcome: probeOutcome }),
+  'tokens.stored': nothing,
+  /** A dashboard session was signed out. */
+  'page_sessions.stored': nothing,
+  'profiles.stored': nothing,
+  'skills.stored': nothing,
+  'rules.stored': nothing,
+  /** Anything may have changed: a backup was restored, or notices were missed. */
+  'store.replaced': nothing,
+};
+
+type ReplicatedTopics = { [Name in keyof typeof replicatedTopics]: z.infer<(typeof replicatedTopics)[Name]> };
+export type ReplicatedTopicName = keyof ReplicatedTopics;
+/** Replicated topics that say all by their name. */
+export type EmptyTopicName = {
+  [Name in ReplicatedTopicName]: Record<never, never> extends ReplicatedTopics[Name] ? Name : never;
+}[ReplicatedTopicName];
+export type Topics = LocalTopics & ReplicatedTopics;
+export type TopicName = keyof Topics;
+type Subscriber<Name extends TopicName> = (payload: Topics[Name]) => void;
+type Follower<Name extends ReplicatedTopicName> = (payload: Topics[Name]) => unknown;
+
+/** A replicated topic with its payload, as it goes from one replica to the others. */
+export type ReplicatedChange = {
+  [Name in ReplicatedTopicName]: { topic: Name; payload: ReplicatedTopics[Name] };
+}[ReplicatedTopicName];
+
+export interface Changes {
+  /** Calls the subscribers before it returns, and sends a replicated topic to the other replicas. */
+  publish<Name extends TopicName>(name: Name, payload: Topics[Name]): void;
+  /** What is published in this process; returns the function that ends the subscription. */
+  subscribe<Name extends TopicName>(name: Name, subscriber: Subscriber<Name>): () => void;
+  /** What another replica published. One that rejects is called again with the same change later. */
+  follow<Name extends ReplicatedTopicName>(name: Name, follower: Follower<Name>): () => void;
+  /** The whole store was replaced here: everything is read again, in this process and in the others. */
+  publishReplacedStore(): Promise<void>;
+  /** Hands a change of another replica to its followers, one after the other. */
+  deliver(change: ReplicatedChange): Promise<void>;
+  /** Where replicated topics go from now on; without it this process is the only one. */
+  sendTo(send: (change: ReplicatedChange) => void): void;
+}
+
+export function createChanges(): Changes {
+  const subscribers = createListeners<Subscriber<never>>();
+  const followers = createListeners<Follower<never>>();
+  let send: (change: ReplicatedChange) => void = () => undefined;
+
+  async function deliver({ topic, payload }: ReplicatedChange): Promise<void> {
+    for (const follower of followers.of(topic)) await (follower as (payload: unknown) => unknown)(payload);
+  }
+
+  return {
+    publish(topic, payload) {
+      for (const subscriber of subscribers.of(topic)) (subscriber as (payload: unknown) => void)(payload);
+      if (topic in replicatedTopics) send({ topic, payload } as unknown as ReplicatedChange);
+    },
+    subscribe: subscribers.add,
+    follow: followers.add,
+    async publishReplacedStore() {
+      const change = { topic: 'store.replaced', payload: {} } as const;
+      await deliver(change);
+      send(change);
+    },
+    deliver,
+    sendTo(given) {
+      send = given;
+    },
+  };
+}
+
+function createListeners<Listener>() {
+  const byTopic = new Map<string, Set<Listener>>();
+  return {
+    of: (topic: string): Iterable<Listener> => byTopic.get(topic) ?? [],
+    add(topic: string, listener: Listener): () => void {
+      const listeners = byTopic.get(topic) ?? new Set();
+      byTopic.set(topic, listeners.add(listener));
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** The configured database: checked, opened and, where it is a file, backed up every day. */
+import type { Config } from '../config.ts';
+import { describe } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { createDailyBackup } from './daily-backup.ts';
+import { type Database, openDatabase } from './database.ts';
+import { checkDatabaseFile, databaseFileIn } from './integrity.ts';
+import { logFault } from './storage-fault.ts';
+
+export interface StoreOptions {
+  config: Config;
+  log: Logger;
+  /** The last process that used the data directory did not close it. */
+  endedUncleanly: boolean;
+  onQuery: (ms: number, failed: boolean) => void;
+}
+
+/** Its `close` ends the backups first. */
+export async function openStore({ config, log, endedUncleanly, onQuery }: StoreOptions): Promise<Database> {
+  const isFile = config.databaseUrl === undefined;
+  if (isFile) checkDatabaseFile(config.dataDir, endedUncleanly, log);
+  const db = await openDatabase({
+    url: config.databaseUrl,
+    file: databaseFileIn(config.dataDir),
+    onQuery,
+    onFault: (fault) => logFault(log, fault),
+  });
+  if (!isFile || config.backups === 0) return db;
+  const backup = createDailyBackup({
+    directory: config.dataDir,
+    keep: config.backups,
+    onBackup: (file, duration_ms) => log.info({ file, duration_ms }, 'the database was backed up'),
+    onError: (error) => log.error({ reason: describe(error) }, 'the daily backup failed; it is tried again'),
+  });
+  return {
+    ...db,
+    async close() {
+      try {
+        await backup.close();
+      } finally {
+        await db.close();
+      }
+    },
+  };
+}
