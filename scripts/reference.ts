@@ -1,6 +1,7 @@
 /** Writes docs/api.md from the OpenAPI document and docs/configuration.md from the table of settings. */
 import { writeFileSync } from 'node:fs';
-import { flagOf, type SettingName, settings } from '../src/config.ts';
+import { flagOf } from '../src/config/config.ts';
+import { type SettingName, settings } from '../src/config/settings.ts';
 import { startAggregator } from '../test/support/aggregator-process.ts';
 
 interface Parameter {

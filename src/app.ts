@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
-import { type Config, secretValues } from './config.ts';
+import { type Config, secretValues } from './config/config.ts';
 import { describe } from './errors.ts';
 import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
 import { createEvents } from './events.ts';

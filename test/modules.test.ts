@@ -110,6 +110,11 @@ suite('modules', () => {
     });
   }
 
+  test('the environment is handed in by bin/: no source file reads process.env', () => {
+    const readers = sourceFiles().filter((file) => readFileSync(file, 'utf8').includes('process.env'));
+    assert.deepEqual(readers, []);
+  });
+
   test('no barrels, no drawers for everything', () => {
     const names = sourceFiles().map((file) => relative(source, file).split(sep).at(-1) ?? '');
     const drawers = /^(index|types|utils?|helpers?|common|shared|misc)\.ts$|(manager|helper)\.ts$/i;

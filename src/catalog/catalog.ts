@@ -3,7 +3,7 @@
  * that lists answer at once while servers connect behind it, and is replaced whenever a discovery changed something.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, describe } from '../errors.ts';
 import type { Events } from '../events.ts';
 import { withPlainNumbers } from '../exact-json.ts';

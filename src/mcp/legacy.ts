@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { Cancellation } from '../cancellation.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
 import type { Events } from '../events.ts';

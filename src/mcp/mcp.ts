@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Profiles } from '../catalog/profiles.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';

@@ -2,7 +2,7 @@
 import type { Catalog, CatalogItem, CatalogTool } from '../catalog/catalog.ts';
 import { type Profile, type Selected, selectsServer, selectTool } from '../catalog/profile.ts';
 import { createView, type View } from '../catalog/view.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import { resolveTool } from '../routing/resolve.ts';

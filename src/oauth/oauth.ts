@@ -1,5 +1,5 @@
 /** The OAuth room from its parts. */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Events } from '../events.ts';
 import type { Logger } from '../log.ts';
 import { isLoopback } from '../loopback.ts';

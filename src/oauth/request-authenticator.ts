@@ -3,7 +3,7 @@
  * protected resource then (RFC 9728): every endpoint has metadata, and every refusal says where to get a token.
  */
 import { createHash } from 'node:crypto';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { Authenticator, Principal, RequestAuthenticator } from '../security/auth.ts';
 import type { Role } from '../store/schema.ts';

@@ -3,7 +3,7 @@
  * person, with the same role, either way.
  */
 import { z } from 'zod';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { Principal, RequestAuthenticator } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import { seesNamed, type View } from '../catalog/view.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Events } from '../events.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';

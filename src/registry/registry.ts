@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, type Problem, ValidationError } from '../errors.ts';
 import type { Events } from '../events.ts';
 import type { JsonObject } from '../json-rpc.ts';

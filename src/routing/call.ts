@@ -5,7 +5,7 @@
  */
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import { parameterHeaders } from '../catalog/parameter-headers.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import type { CallEvent, Events } from '../events.ts';
 import { createId } from '../ids.ts';

@@ -1,5 +1,5 @@
 /** From a server's connection config to a live session: the one place that knows the transports. */
-import type { ChildUser } from '../config.ts';
+import type { ChildUser } from '../config/parsers.ts';
 import type { Connection } from '../registry/server.ts';
 import { type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp, type Verdict } from './era.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';

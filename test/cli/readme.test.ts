@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { exitCodes } from '../../src/cli/exit-code.ts';
-import { flagOf, type SettingName, settings } from '../../src/config.ts';
+import { flagOf } from '../../src/config/config.ts';
+import { type SettingName, settings } from '../../src/config/settings.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 

@@ -1,6 +1,6 @@
-/** The table of settings in docs/operations.md, made from src/config.ts: `node test/monitoring/settings-table.ts` writes it. */
+/** The table of settings in docs/operations.md, made from src/config/settings.ts: `node test/monitoring/settings-table.ts` writes it. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/config/settings.ts';
 
 export const operations = new URL('../../docs/operations.md', import.meta.url);
 const section = /(<!-- made by [^>]*-->\n)[\s\S]*(<!-- \/made -->)/;

@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KyselyPlugin, QueryId } from 'kysely';
 import { createProfiles } from '../../src/catalog/profiles.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { createEvents } from '../../src/events.ts';
 import { createLog } from '../../src/log.ts';
 import { createRuleStore } from '../../src/query/rule-store.ts';

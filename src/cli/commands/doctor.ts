@@ -3,7 +3,7 @@ import { accessSync, closeSync, constants, existsSync, openSync, readSync, statS
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../../config.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
 import { describe } from '../../errors.ts';
 import { databaseFileIn, refuseCutDatabase } from '../../store/integrity.ts';
 import { repairDatabase } from '../../store/repair.ts';
