@@ -35,6 +35,7 @@ const shared = [
 ];
 
 const modules: Record<string, string[]> = {
+  similarity: [],
   store: [],
   security: ['store'],
   registry: ['store', 'security'],
@@ -42,10 +43,10 @@ const modules: Record<string, string[]> = {
   upstream: ['registry', 'security'],
   health: ['upstream', 'registry'],
   catalog: ['upstream', 'registry', 'store'],
-  skills: ['catalog', 'store'],
-  search: ['catalog', 'skills', 'store'],
+  skills: ['catalog', 'store', 'similarity'],
+  search: ['catalog', 'skills', 'store', 'similarity'],
   routing: ['catalog', 'health', 'upstream', 'registry', 'security', 'store'],
-  query: ['search', 'routing', 'catalog'],
+  query: ['search', 'routing', 'catalog', 'similarity'],
   replicas: ['store', 'security', 'registry', 'upstream', 'health', 'catalog', 'skills', 'search'],
   mcp: ['catalog', 'search', 'routing', 'query', 'upstream', 'registry', 'security'],
   http: [

@@ -1,4 +1,4 @@
-import { stem } from './stem.ts';
+import { stem } from '../similarity/stem.ts';
 import { type SearchableTool, toDescription, toParameters } from './tool.ts';
 import { toWords } from './words.ts';
 

@@ -1,6 +1,6 @@
 import { describe } from '../errors.ts';
+import { dot } from '../similarity/cosine.ts';
 import { type Candidate, coverParts, type Placed } from './cover.ts';
-import { cosine } from './embedder.ts';
 import { toLexicalQuery } from './lexical.ts';
 import {
   type Calibration,
@@ -260,7 +260,7 @@ const skillCalibration: Calibration = { slope: 14, middle: 0.42 };
 
 function matchSkills(index: SearchIndex, request: Float32Array, threshold: number): MatchedSkill[] {
   return index.skills
-    .map(({ id, name, vector }) => ({ id, name, score: toProbability(cosine(vector, request), skillCalibration) }))
+    .map(({ id, name, vector }) => ({ id, name, score: toProbability(dot(vector, request), skillCalibration) }))
     .filter(({ score }) => score >= threshold)
     .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
     .slice(0, 5);
@@ -320,7 +320,7 @@ function toFound(
     found.reasons = {
       matchedWords: index.lexical.explain(toLexicalQuery(plan.whole), place.slot),
       similarity:
-        vector === undefined || !index.vectors.has(place.slot) ? null : cosine(index.vectors.get(place.slot), vector),
+        vector === undefined || !index.vectors.has(place.slot) ? null : dot(index.vectors.get(place.slot), vector),
       skills: matchedSkills.filter(({ id }) => tool.skillIds.includes(id)).map(({ id }) => id),
     };
   }

@@ -1,3 +1,5 @@
+import { dot } from '../similarity/cosine.ts';
+
 /** One skill given to one tool. */
 export interface SkillAssignment {
   skillId: string;
@@ -45,12 +47,6 @@ export function toClassification(assignments: SkillAssignment[]): Classification
     .sort((a, b) => b.confidence - a.confidence || (a.skillId < b.skillId ? -1 : 1))
     .slice(0, maxSkills);
   return { skillIds: kept.map(({ skillId }) => skillId), primarySkillId: kept[0]?.skillId ?? null, assignments: kept };
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let d = 0; d < a.length; d++) sum += (a[d] as number) * (b[d] as number);
-  return sum;
 }
 
 function logistic(value: number): number {

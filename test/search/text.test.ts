@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planRequest, withoutValues } from '../../src/search/request.ts';
-import { stem } from '../../src/search/stem.ts';
 import { toWords } from '../../src/search/words.ts';
+import { stem } from '../../src/similarity/stem.ts';
 
 test('words: snake_case, camelCase and acronyms come apart, product names stay whole too', () => {
   assert.deepEqual(

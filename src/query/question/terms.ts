@@ -1,7 +1,8 @@
 /** The words of a query that say something, and how often a text uses them. */
-import { stem } from '../../search/stem.ts';
-import { stopWords, wordsOf } from './question.ts';
-import { createWordMemory, hashOf, type ScannedWords, scanWords } from './word-scanner.ts';
+import { stem } from '../../similarity/stem.ts';
+import { stopWords } from '../../similarity/stop-words.ts';
+import { createWordMemory, hashOf, type ScannedWords, scanWords } from '../../similarity/word-scanner.ts';
+import { wordsOf } from './question.ts';
 
 export interface QueryTerms {
   readonly count: number;

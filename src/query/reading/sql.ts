@@ -2,7 +2,7 @@
  * Questions to a database through a tool that takes statements: its tables and columns are read once, then bounded
  * SELECTs look for the question's words in the text columns. Pure: schema and question in, statements out.
  */
-import { stem } from '../../search/stem.ts';
+import { stem } from '../../similarity/stem.ts';
 import type { DateRange } from '../question/dates.ts';
 import type { Question, Term } from '../question/question.ts';
 import { singular } from '../strategy/parameters.ts';

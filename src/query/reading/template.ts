@@ -1,5 +1,5 @@
 import { isObject } from '../../json-rpc.ts';
-import { stopWords } from '../question/question.ts';
+import { stopWords } from '../../similarity/stop-words.ts';
 
 export interface TemplateValues {
   query: string;

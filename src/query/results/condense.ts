@@ -1,7 +1,8 @@
+import { similarities } from '../../similarity/cosine.ts';
 import { queryTerms } from '../question/terms.ts';
 import type { Item } from './items.ts';
 import { type Passage, passagesOf } from './passages.ts';
-import { cutToTokens, type Ranked, similarities } from './rank.ts';
+import { cutToTokens, type Ranked } from './rank.ts';
 import { estimateTokens } from './tokens.ts';
 
 export interface CondenseInput {
