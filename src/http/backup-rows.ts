@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { profileDefinition, profileName } from '../catalog/profile.ts';
 import { AppError } from '../errors.ts';
 import { clientContextOf } from '../oauth/flow.ts';
-import { contextOf } from '../oauth/logins.ts';
+import { contextOf } from '../oauth/token-cache.ts';
 import { rulesKey } from '../query/rule-store.ts';
 import { serverRulesSchema } from '../query/server-rules.ts';
 import { toProblems } from '../registry/registry.ts';

@@ -15,7 +15,8 @@ import { authorizationPage, codeIn, randomSecret } from './authorization-request
 import { type OurClients, registerClient, takesDocument } from './client-registration.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { configuredClient, type LoginPlan, type Logins, type Target, trustOf } from './logins.ts';
+import { configuredClient, type LoginPlan, type Target, trustOf } from './login-target.ts';
+import type { Logins } from './logins.ts';
 import { type OauthClient, requestToken, TokenRefused } from './token-endpoint.ts';
 
 export interface LoginFlow {

@@ -34,6 +34,11 @@ const tokenAnswer = z.looseObject({
 });
 export type TokenAnswer = z.infer<typeof tokenAnswer>;
 
+/** When the token ends; null where the answer does not say. */
+export function expiryOf({ expires_in: seconds }: TokenAnswer): string | null {
+  return seconds === undefined ? null : new Date(Date.now() + seconds * 1_000).toISOString();
+}
+
 const errorAnswer = z.looseObject({ error: z.string() });
 
 /** The authorization server said no; `error` is its code (`invalid_grant`, `invalid_client`, …). */
