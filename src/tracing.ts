@@ -49,7 +49,7 @@ export const noTracer: Tracer = {
   async close() {},
 };
 
-export interface Work<T> {
+export interface TracedWork<T> {
   name: string;
   parent: TraceContext | undefined;
   /** Counts and choices, never what somebody asked. */
@@ -59,7 +59,7 @@ export interface Work<T> {
 /** Does something of ours in a span of its own, whose context it is given to pass on. */
 export async function traced<T>(
   tracer: Tracer,
-  { name, parent, attributes }: Work<T>,
+  { name, parent, attributes }: TracedWork<T>,
   work: (context: TraceContext | undefined) => Promise<T>,
 ): Promise<T> {
   if (!tracer.enabled) return await work(parent);

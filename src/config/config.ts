@@ -4,9 +4,8 @@ import { AppError, describe } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { type Setting, type SettingName, settings } from './settings.ts';
 
-type Settings = typeof settings;
 export type Config = Readonly<{
-  [Name in SettingName]: Settings[Name] extends Setting<infer T> ? T : never;
+  [Name in SettingName]: (typeof settings)[Name] extends Setting<infer T> ? T : never;
 }> & { readonly environment: Readonly<NodeJS.ProcessEnv> };
 
 /** Flags win over the environment, the environment over the config file. Everything wrong is reported at once. */

@@ -53,6 +53,9 @@ export interface Route<
   handle(context: RouteContext<Parsed<Params>, Parsed<Query>, Parsed<Body>>): unknown;
 }
 
+/** The part of a request that decides what may be seen. */
+export type Viewer = Pick<RouteContext<never, never, never>, 'principal' | 'view'>;
+
 // The table of routes holds routes of every shape; each was checked against its own schemas when it was defined.
 export type AnyRoute = Omit<Route, 'handle'> & { handle(context: RouteContext<never, never, never>): unknown };
 

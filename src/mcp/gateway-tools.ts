@@ -21,7 +21,7 @@ export interface GatewayTools {
   instructions(scope: Scope): string;
 }
 
-export interface FoundTool {
+export interface RankedTool {
   tool: CatalogTool;
   score: number;
 }
@@ -30,7 +30,7 @@ export interface GatewayToolDependencies {
   findTools: (
     query: string,
     options: { limit: number; signal: AbortSignal } & Pick<Call, 'trace'> & Pick<Peer, 'scope'>,
-  ) => Promise<FoundTool[]>;
+  ) => Promise<RankedTool[]>;
   /** Remembers what a search returned, until one of its tools is called. */
   searchAttribution?: SearchAttribution;
   /** Tools of other rooms (the aggregator query). */

@@ -3,13 +3,13 @@ import { AppError } from '../errors.ts';
 import type { Challenge } from './challenge.ts';
 import { type Discovered, discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { type Target, trustOf } from './login-target.ts';
+import { type LoginTarget, trustOf } from './login-target.ts';
 
 export interface DiscoveryCache {
   /** Undefined where the server names no authorization server. */
-  discover(target: Target, challenge: Challenge, currentIssuer?: string): Promise<Discovered | undefined>;
+  discover(target: LoginTarget, challenge: Challenge, currentIssuer?: string): Promise<Discovered | undefined>;
   /** As `discover`, but what was found a short while ago is good enough. */
-  recent(target: Target, challenge: Challenge, currentIssuer?: string): Promise<Discovered | undefined>;
+  recent(target: LoginTarget, challenge: Challenge, currentIssuer?: string): Promise<Discovered | undefined>;
   forget(serverId: string): void;
 }
 
@@ -19,7 +19,7 @@ export function createDiscoveryCache(fetch: GuardedFetch): DiscoveryCache {
   const discoveries = new Map<string, { found: Discovered | undefined; at: number }>();
 
   async function discoverNow(
-    { server, url, oauth }: Target,
+    { server, url, oauth }: LoginTarget,
     challenge: Challenge,
     currentIssuer?: string,
   ): Promise<Discovered | undefined> {

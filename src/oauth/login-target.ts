@@ -7,7 +7,7 @@ import { type Trust, trustIn } from './guarded-fetch.ts';
 import type { OauthClient } from './token-endpoint.ts';
 
 /** A server, where it is, how it wants its tokens, and for whom. */
-export interface Target {
+export interface LoginTarget {
   server: Server;
   url: string;
   oauth: OauthConfig;
@@ -28,7 +28,7 @@ export function isPerPrincipal(server: Server): boolean {
 }
 
 /** A key that an admin put into the headers is the server's credential; OAuth would only get in its way. */
-export function toTarget(server: Server, connection: Connection, principal: string): Target | undefined {
+export function toTarget(server: Server, connection: Connection, principal: string): LoginTarget | undefined {
   if (connection.transport_type === 'STDIO') return undefined;
   const { headers = {}, oauth } = connection.connection_config;
   const hasKey = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
@@ -49,7 +49,7 @@ export const loginOf = (server: Pick<Server, 'id'>, principal: string) => ({
  * the admin named, or to one at the server's own address.
  */
 export function configuredClient(
-  { server, url, oauth }: Pick<Target, 'server' | 'url' | 'oauth'>,
+  { server, url, oauth }: Pick<LoginTarget, 'server' | 'url' | 'oauth'>,
   issuer: string,
 ): OauthClient | undefined {
   const { client_id, client_secret, private_key, signing_algorithm } = oauth;
@@ -65,6 +65,6 @@ export function configuredClient(
   return { client_id, client_secret, private_key, signing_algorithm };
 }
 
-export function trustOf({ url, oauth }: Pick<Target, 'url' | 'oauth'>): Trust {
+export function trustOf({ url, oauth }: Pick<LoginTarget, 'url' | 'oauth'>): Trust {
   return trustIn(oauth.issuer === undefined ? [url] : [url, oauth.issuer]);
 }

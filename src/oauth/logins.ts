@@ -16,7 +16,7 @@ import { type Challenge, parseChallenge, scopesOf } from './challenge.ts';
 import { createDiscoveryCache } from './discovery-cache.ts';
 import { type GuardedFetch, type Trust, trustIn } from './guarded-fetch.ts';
 import { loginRequired } from './login-required.ts';
-import { isPerPrincipal, type LoginPlan, loginOf, type Target, toTarget, trustOf } from './login-target.ts';
+import { isPerPrincipal, type LoginPlan, type LoginTarget, loginOf, toTarget, trustOf } from './login-target.ts';
 import { createMachineTokens } from './machine-tokens.ts';
 import {
   afterRefusal,
@@ -47,10 +47,10 @@ export interface SessionCredentials {
 export interface Logins {
   /** Undefined where the server gets no tokens from us. Without a principal: the session that fills the catalog. */
   credentials(server: Server, connection: Connection, principal: string | undefined): SessionCredentials | undefined;
-  target(server: Server, principal: string): Target;
+  target(server: Server, principal: string): LoginTarget;
   /** What a login would ask for, of whom. */
-  plan(target: Target): Promise<LoginPlan>;
-  save(target: Target, plan: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void>;
+  plan(target: LoginTarget): Promise<LoginPlan>;
+  save(target: LoginTarget, plan: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void>;
   state(server: Server, principal: string): Promise<Pick<OauthLoginRow, 'state' | 'updated_at'> | undefined>;
   /** Somebody is logged in, so that connecting is worth a try. */
   isKnown(server: Server): Promise<boolean>;
@@ -73,7 +73,7 @@ export interface LoginDependencies {
   isEnded: (principal: string) => boolean;
 }
 
-type Headers = Record<string, string>;
+type AuthorizationHeaders = Record<string, string>;
 
 export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   const { db, vault, secrets, registry, events, log, fetch } = deps;
@@ -111,7 +111,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   }
 
   /** Without waiting where that can be: every request to a server asks. */
-  function headers(target: Target): Headers | Promise<Headers> {
+  function headers(target: LoginTarget): AuthorizationHeaders | Promise<AuthorizationHeaders> {
     if (target.oauth.grant === 'client_credentials') return machines.headers(target);
     const login = cache.get(target.key);
     if (login === 'absent') return {};
@@ -120,18 +120,21 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       : headersOf(target, login);
   }
 
-  function headersOf(target: Target, login: Login | undefined): Headers | Promise<Headers> {
+  function headersOf(
+    target: LoginTarget,
+    login: Login | undefined,
+  ): AuthorizationHeaders | Promise<AuthorizationHeaders> {
     const tokens = usableTokens(login, target);
     if (login === undefined || tokens === undefined) return {};
     return isDue(login.row, Date.now()) ? freshHeaders(target, login, tokens) : bearer(tokens.access_token);
   }
 
-  async function freshHeaders(target: Target, login: Login, tokens: Tokens): Promise<Headers> {
+  async function freshHeaders(target: LoginTarget, login: Login, tokens: Tokens): Promise<AuthorizationHeaders> {
     const fresh = await refresh(target, login, isOver(login.row, Date.now()));
     return bearer(fresh.tokens?.access_token ?? tokens.access_token);
   }
 
-  async function refused(target: Target, refusal: Refusal): Promise<boolean> {
+  async function refused(target: LoginTarget, refusal: Refusal): Promise<boolean> {
     const challenge = parseChallenge(refusal.challenge);
     if (!isAboutToken(refusal, challenge)) return false;
     if (target.oauth.grant === 'client_credentials') return await machines.renew(target, challenge, refusal);
@@ -158,7 +161,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
   /** Undefined where the login changed meanwhile: what is recorded there stays. */
   async function recordNeed(
-    { server, principal }: Target,
+    { server, principal }: LoginTarget,
     login: Login | undefined,
     challenge: Challenge,
     stepUp: boolean,
@@ -180,7 +183,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     return loginRequired(server.name, { ...needOf(kept), stepUp });
   }
 
-  async function plan(target: Target): Promise<LoginPlan> {
+  async function plan(target: LoginTarget): Promise<LoginPlan> {
     const { server, oauth } = target;
     const login = (await cache.load(target)) ?? (await cache.load({ ...target, ...loginOf(server, '') }));
     const challenge = login === undefined ? {} : storedChallenge(login.row);
@@ -193,7 +196,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     return { ...found, scope: scope.length === 0 ? undefined : scope.join(' '), trust: trustOf(target) };
   }
 
-  async function save(target: Target, made: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void> {
+  async function save(target: LoginTarget, made: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void> {
     const { server, principal, url } = target;
     const { issuer, token_endpoint, revocation_endpoint, token_endpoint_auth_methods_supported } = made.issuer;
     const before = await cache.load(target);
@@ -249,7 +252,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     log.info({ server_id: row.server_id }, 'tokens revoked');
   }
 
-  function target(server: Server, principal: string): Target {
+  function target(server: Server, principal: string): LoginTarget {
     const { connection } = registry.resolveConnection(server.id);
     const made = toTarget(server, connection, isPerPrincipal(server) ? principal : '');
     if (made === undefined)
@@ -271,7 +274,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       if (made === undefined) return undefined;
       if (isShared || principal !== undefined)
         return { headers: () => headers(made), refused: (refusal) => refused(made, refusal) };
-      let chosen: Promise<Target> | undefined;
+      let chosen: Promise<LoginTarget> | undefined;
       const catalogTarget = () => {
         chosen ??= catalogPrincipal(server).then((known) => ({ ...made, ...loginOf(server, known) }));
         return chosen;

@@ -4,15 +4,15 @@ import type { Secrets } from '../security/secrets.ts';
 import { type Challenge, scopesOf } from './challenge.ts';
 import type { DiscoveryCache } from './discovery-cache.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { configuredClient, type LoginPlan, type Target, trustOf } from './login-target.ts';
+import { configuredClient, type LoginPlan, type LoginTarget, trustOf } from './login-target.ts';
 import { bearer, chooseScopes, type Refusal } from './refusals.ts';
 import { expiryOf, requestToken, TokenRefused } from './token-endpoint.ts';
 
 export interface MachineTokens {
   /** Empty until a refusal has told where tokens come from. */
-  headers(target: Target): Promise<Record<string, string>>;
+  headers(target: LoginTarget): Promise<Record<string, string>>;
   /** True: there is another token now. */
-  renew(target: Target, challenge: Challenge, refusal: Pick<Refusal, 'attempt'>): Promise<boolean>;
+  renew(target: LoginTarget, challenge: Challenge, refusal: Pick<Refusal, 'attempt'>): Promise<boolean>;
   forget(serverId: string): void;
 }
 
@@ -28,7 +28,7 @@ const renewBeforeMs = 10_000;
 export function createMachineTokens(fetch: GuardedFetch, secrets: Secrets, discoveries: DiscoveryCache): MachineTokens {
   const machines = new Map<string, MachineToken>();
 
-  async function request(target: Target, plan: LoginPlan): Promise<string> {
+  async function request(target: LoginTarget, plan: LoginPlan): Promise<string> {
     const client = configuredClient(target, plan.issuer.issuer);
     if (client === undefined || (client.client_secret === undefined && client.private_key === undefined)) {
       throw new AppError(
@@ -75,4 +75,4 @@ export function createMachineTokens(fetch: GuardedFetch, secrets: Secrets, disco
 }
 
 /** Another one makes another token necessary. */
-const purposeOf = ({ url, oauth }: Target) => JSON.stringify([url, oauth]);
+const purposeOf = ({ url, oauth }: LoginTarget) => JSON.stringify([url, oauth]);

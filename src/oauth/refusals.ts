@@ -4,7 +4,7 @@ import type { OauthLoginRow } from '../store/schema.ts';
 import { type Challenge, scopesOf, union } from './challenge.ts';
 import type { Discovered } from './discovery.ts';
 import type { LoginNeed } from './login-required.ts';
-import type { Target } from './login-target.ts';
+import type { LoginTarget } from './login-target.ts';
 import type { Login, Tokens } from './token-cache.ts';
 
 export interface Refusal {
@@ -34,13 +34,13 @@ export function isAboutToken({ status }: Pick<Refusal, 'status'>, { error }: Cha
 }
 
 /** A token for another address than the server's present one would be told to a stranger. */
-export function usableTokens(login: Login | undefined, target: Pick<Target, 'url' | 'oauth'>): Tokens | undefined {
+export function usableTokens(login: Login | undefined, target: Pick<LoginTarget, 'url' | 'oauth'>): Tokens | undefined {
   if (login?.row.state !== 'active' || login.tokens === undefined) return undefined;
   return isMadeFor(login.tokens, target) ? login.tokens : undefined;
 }
 
 /** For another address, or another issuer than the one an admin named, they would be told to a stranger. */
-export function isMadeFor({ server_url, issuer }: Tokens, { url, oauth }: Pick<Target, 'url' | 'oauth'>): boolean {
+export function isMadeFor({ server_url, issuer }: Tokens, { url, oauth }: Pick<LoginTarget, 'url' | 'oauth'>): boolean {
   return server_url === url && (oauth.issuer === undefined || oauth.issuer === issuer.issuer);
 }
 

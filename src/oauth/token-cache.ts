@@ -12,7 +12,7 @@ import {
 } from '../store/oauth.ts';
 import type { OauthLoginRow } from '../store/schema.ts';
 import type { IssuerMetadata } from './discovery.ts';
-import { keyOf, type Target } from './login-target.ts';
+import { keyOf, type LoginTarget } from './login-target.ts';
 import type { OauthClient } from './token-endpoint.ts';
 
 /** What is sealed. */
@@ -38,7 +38,7 @@ export interface TokenCache {
   /** Without the database: the login, `absent` where there is none, undefined where it was not read yet. */
   get(key: string): Login | 'absent' | undefined;
   /** As it is stored now. */
-  load(target: Target): Promise<Login | undefined>;
+  load(target: LoginTarget): Promise<Login | undefined>;
   /** Undefined where the login changed in the store since it was read: the stored one is newer. */
   change(before: Login, changes: Partial<OauthLoginRow>, tokens?: Tokens): Promise<Login | undefined>;
   /** Undefined where there is one by now. */

@@ -7,7 +7,7 @@ import { leaseOauthLogin, releaseOauthLogin } from '../store/oauth.ts';
 import type { OauthLoginRow } from '../store/schema.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { loginRequired } from './login-required.ts';
-import { type Target, trustOf } from './login-target.ts';
+import { type LoginTarget, trustOf } from './login-target.ts';
 import { needOf } from './refusals.ts';
 import type { Login, TokenCache, Tokens } from './token-cache.ts';
 import { expiryOf, requestToken, TokenRefused } from './token-endpoint.ts';
@@ -20,7 +20,7 @@ export interface RefreshDependencies {
 }
 
 /** `needed`: the present token no longer works, so it is no answer while another replica refreshes. */
-export type RefreshTokens = (target: Target, login: Login, needed: boolean) => Promise<Login>;
+export type RefreshTokens = (target: LoginTarget, login: Login, needed: boolean) => Promise<Login>;
 
 const leaseMs = 30_000;
 const leasePollMs = 100;
@@ -28,7 +28,7 @@ const leasePollMs = 100;
 export function createTokenRefresh({ db, cache, fetch, log }: RefreshDependencies): RefreshTokens {
   const refreshing = new Map<string, Promise<Login>>();
 
-  async function refreshOnce(target: Target, stale: Login, needed: boolean): Promise<Login> {
+  async function refreshOnce(target: LoginTarget, stale: Login, needed: boolean): Promise<Login> {
     if (stale.tokens?.refresh_token === undefined) return needed ? await expire(target, stale) : stale;
     const giveUpAt = Date.now() + 2 * leaseMs;
     while (!(await lease(stale.row))) {
@@ -51,7 +51,11 @@ export function createTokenRefresh({ db, cache, fetch, log }: RefreshDependencie
     });
   }
 
-  async function refreshLeased(target: Target, stale: Login & { tokens: Tokens }, needed: boolean): Promise<Login> {
+  async function refreshLeased(
+    target: LoginTarget,
+    stale: Login & { tokens: Tokens },
+    needed: boolean,
+  ): Promise<Login> {
     const { issuer, client, resource, refresh_token } = stale.tokens;
     try {
       const answer = await requestToken(
@@ -76,12 +80,12 @@ export function createTokenRefresh({ db, cache, fetch, log }: RefreshDependencie
   }
 
   /** Unless there was a new login meanwhile. */
-  async function expire(target: Target, login: Login): Promise<Login> {
+  async function expire(target: LoginTarget, login: Login): Promise<Login> {
     await cache.change(login, { state: 'expired' });
     return await active(target);
   }
 
-  async function active(target: Target): Promise<Login> {
+  async function active(target: LoginTarget): Promise<Login> {
     const current = await cache.load(target);
     if (current?.row.state === 'active') return current;
     throw loginRequired(target.server.name, needOf(current));

@@ -172,7 +172,7 @@ interface Ended {
 }
 
 /** Something that was read, with the mark under which the model may cite it. */
-interface Source {
+interface CitedSource {
   server: string;
   tool: string;
   title?: string;
@@ -189,7 +189,7 @@ class AgentRun {
   readonly #deps: ContextDeps;
   readonly #limits: ContextLimits;
   readonly #signal: AbortSignal;
-  readonly #sources: Source[] = [];
+  readonly #sources: CitedSource[] = [];
   #wasAskedForMarks = false;
 
   constructor(deps: ContextDeps, limits: ContextLimits, signal: AbortSignal) {
@@ -347,7 +347,7 @@ class AgentRun {
   async #read(
     action: AgentStep['action'],
     detail: string,
-    read: (signal: AbortSignal) => Promise<Source[]>,
+    read: (signal: AbortSignal) => Promise<CitedSource[]>,
   ): Promise<Performed> {
     if (this.calls >= this.#limits.calls) return refused(detail, 'no calls left: give the context now');
     this.calls++;
@@ -382,7 +382,7 @@ const described = ({ name, description, inputSchema }: StrategyTool) => ({
   inputSchema,
 });
 
-function toSources(answer: ReturnType<typeof parseAnswer>, server: string, tool: string): Source[] {
+function toSources(answer: ReturnType<typeof parseAnswer>, server: string, tool: string): CitedSource[] {
   const source = { server, tool, timestamp: new Date().toISOString() };
   return itemsOf(answer, source, { maxChars: shownCharsPerCall, maxItems: shownItems }).items;
 }

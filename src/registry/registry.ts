@@ -20,7 +20,7 @@ import {
   findServer,
   findServers,
   insertServer,
-  type ServerPatch as RowPatch,
+  type ServerRowPatch as RowPatch,
   updateServer,
 } from '../store/servers.ts';
 import { best, type Lifecycle, type LifecycleEvent, type Status, transition } from './lifecycle.ts';

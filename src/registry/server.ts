@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { holdsCredential } from '../security/connection-secrets.ts';
 import { isHttpsOrLoopback } from '../security/policy.ts';
+import type { TransportType } from '../store/schema.ts';
 
-export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const;
-export type TransportType = (typeof transportTypes)[number];
+export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const satisfies readonly TransportType[];
 
 /** NUL ends a string for the operating system and for PostgreSQL; in a credential it would also defeat the mask. */
 const text = (most: number) => z.string().max(most).refine(hasNoNul, 'must not contain a NUL character');

@@ -4,11 +4,11 @@ import { fromCanonical } from '../catalog/tool-name.ts';
 import { AppError } from '../errors.ts';
 import type { Server } from '../registry/registry.ts';
 
-export type Strategy = 'explicit_server' | 'wire_name' | 'namespace_resolved' | 'lookup_resolved';
+export type RoutingStrategy = 'explicit_server' | 'wire_name' | 'namespace_resolved' | 'lookup_resolved';
 
-export interface Route {
+export interface ResolvedRoute {
   tool: CatalogTool;
-  strategy: Strategy;
+  strategy: RoutingStrategy;
 }
 
 export interface RouteRequest {
@@ -18,7 +18,7 @@ export interface RouteRequest {
   visible: (tool: CatalogTool) => boolean;
 }
 
-export function resolveTool(snapshot: Snapshot, { name, server, visible }: RouteRequest): Route {
+export function resolveTool(snapshot: Snapshot, { name, server, visible }: RouteRequest): ResolvedRoute {
   if (server !== undefined) {
     const own = snapshot.toolsByServer.get(server.id) ?? [];
     const tool = own.find(({ row, wireName }) => row.original_name === name || row.name === name || wireName === name);

@@ -1,6 +1,6 @@
 import { describe } from '../errors.ts';
 import { dot } from '../similarity/cosine.ts';
-import { type Candidate, coverParts, type Placed } from './cover.ts';
+import { coverParts, type PartCandidate, type PlacedTool } from './cover.ts';
 import { toLexicalQuery } from './lexical.ts';
 import {
   type Calibration,
@@ -18,7 +18,7 @@ import { planRequest, type RequestPlan } from './request.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SearchableTool } from './tool.ts';
 
-export type Strategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
+export type SearchStrategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
 /** `vector` is for measuring only; no surface offers it. */
 export type UsedStrategy = 'hierarchical' | 'direct' | 'lexical' | 'vector';
 
@@ -27,7 +27,7 @@ export interface SearchRequest {
   limit?: number;
   skillThreshold?: number;
   toolThreshold?: number;
-  strategy?: Strategy | 'vector';
+  strategy?: SearchStrategy | 'vector';
   serverFilter?: string[] | null;
   includeExternal?: boolean;
   includeReasons?: boolean;
@@ -136,7 +136,7 @@ function toSimilarities(index: SearchIndex, points: { id: number; score: number 
 async function embedPlan(
   index: SearchIndex,
   plan: RequestPlan,
-  strategy: Strategy | 'vector',
+  strategy: SearchStrategy | 'vector',
   signal?: AbortSignal,
 ): Promise<{ vectors: Float32Array[] | null; warnings: string[] }> {
   if (strategy === 'lexical') return { vectors: null, warnings: [] };
@@ -193,7 +193,7 @@ export function rank(
   for (const values of scores)
     for (const slot of best(values, scope.slots, Math.max(limit, widestPool))) pool.add(slot);
   const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
-  const candidates = [...pool].map((slot): Candidate => {
+  const candidates = [...pool].map((slot): PartCandidate => {
     const lift = skillLiftOf(index.toolAt(slot), strength);
     return {
       slot,
@@ -229,7 +229,11 @@ const methods: Record<UsedStrategy, { weights: Weights; calibration: Calibration
   vector: { weights: vectorWeights, calibration: vectorCalibration },
 };
 
-function chooseStrategy(wanted: Strategy | 'vector', index: SearchIndex, vectors: Float32Array[] | null): UsedStrategy {
+function chooseStrategy(
+  wanted: SearchStrategy | 'vector',
+  index: SearchIndex,
+  vectors: Float32Array[] | null,
+): UsedStrategy {
   if (vectors === null) return 'lexical';
   if (wanted !== 'auto') return wanted;
   return index.skills.length > 0 ? 'hierarchical' : 'direct';
@@ -307,7 +311,7 @@ function areTwins(index: SearchIndex, a: number, b: number): boolean {
 function toFound(
   index: SearchIndex,
   request: SearchRequest,
-  place: Placed,
+  place: PlacedTool,
   calibration: Calibration,
   plan: RequestPlan,
   vector: Float32Array | undefined,

@@ -12,14 +12,14 @@ export interface SkillVectors {
   toolCount(skillId: string): number;
 }
 
-interface Entry {
+interface SkillVectorSum {
   description: Float32Array;
   sum: Float64Array;
   count: number;
 }
 
 export function createSkillVectors(dimensions: number): SkillVectors {
-  const skills = new Map<string, Entry>();
+  const skills = new Map<string, SkillVectorSum>();
   const tools = new Map<number, { skillIds: string[]; vector: Float32Array }>();
 
   function add(skillId: string, vector: Float32Array, sign: 1 | -1): void {

@@ -1,6 +1,7 @@
+import type { JsonObject } from '../json-rpc.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { JsonObject, ProfileRow } from './schema.ts';
+import type { ProfileRow } from './schema.ts';
 
 /** Creates the profile or gives it a new definition. */
 export function upsertProfile({ kysely }: Database, name: string, definition: JsonObject): Promise<ProfileRow> {

@@ -6,7 +6,7 @@ import type { Schema, ServerRow, ServerStatus } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
 export type NewServer = Pick<ServerRow, 'id' | 'name' | 'transport_type' | 'connection_config'> & Partial<ServerRow>;
-export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'name' | 'registered_at'>>;
+export type ServerRowPatch = Partial<Omit<ServerRow, 'id' | 'name' | 'registered_at'>>;
 
 /** Name and limit are decided by the database, together with the insert: replicas and parallel requests can't pass them. */
 export function insertServer(
@@ -52,7 +52,7 @@ export async function findServers(
   return { rows, total: limit === undefined ? rows.length : await countRows(kysely, status) };
 }
 
-export function updateServer({ kysely }: Database, id: string, patch: ServerPatch): Promise<ServerRow | undefined> {
+export function updateServer({ kysely }: Database, id: string, patch: ServerRowPatch): Promise<ServerRow | undefined> {
   return kysely
     .updateTable('external_servers')
     .set(toColumns({ updated_at: new Date().toISOString(), ...patch }))

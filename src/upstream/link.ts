@@ -15,7 +15,7 @@ import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection } from '../registry/server.ts';
 import { maskBeginning } from '../security/mask.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
-import type { Verdict } from './era.ts';
+import type { EraVerdict } from './era.ts';
 import { maskNotice } from './notice.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import { createOwnedSessions, type Followers, type SessionOwner } from './owned-sessions.ts';
@@ -605,7 +605,7 @@ function withoutResources(session: Session): Session {
   return Object.create(session, { capabilities: { get: capabilities } });
 }
 
-function verdictOf(server: Server): Verdict | undefined {
+function verdictOf(server: Server): EraVerdict | undefined {
   return server.era === null || server.era_checked_at === null
     ? undefined
     : { era: server.era, checkedAt: server.era_checked_at };

@@ -1,7 +1,7 @@
 /** From a server's connection config to a live session: the one place that knows the transports. */
 import type { ChildUser } from '../config/parsers.ts';
 import type { Connection } from '../registry/server.ts';
-import { type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp, type Verdict } from './era.ts';
+import { type EraVerdict, type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp } from './era.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import type { Session } from './session.ts';
 import { openSse } from './sse.ts';
@@ -23,7 +23,7 @@ export interface OpenOptions extends HandshakeOptions {
 
 export interface OpenedSession {
   session: Session;
-  verdict: Verdict;
+  verdict: EraVerdict;
   pid?: number;
 }
 

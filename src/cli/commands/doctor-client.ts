@@ -6,14 +6,14 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { createParser } from 'eventsource-parser';
 import { describe } from '../../errors.ts';
-import type { Entry } from '../client-configs/clients.ts';
+import type { ClientEntry } from '../client-configs/clients.ts';
 import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 
 type Message = Record<string, unknown>;
 
 /** Speaks to us as the client would: sends requests, gets their results. */
-interface Wire {
+interface ClientWire {
   request(method: string, params: Message): Promise<Message>;
   notify(method: string): Promise<void>;
   close(): Promise<void>;
@@ -49,7 +49,7 @@ export const addDoctorClient: AddCommand = (doctor, environment) => {
 };
 
 async function converse(
-  entry: Entry,
+  entry: ClientEntry,
   file: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ server: string; tools: string[] }> {
@@ -71,7 +71,7 @@ async function converse(
   }
 }
 
-function httpWire(entry: Entry): Wire {
+function httpWire(entry: ClientEntry): ClientWire {
   const url = String(entry.url ?? entry.serverUrl);
   const own = (entry.headers ?? entry.http_headers ?? {}) as Record<string, string>;
   let session: Record<string, string> = {};
@@ -120,7 +120,7 @@ function lastMessage(stream: string): Message {
   return last;
 }
 
-function stdioWire(entry: Entry, environment: NodeJS.ProcessEnv): Wire {
+function stdioWire(entry: ClientEntry, environment: NodeJS.ProcessEnv): ClientWire {
   const { command, args, env } = entry as { command: string; args?: string[]; env?: Record<string, string> };
   const child = spawn(command, args ?? [], { env: { ...environment, ...env }, stdio: ['pipe', 'pipe', 'ignore'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -3,7 +3,8 @@
  * discovered. Pure: the same definitions give the same strategy.
  */
 import { isObject } from '../../json-rpc.ts';
-import { type Parameter, readParameters, type SearchStyle, singular, styleOf } from './parameters.ts';
+import { singular } from '../../similarity/stem.ts';
+import { type Parameter, readParameters, type SearchStyle, styleOf } from './parameters.ts';
 import { changes, isRemoteControl, judgeReadOnly, nameWords, readsByName, type ToolTraits } from './read-only.ts';
 
 export interface StrategyTool extends ToolTraits {
