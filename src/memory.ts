@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 
 const lookEveryMs = 10_000;
 
-export interface Load {
+interface Load {
   /** CPU time since the last look. */
   lately: number;
   /** CPU time since memory was last given back, or since the start. */
@@ -36,7 +36,7 @@ export function giveBackWhenQuiet(): void {
   }, lookEveryMs).unref();
 }
 
-export function giveBack(): void {
+function giveBack(): void {
   collector ??= exposeCollector();
   collector?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import { normalize } from '../unicode.ts';
 
 /** From harmless to dangerous; a change has the risk of its worst part. */
-export const risks = [
+const risks = [
   'other',
   'text',
   'optional_parameter',
@@ -19,7 +19,7 @@ export const risks = [
 ] as const;
 export type Risk = (typeof risks)[number];
 
-export interface ToolChange {
+interface ToolChange {
   risk: Risk;
   /** Every part of the change, the worst first. */
   parts: { risk: Risk; what: string }[];

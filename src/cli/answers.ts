@@ -7,7 +7,7 @@ export interface ToolView {
   input_schema: Record<string, unknown>;
 }
 
-export interface ServerAnswer {
+interface ServerAnswer {
   id: string;
   name: string;
   description: string | null;

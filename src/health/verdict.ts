@@ -4,7 +4,7 @@ export type ProbeOutcome =
   | { kind: 'answered'; ms: number }
   | { kind: 'failed'; reason: string };
 
-export type HealthVerdict =
+type HealthVerdict =
   | { health: 'passed' }
   | { health: 'failed'; reason: string }
   /** The address is wrong rather than the server: logged, not counted. */

@@ -13,7 +13,7 @@ import { skillDefinition, skillId } from '../skills/skill-store.ts';
 import type { BackupRows, LeftOut } from '../store/backup.ts';
 import { newToken } from './routes/access.ts';
 
-export type GivenRows = Record<keyof BackupRows, readonly unknown[]>;
+type GivenRows = Record<keyof BackupRows, readonly unknown[]>;
 
 const time = z.iso.datetime({ offset: true });
 const label = z.string().max(2_048);

@@ -7,14 +7,14 @@ import type { Socket } from 'node:net';
 import { AppError } from '../errors.ts';
 import { networkOf } from '../security/client-address.ts';
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   all: number;
   perAddress: number;
 }
 
-export type ConnectionRefusal = 'all' | 'address' | 'dropped' | 'late';
+type ConnectionRefusal = 'all' | 'address' | 'dropped' | 'late';
 
-export interface Connections {
+interface Connections {
   readonly open: number;
   /** Since the start. */
   readonly refused: Readonly<Record<ConnectionRefusal, number>>;

@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { TraceContext, Tracer } from '../tracing.ts';
 
-export interface FinishedRequest {
+interface FinishedRequest {
   id: string;
   method: string;
   /** A label of metrics and spans: without names, which have no bound. */
@@ -22,7 +22,7 @@ export interface FinishedRequest {
   isQuiet: boolean;
 }
 
-export type RecordRequest = (request: FinishedRequest) => void;
+type RecordRequest = (request: FinishedRequest) => void;
 
 /** Asked every few seconds by machines: a line each time would bury the rest. */
 const probes = new Set(['/metrics', '/api/v1/aggregator/health']);

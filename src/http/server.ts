@@ -30,7 +30,7 @@ import { type AnyRoute, parse, type RouteContext } from './route.ts';
 import { cutStalledClients } from './stalled-clients.ts';
 import type { ViewOf } from './view.ts';
 
-export interface HttpDependencies {
+interface HttpDependencies {
   config: Config;
   log: Logger;
   requestAuthenticator: ThrottledRequestAuthenticator;
@@ -49,7 +49,7 @@ export interface HttpDependencies {
   admitCall?: (principal: Principal) => Promise<void>;
 }
 
-export interface HttpServer {
+interface HttpServer {
   listen(): Promise<{ host: string; port: number }>;
   close(): Promise<void>;
 }
@@ -275,7 +275,7 @@ interface RequestNotes {
 const requestIdPattern = /^[\w.:/+=-]{1,128}$/;
 
 /** A client's own id is kept where it can't forge anything in a log. */
-export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && requestIdPattern.test(given) ? given : createId();
 }
@@ -309,7 +309,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-export interface ErrorBody {
+interface ErrorBody {
   detail: string | Problem[];
   error_code: string;
   context?: Record<string, unknown>;

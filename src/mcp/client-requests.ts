@@ -4,7 +4,7 @@ import { RpcError } from '../errors.ts';
 import { type JsonObject, keyOf, type RpcFailure, type RpcMessage, type RpcSuccess, rpcCodes } from '../json-rpc.ts';
 import { capabilityOf, requireRoom } from './bridge.ts';
 
-export interface ClientRequests {
+interface ClientRequests {
   /** Sends the request with `send`; rejects where the client cannot answer, refuses, or the request is withdrawn. */
   ask(
     send: (message: RpcMessage) => void,

@@ -7,7 +7,7 @@ import { callerOf } from './bridge.ts';
 import { type Call, maxSubscriptions } from './peer.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 
-export interface ResourceSubscriptions {
+interface ResourceSubscriptions {
   subscribe(call: Call, params: JsonObject): Promise<JsonObject>;
   unsubscribe(uri: string): Promise<JsonObject>;
   /** A resource changed, by the server's id and its own address for it: the addresses under which the client knows it. */

@@ -9,7 +9,7 @@ import { resolveTool } from '../routing/resolve.ts';
 import type { Principal } from '../security/auth.ts';
 import { maySee } from '../security/policy.ts';
 
-export interface OfferedTool {
+interface OfferedTool {
   name: string;
   tool: CatalogTool;
   description?: string;

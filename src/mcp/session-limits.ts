@@ -10,7 +10,7 @@ export interface SessionUse {
   isListening(): boolean;
 }
 
-export interface SessionLimits {
+interface SessionLimits {
   maxSessions: number;
   maxSessionsPerPrincipal: number;
 }

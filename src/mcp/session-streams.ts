@@ -15,11 +15,11 @@ export interface Outlet {
   pause?(): void;
 }
 
-export interface ReplyOutlet extends Outlet {
+interface ReplyOutlet extends Outlet {
   finish(answers: RpcMessage | RpcMessage[]): void;
 }
 
-export interface SessionStreams {
+interface SessionStreams {
   /** How many are open. */
   readonly size: number;
   readonly standalone: Outlet;
@@ -35,7 +35,7 @@ export interface SessionStreams {
   close(): void;
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   sessionId: string;
   replies: Replies;
   /** A stream of 2024-11-05 cannot be resumed: its end is the end of the session. */

@@ -31,7 +31,7 @@ export type Claims = z.infer<typeof claims>;
 
 const clockToleranceSeconds = 30;
 
-export interface Keys {
+interface Keys {
   find(kid: string | undefined, alg: keyof typeof algorithms): Promise<KeyObject[]>;
 }
 

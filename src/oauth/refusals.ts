@@ -17,7 +17,7 @@ export interface Refusal {
 }
 
 /** What a server said when it refused, kept for the login that follows. */
-export interface StoredChallenge extends Challenge {
+interface StoredChallenge extends Challenge {
   /** Times in a row that scopes were demanded which the token had been asked for already. */
   refusals?: number;
   at?: number;
@@ -63,7 +63,7 @@ export function afterRefusal(
   return attempt === 0 || renewed !== tokens.access_token ? 'refresh' : 'login';
 }
 
-export interface RecordedNeed {
+interface RecordedNeed {
   state: OauthLoginRow['state'];
   challenge: StoredChallenge;
   /** The same scopes are demanded again and again although the login asked for them. */

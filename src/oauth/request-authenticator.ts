@@ -13,7 +13,7 @@ import type { GuardedFetch } from './guarded-fetch.ts';
 import { type Claims, createIssuerKeys, invalid, looksLikeJwt, verifyJwt } from './jwt.ts';
 import type { SealedTickets } from './sealed-tickets.ts';
 
-export interface RequestAuthenticatorOptions {
+interface RequestAuthenticatorOptions {
   config: Config;
   authenticator: Authenticator;
   fetch: GuardedFetch;
@@ -29,7 +29,7 @@ export interface ResourceAuthenticator extends RequestAuthenticator {
   tokenFor(principal: Principal): string;
 }
 
-export interface ResourceMetadata {
+interface ResourceMetadata {
   resource: string;
   authorization_servers: string[];
   bearer_methods_supported: string[];

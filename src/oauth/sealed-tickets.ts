@@ -15,13 +15,13 @@ export interface SealedTickets {
   open(sealed: string, purpose: string): SealedTicket | undefined;
 }
 
-export interface SealedTicket {
+interface SealedTicket {
   id: string;
   principal: Principal;
   expires: number;
 }
 
-export interface SealedTicketOptions {
+interface SealedTicketOptions {
   vault: Vault;
   config: Config;
   /** The principal as it is now; undefined where its token was revoked or expired. */

@@ -15,8 +15,8 @@ export interface OauthClient {
   signing_algorithm?: SigningAlgorithm;
 }
 
-export const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const;
-export type SigningAlgorithm = (typeof signingAlgorithms)[number];
+const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const;
+type SigningAlgorithm = (typeof signingAlgorithms)[number];
 
 const maxLifeSeconds = 315_360_000;
 
@@ -52,7 +52,7 @@ export class TokenRefused extends Error {
   }
 }
 
-export interface TokenEndpoint {
+interface TokenEndpoint {
   issuer: IssuerMetadata;
   client: OauthClient;
   trust: Trust;

@@ -12,7 +12,7 @@ import { needOf } from './refusals.ts';
 import type { Login, TokenCache, Tokens } from './token-cache.ts';
 import { expiryOf, requestToken, TokenRefused } from './token-endpoint.ts';
 
-export interface RefreshDependencies {
+interface RefreshDependencies {
   db: Database;
   cache: TokenCache;
   fetch: GuardedFetch;
@@ -20,7 +20,7 @@ export interface RefreshDependencies {
 }
 
 /** `needed`: the present token no longer works, so it is no answer while another replica refreshes. */
-export type RefreshTokens = (target: LoginTarget, login: Login, needed: boolean) => Promise<Login>;
+type RefreshTokens = (target: LoginTarget, login: Login, needed: boolean) => Promise<Login>;
 
 const leaseMs = 30_000;
 const leasePollMs = 100;

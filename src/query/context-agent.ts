@@ -16,7 +16,7 @@ import { itemsOf } from './results/items.ts';
 import { estimateTokens } from './results/tokens.ts';
 import type { StrategyTool } from './strategy/strategy.ts';
 
-export const contextToolName = 'mcp__proxy__aggregator__context_aggregator';
+const contextToolName = 'mcp__proxy__aggregator__context_aggregator';
 
 const contextRequestSchema = z.object({
   query: z.string().min(1).max(10_000).describe('What the context is needed for'),
@@ -67,7 +67,7 @@ export const contextTool = {
   annotations: { title: 'Collect context', readOnlyHint: true, openWorldHint: true },
 };
 
-export interface ContextLimits {
+interface ContextLimits {
   rounds: number;
   calls: number;
   timeMs: number;
@@ -76,7 +76,7 @@ export interface ContextLimits {
   callTimeoutMs: number;
 }
 
-export const defaultContextLimits: ContextLimits = {
+const defaultContextLimits: ContextLimits = {
   rounds: 6,
   calls: 12,
   timeMs: 60_000,

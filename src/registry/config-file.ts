@@ -9,7 +9,7 @@ import { fromClientConfig, parseClientConfig } from './import.ts';
 import type { Registry, Server } from './registry.ts';
 import type { Connection, Registration, ServerPatch } from './server.ts';
 
-export interface ConfigFileDependencies {
+interface ConfigFileDependencies {
   path: string;
   registry: Registry;
   /** Changes a server's record and its connection together. */
@@ -26,7 +26,7 @@ export interface ConfigFileDependencies {
   setServerRules?: (rules: unknown) => Promise<void>;
 }
 
-export interface ConfigFile {
+interface ConfigFile {
   /** Resolves when what was seen of the file so far is applied. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -164,7 +164,7 @@ interface Current {
   registration: Registration;
 }
 
-export type ConfigStep =
+type ConfigStep =
   | { kind: 'add'; name: string; registration: Registration }
   | { kind: 'change'; name: string; id: string; patch: ServerPatch }
   | { kind: 'remove'; name: string; id: string }

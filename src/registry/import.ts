@@ -10,19 +10,19 @@ export interface ImportedServer {
   warnings: string[];
 }
 
-export interface ImportProblem {
+interface ImportProblem {
   key: string;
   reason: string;
   /** Left out on purpose; nothing is wrong with it. */
   skipped?: true;
 }
 
-export interface ImportedConfig {
+interface ImportedConfig {
   servers: ImportedServer[];
   problems: ImportProblem[];
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Our own address: an entry that points at us would have us call ourselves. */
   self?: string;
 }

@@ -23,7 +23,7 @@ export interface Deadline {
   clear(): void;
 }
 
-export interface Deadlines {
+interface Deadlines {
   begin(asked: RelayExchange, terms: Terms): Deadline;
 }
 

@@ -4,14 +4,14 @@ import { fromCanonical } from '../catalog/tool-name.ts';
 import { AppError } from '../errors.ts';
 import type { Server } from '../registry/registry.ts';
 
-export type RoutingStrategy = 'explicit_server' | 'wire_name' | 'namespace_resolved' | 'lookup_resolved';
+type RoutingStrategy = 'explicit_server' | 'wire_name' | 'namespace_resolved' | 'lookup_resolved';
 
-export interface ResolvedRoute {
+interface ResolvedRoute {
   tool: CatalogTool;
   strategy: RoutingStrategy;
 }
 
-export interface RouteRequest {
+interface RouteRequest {
   name: string;
   /** By id or by name; the tool's own name is expected then, the canonical one is accepted. */
   server?: Server;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { toUnit } from '../similarity/cosine.ts';
 import type { Embedder } from './embedder.ts';
 
-export interface EmbeddingsServiceOptions {
+interface EmbeddingsServiceOptions {
   /** Base of an OpenAI-compatible API (`…/v1`) or the full address of its `/embeddings`. */
   url: string;
   model: string;

@@ -17,7 +17,7 @@ export interface QdrantMirror {
   close(): Promise<void>;
 }
 
-export interface QdrantMirrorDependencies {
+interface QdrantMirrorDependencies {
   qdrant: Qdrant;
   log: Logger;
   dimensions: () => number;

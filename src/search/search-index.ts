@@ -6,7 +6,7 @@ import { createLexicalIndex, type LexicalIndex } from './lexical.ts';
 import { type SearchableTool, toDescription, toParameters } from './tool.ts';
 import { toWords } from './words.ts';
 
-export interface SkillVector {
+interface SkillVector {
   id: string;
   name: string;
   vector: Float32Array;

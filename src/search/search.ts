@@ -18,9 +18,9 @@ import { planRequest, type RequestPlan } from './request.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SearchableTool } from './tool.ts';
 
-export type SearchStrategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
+type SearchStrategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
 /** `vector` is for measuring only; no surface offers it. */
-export type UsedStrategy = 'hierarchical' | 'direct' | 'lexical' | 'vector';
+type UsedStrategy = 'hierarchical' | 'direct' | 'lexical' | 'vector';
 
 export interface SearchRequest {
   query: string;
@@ -35,7 +35,7 @@ export interface SearchRequest {
   isVisible?: (tool: SearchableTool) => boolean;
 }
 
-export interface FoundTool {
+interface FoundTool {
   tool: SearchableTool;
   /** Chance, 0 to 1, that the tool answers the request; it means the same in every request. */
   score: number;
@@ -44,13 +44,13 @@ export interface FoundTool {
   alternatives?: SearchableTool[];
 }
 
-export interface Reasons {
+interface Reasons {
   matchedWords: string[];
   similarity: number | null;
   skills: string[];
 }
 
-export interface MatchedSkill {
+interface MatchedSkill {
   id: string;
   name: string;
   score: number;

@@ -21,7 +21,7 @@ export interface ServiceVectors {
   close(): Promise<void>;
 }
 
-export interface ServiceVectorDependencies {
+interface ServiceVectorDependencies {
   service: { url: string; model: string; apiKey?: string };
   /** Whose vectors are kept beside the service's. */
   builtIn: Embedder;

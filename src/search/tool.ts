@@ -13,7 +13,7 @@ export interface SearchableTool {
   isExternal: boolean;
 }
 
-export interface ToolParameter {
+interface ToolParameter {
   name: string;
   description: string;
 }

@@ -14,7 +14,7 @@ import type { Database } from '../store/database.ts';
 import type { AuditRow } from '../store/schema.ts';
 import { type AuditKeys, type AuditVerdict, createAuditSeal, verifyAudit } from './audit-chain.ts';
 
-export interface AuditEntry {
+interface AuditEntry {
   event: string;
   actor: string;
   ip_address?: string | null;

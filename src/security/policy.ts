@@ -46,7 +46,7 @@ export function limitsOf({ servers, profile }: Principal): string {
   return parts.join(' and ');
 }
 
-export interface BoundAddress {
+interface BoundAddress {
   boundHost: string;
   boundPort: number;
   /** `example.com` for any port, `example.com:8443` for one, `*` for every host. */
@@ -111,11 +111,6 @@ export function isHttpsOrLoopback(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-}
-
-export function requireHttps(url: string): void {
-  if (isHttpsOrLoopback(url)) return;
-  throw new AppError('VALIDATION_ERROR', 'The URL must use https (http is allowed for loopback addresses only)');
 }
 
 /** A Host header and nothing else: `a@b` or `a/b` would parse as a URL whose host is not what was sent. */

@@ -21,14 +21,14 @@ export interface Comparable {
   answer?: number;
 }
 
-export interface Deduplication {
+interface Deduplication {
   /** Indexes into the input, in the order of their first members; the first of each is the one to show. */
   clusters: number[][];
   /** False when the limit of work was reached and the rest was only compared exactly. */
   complete: boolean;
 }
 
-export interface DedupeOptions {
+interface DedupeOptions {
   threshold?: number;
   /** Bounds the time that hostile answers can take: word comparisons and cells of distances. */
   maxSteps?: number;

@@ -2,7 +2,7 @@ import type { ClassificationState } from '../store/schema.ts';
 import type { ToolToClassify } from './classifier-model.ts';
 import type { Classification } from './classify.ts';
 
-export interface ClassificationQueueOptions {
+interface ClassificationQueueOptions {
   /** Missing tools in the answer, or a throw, leave tools UNCLASSIFIED; they are tried again. */
   classify(tools: ToolToClassify[], signal: AbortSignal): Promise<Map<number, Classification>>;
   onClassified(toolId: number, classification: Classification): void;

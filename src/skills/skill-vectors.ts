@@ -2,7 +2,7 @@
  * BR-008: a skill's vector is the mean of its tools' vectors, kept as a running sum so that a tool coming or going costs
  * one addition; a skill without tools is its description's vector.
  */
-export interface SkillVectors {
+interface SkillVectors {
   /** Adds, changes or (with no skills) removes one tool. */
   setTool(toolId: number, skillIds: string[], vector: Float32Array | null): void;
   removeTool(toolId: number): void;

@@ -21,7 +21,7 @@ export function claimDataDirectory(directory: string): DataDirectory {
   }
 }
 
-export interface DataDirectory {
+interface DataDirectory {
   /** The owner before us was killed, or the power failed. */
   readonly endedUncleanly: boolean;
   release(): void;

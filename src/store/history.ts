@@ -5,7 +5,7 @@ import type { HistoryRow } from './schema.ts';
 
 const keptPerServer = 1_000;
 
-export interface NewHistory {
+interface NewHistory {
   server_id: string;
   event_type: string;
   details?: JsonObject | null;

@@ -2,11 +2,11 @@
 import pg from 'pg';
 import { noticeChannel } from './replicas.ts';
 
-export interface Notices {
+interface Notices {
   close(): Promise<void>;
 }
 
-export interface NoticeOptions {
+interface NoticeOptions {
   url: string;
   onNotice(text: string): void;
   /** From here on nothing is missed; what was said before, since the connection was lost, was. */

@@ -14,10 +14,6 @@ export function upsertProfile({ kysely }: Database, name: string, definition: Js
     .executeTakeFirstOrThrow();
 }
 
-export function findProfile({ kysely }: Database, name: string): Promise<ProfileRow | undefined> {
-  return kysely.selectFrom('profiles').selectAll().where('name', '=', name).executeTakeFirst();
-}
-
 export function findProfiles({ kysely }: Database): Promise<ProfileRow[]> {
   return kysely.selectFrom('profiles').selectAll().orderBy('name').execute();
 }

@@ -204,7 +204,7 @@ interface OauthClientsTable {
 }
 export type OauthClientRow = Selectable<OauthClientsTable>;
 
-export type LoginState = 'active' | 'required' | 'expired';
+type LoginState = 'active' | 'required' | 'expired';
 
 interface OauthLoginsTable {
   server_id: string;

@@ -37,10 +37,6 @@ export function findServer({ kysely }: Database, id: string): Promise<ServerRow 
   return kysely.selectFrom('external_servers').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-export function findServerByName({ kysely }: Database, name: string): Promise<ServerRow | undefined> {
-  return kysely.selectFrom('external_servers').selectAll().where('name', '=', name).executeTakeFirst();
-}
-
 export async function findServers(
   { kysely }: Database,
   { status, limit, offset = 0 }: { status?: ServerStatus; limit?: number; offset?: number } = {},
@@ -76,10 +72,6 @@ export async function updateSealed({ kysely }: Database, id: string, before: str
 export async function deleteServer({ kysely }: Database, id: string): Promise<boolean> {
   const { numDeletedRows } = await kysely.deleteFrom('external_servers').where('id', '=', id).executeTakeFirst();
   return numDeletedRows > 0n;
-}
-
-export function countServers({ kysely }: Database): Promise<number> {
-  return countRows(kysely);
 }
 
 async function countRows(kysely: Kysely<Schema>, status?: ServerStatus): Promise<number> {

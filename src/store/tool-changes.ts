@@ -74,7 +74,7 @@ export function findToolChange({ kysely }: Database, serverId: string, id: numbe
     .executeTakeFirst();
 }
 
-export interface ToolChangeFilter {
+interface ToolChangeFilter {
   state?: ToolChangeState;
   tool?: string;
   limit: number;

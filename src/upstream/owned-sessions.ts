@@ -17,7 +17,7 @@ export interface SessionOwner {
   attribute?: SessionEvents['onRequest'];
 }
 
-export interface OwnedSessions {
+interface OwnedSessions {
   readonly size: number;
   has(ownerKey: string): boolean;
   /** Opened on first use, with the credentials of the principal where everybody has their own. */
@@ -37,7 +37,7 @@ export interface OwnedSessions {
 /** By the key of the owner: what it follows outlives its session. */
 export type Followers = Map<string, { owner: SessionOwner; principal: string | undefined; watch: Watch }>;
 
-export interface OwnedSessionsOptions {
+interface OwnedSessionsOptions {
   server: Server;
   followers: Followers;
   most: number;

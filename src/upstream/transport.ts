@@ -8,7 +8,7 @@ import { openSse } from './sse.ts';
 import { type Child, startChild } from './stdio.ts';
 import { type Credentials, createWire } from './wire.ts';
 
-export interface OpenOptions extends HandshakeOptions {
+interface OpenOptions extends HandshakeOptions {
   /** With `${VAR}` already resolved. */
   connection: Connection;
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
@@ -21,7 +21,7 @@ export interface OpenOptions extends HandshakeOptions {
   mask?: (text: string) => string;
 }
 
-export interface OpenedSession {
+interface OpenedSession {
   session: Session;
   verdict: EraVerdict;
   pid?: number;

@@ -4,7 +4,7 @@ import { parseClientConfig } from '../../registry/import.ts';
 import { removeMember, setMember } from './json-edit.ts';
 import { readServerTables, removeServerTable, setServerTable } from './toml-edit.ts';
 
-export interface Surroundings {
+interface Surroundings {
   home: string;
   platform: NodeJS.Platform;
   environment: Readonly<Record<string, string | undefined>>;

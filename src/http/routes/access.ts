@@ -52,7 +52,7 @@ export const newToken = z.strictObject({
   expires_at: z.iso.datetime({ offset: true }).nullish(),
 });
 
-export interface AccessRouteDependencies {
+interface AccessRouteDependencies {
   authenticator: Authenticator;
   audit: Audit;
   registry: Registry;

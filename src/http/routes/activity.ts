@@ -59,7 +59,7 @@ const payloadView = z.object({
   error: partView.nullable(),
 });
 
-export interface ActivityRouteDependencies {
+interface ActivityRouteDependencies {
   activity: Activity;
   /** Undefined where payloads are not shown. */
   payloads: Payloads | undefined;

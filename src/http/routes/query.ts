@@ -27,7 +27,7 @@ const strategyView = z.object({
   never_called: z.array(z.object({ tool: z.string(), reason: z.string() })),
 });
 
-export interface QueryRouteDependencies {
+interface QueryRouteDependencies {
   registry: Registry;
   queryRunner: QueryRunner;
   ruleStore: RuleStore;

@@ -17,7 +17,7 @@ import { type AnyRoute, route } from '../route.ts';
 import { lookUpServer } from '../view.ts';
 import { detailView, serverView, toDetailView, toolListView, toServerView, toToolView } from '../views.ts';
 
-export interface ServerRouteDependencies {
+interface ServerRouteDependencies {
   db: Database;
   registry: Registry;
   fleet: Fleet;

@@ -12,7 +12,7 @@ import type { Pool } from '../../upstream/pool.ts';
 import { type AnyRoute, route, type Viewer } from '../route.ts';
 import { lookUpServer } from '../view.ts';
 
-export interface ToolChangeRouteDependencies {
+interface ToolChangeRouteDependencies {
   db: Database;
   registry: Registry;
   catalog: Catalog;

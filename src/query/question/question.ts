@@ -20,7 +20,7 @@ export interface Lexicon {
  * `name`: a proper name, which only itself can stand for. `literal`: an identifier, path or address, found letter by
  * letter. `date`: found in any spelling, a weekday by its name as well. `word`: may be said in other words.
  */
-export type TermKind = 'word' | 'name' | 'literal' | 'date';
+type TermKind = 'word' | 'name' | 'literal' | 'date';
 
 export interface Term {
   kind: TermKind;
@@ -63,7 +63,7 @@ export interface Question {
   wants: ReadonlySet<Wanted>;
 }
 
-export interface Identifier {
+interface Identifier {
   text: string;
   /** The word before it: "order" in "order 4711". */
   noun?: string;

@@ -8,7 +8,7 @@ import { type Lexicon, type Question, type Term, wordsOf } from './question.ts';
 /** By term, how well it is said: 1 literally, less in other words, 0 not at all. */
 export type Said = Float32Array;
 
-export interface Relevance {
+interface Relevance {
   /** Share of the question's weight that the best stretch of the text covers, 0 to 1. */
   coverage: number;
   said: Said;

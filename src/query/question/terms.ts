@@ -4,7 +4,7 @@ import { stopWords } from '../../similarity/stop-words.ts';
 import { createWordMemory, hashOf, type ScannedWords, scanWords } from '../../similarity/word-scanner.ts';
 import { wordsOf } from './question.ts';
 
-export interface QueryTerms {
+interface QueryTerms {
   readonly count: number;
   /** How often a text uses each term. */
   countIn(text: string, words?: ScannedWords): Uint32Array;

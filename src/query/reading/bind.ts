@@ -40,7 +40,7 @@ export interface Binding {
   isOwn: boolean;
 }
 
-export type Bound = { ok: true; bindings: Binding[] } | { ok: false; reason: string };
+type Bound = { ok: true; bindings: Binding[] } | { ok: false; reason: string };
 
 const maxBindings = 4;
 const maxDated = 8;

@@ -20,7 +20,7 @@ import {
   toolStep,
 } from './step.ts';
 
-export interface FoundEntries {
+interface FoundEntries {
   entries: readonly Entry[];
   /** The tool that listed them. */
   operation: Operation;

@@ -45,7 +45,7 @@ export interface ServerKnowledge {
   pair(from: string, tool: string): ToolRecord;
 }
 
-export interface ToolRecord {
+interface ToolRecord {
   /** Failures since the last answer that helped. */
   failures: number;
   /** Before this time it is left alone. */
@@ -57,7 +57,7 @@ export interface ToolRecord {
   skeletons: Map<string, string>;
 }
 
-export interface Knowledge {
+interface Knowledge {
   of(principal: string, server: string): ServerKnowledge;
   forget(server: string): void;
 }

@@ -3,7 +3,7 @@ import { isObject } from '../../json-rpc.ts';
 import { singular } from '../../similarity/stem.ts';
 import { titleKeys } from '../results/records.ts';
 
-export interface RecordGroup {
+interface RecordGroup {
   /** What the records are, from the key that holds them: "issue" of `{issues: […]}`. */
   noun: string;
   records: readonly unknown[];

@@ -9,7 +9,7 @@ import type { Question, Term } from '../question/question.ts';
 import { nameWords } from '../strategy/read-only.ts';
 import type { Entry } from './entries.ts';
 
-export interface Column {
+interface Column {
   name: string;
   /** Declared: it holds a value of that column. */
   parent?: { table: string; column: string };
@@ -21,7 +21,7 @@ export interface Table {
   columns: readonly Column[];
 }
 
-export interface Statement {
+interface Statement {
   sql: string;
   /** Said of every row that comes back: the table, and what the columns were filtered by. */
   context: string;

@@ -82,7 +82,7 @@ export const fittingTool = 0.35;
 /** A name that fits the question this well is looked into first. */
 export const fittingLabel = 0.18;
 
-export type StepDetails = Partial<
+type StepDetails = Partial<
   Pick<Step, 'depth' | 'context' | 'spelling' | 'others' | 'titles' | 'input' | 'isAggregate' | 'isPlanned'>
 > & {
   priority: number;

@@ -5,7 +5,7 @@ import { type Passage, passagesOf } from './passages.ts';
 import { cutToTokens, type Ranked } from './rank.ts';
 import { estimateTokens } from './tokens.ts';
 
-export interface CondenseInput {
+interface CondenseInput {
   query: string;
   /** In the order of their rank. */
   results: readonly Ranked[];

@@ -17,7 +17,7 @@ export interface Ranked extends Candidate {
   condensed?: true;
 }
 
-export interface RankInput {
+interface RankInput {
   query: string;
   candidates: readonly Candidate[];
   /** Similarity of each candidate to the query, −1 to 1, in the same order; absent where nothing embeds. */
@@ -165,7 +165,7 @@ function clamp(value: number): number {
 /** What the fields around a result cost when it is sent. */
 const tokensAroundResult = 40;
 
-export interface Budget {
+interface Budget {
   maxResults: number;
   maxTokens?: number;
 }

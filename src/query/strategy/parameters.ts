@@ -10,19 +10,10 @@ import { nameWords } from './read-only.ts';
 export type SearchStyle = 'meaning' | 'literal' | 'regex' | 'glob' | 'name' | 'any';
 
 /** Languages in which "find this text" is a plain clause: those of Jira and of Confluence. */
-export type TextLanguage = 'jql' | 'cql';
+type TextLanguage = 'jql' | 'cql';
 
 /** `unsaid`: nothing tells whether a day or a moment is wanted. */
-export type DateFormat =
-  | 'day'
-  | 'moment'
-  | 'seconds'
-  | 'milliseconds'
-  | 'week'
-  | 'month'
-  | 'year'
-  | 'written'
-  | 'unsaid';
+type DateFormat = 'day' | 'moment' | 'seconds' | 'milliseconds' | 'week' | 'month' | 'year' | 'written' | 'unsaid';
 
 export type ParameterRole =
   | {
@@ -56,7 +47,7 @@ export type ParameterRole =
   | { kind: 'other' };
 
 /** What a handle is: the part of a thing by which a tool wants to be told which one. */
-export type Attribute = 'path' | 'folder' | 'uri' | 'id' | 'number' | 'name' | 'any';
+type Attribute = 'path' | 'folder' | 'uri' | 'id' | 'number' | 'name' | 'any';
 
 export interface Parameter {
   name: string;
@@ -83,7 +74,7 @@ type ParameterSchema = Record<string, unknown>;
 const maxParameters = 60;
 
 /** What the tool and its server tell about parameters that do not speak for themselves. */
-export interface ParameterContext {
+interface ParameterContext {
   /** The tool's own description. */
   said: string;
   /** The server has a word for folders, so its paths are files. */

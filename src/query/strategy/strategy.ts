@@ -27,7 +27,7 @@ export interface StrategyTemplate extends Omit<StrategyResource, 'uri'> {
  * `search` takes words. `list` enumerates things. `read` takes a handle and gives the thing. `report` takes nothing and
  * says one thing. `sql` takes a statement.
  */
-export type OperationKind = 'search' | 'list' | 'read' | 'report' | 'sql';
+type OperationKind = 'search' | 'list' | 'read' | 'report' | 'sql';
 
 export interface Operation {
   tool: string;
