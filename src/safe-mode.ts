@@ -71,6 +71,6 @@ function readStarts(file: string): string[] {
     const starts: unknown = JSON.parse(readFileSync(file, 'utf8'));
     return Array.isArray(starts) ? starts.filter((start) => typeof start === 'string') : [];
   } catch {
-    return [];
+    return []; // no start yet, or a crash while writing
   }
 }

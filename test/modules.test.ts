@@ -23,6 +23,7 @@ const shared = [
   'json-rpc',
   'json-size',
   'in-flight-table',
+  'interruptible-delay',
   'lists',
   'long-text',
   'time-slice',

@@ -6,6 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { parseJson } from '../exact-json.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import {
   encodeHeader,
   envelopeProblem,
@@ -273,7 +274,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
       } catch {
         // Cut or refused: the next request finds out whether the aggregator is gone, this only tries again.
       }
-      await delay(retryMs, undefined, { signal }).catch(() => undefined); // ended
+      await interruptibleDelay(retryMs, signal);
     }
   }
 

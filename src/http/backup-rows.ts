@@ -162,6 +162,6 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    return false;
+    return false; // the question itself
   }
 }

@@ -1,7 +1,6 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { maxDescriptors } from '../descriptors.ts';
@@ -9,6 +8,7 @@ import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts'
 import { parseJson } from '../exact-json.ts';
 import { createId } from '../ids.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import type { Logger } from '../log.ts';
 import { inPieces, isLong } from '../long-text.ts';
@@ -233,10 +233,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       for (const response of unanswered) response.shouldKeepAlive = false;
       const answered = [...unanswered].map((response) => once(response, 'close'));
       const late = new AbortController();
-      await Promise.race([
-        Promise.all([...answered, deps.drainRaw?.()]),
-        delay(drainMs, undefined, { signal: late.signal }).catch(() => undefined), // all answered
-      ]);
+      await Promise.race([Promise.all([...answered, deps.drainRaw?.()]), interruptibleDelay(drainMs, late.signal)]);
       late.abort();
       await app.close();
     },

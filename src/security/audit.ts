@@ -84,7 +84,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   /** One write at a time, in the order of recording. */
   function flush(): Promise<void> {
     const written = writing.then(write);
-    writing = written.catch(() => {});
+    writing = written.catch(() => {}); // `written` carries the failure to its caller; the next write follows anyway
     return written;
   }
 

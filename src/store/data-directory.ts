@@ -70,6 +70,6 @@ function owner(directory: string): string {
     const { pid, startedAt } = JSON.parse(readFileSync(join(directory, 'owner.json'), 'utf8'));
     return ` (pid ${pid}, since ${startedAt})`;
   } catch {
-    return '';
+    return ''; // no file yet
   }
 }

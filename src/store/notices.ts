@@ -74,7 +74,7 @@ export function createNotices(options: NoticeOptions): Notices {
       clearTimeout(wait);
       const last = client;
       client = undefined;
-      await last?.end().catch(() => undefined);
+      await last?.end().catch(() => undefined); // the connection may be lost already
     },
   };
 }

@@ -7,6 +7,7 @@ import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import type { Events } from '../events.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import { type JsonObject, rpcCodes } from '../json-rpc.ts';
 import { jsonSize } from '../json-size.ts';
 import type { Logger } from '../log.ts';
@@ -113,7 +114,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     concurrent: server.options.max_concurrent_calls ?? config.maxConcurrentCalls,
     queued: server.options.max_queued_calls ?? config.maxQueuedCalls,
   });
-  const watch = before?.watch ?? createWatch((method, params) => deps.onNotification(server, method, params));
+  const watch = before?.watch ?? createWatch({ onNotification: handleNotification, onUnfollowed });
   const followers = before?.followers ?? new Map();
   const pids = new Map<Session, number>();
   const owned = createOwnedSessions({
@@ -124,8 +125,10 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     unusedMs: Math.max(config.sessionIdleMs, config.requestTimeoutCapMs),
     open: openOwned,
     isReachable: () => !closed && draining === undefined && behaviour[server.lifecycle.status].executes,
-    onListChanged: (method, params) => deps.onNotification(server, method, params),
+    onListChanged: handleNotification,
     onClosed: (session) => pids.delete(session),
+    onUnfollowed,
+    onFailure: (what, error) => log.debug({ server: server.name, error: explain(error) }, what),
   });
   const waiting = new Set<() => void>();
   const output: string[] = [];
@@ -211,9 +214,19 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     registry.recordLogin(server.id, null);
   }
 
+  function handleNotification(method: string, params: JsonObject): void {
+    deps.onNotification(server, method, params);
+  }
+
+  function onUnfollowed(uri: string, error: unknown): void {
+    log.warn({ server: server.name, uri, error: explain(error) }, 'resource no longer followed after reconnecting');
+  }
+
   async function lookForLogin(): Promise<void> {
-    // A store that is away for a moment is asked again with the next tick.
-    const known = await deps.isLoggedIn?.(server).catch(() => false);
+    const known = await deps.isLoggedIn?.(server).catch((error: unknown) => {
+      log.warn({ server: server.name, err: error }, 'login state not read; retrying automatically');
+      return false;
+    });
     if (known === true && loginNeed !== undefined) loggedIn();
   }
 
@@ -280,7 +293,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     unattributed += 1;
     // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
     while (!isRoots && !ended.aborted && left().length > unattributed) {
-      await delay(attributionPollMs, undefined, { signal: ended }).catch(() => undefined);
+      await interruptibleDelay(attributionPollMs, ended);
     }
     unattributed -= 1;
     const [only, ...others] = left();
@@ -335,7 +348,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
         waiting.add(resolve);
         ended.addEventListener('abort', () => resolve(), { once: true });
       });
-      if (shared === undefined && !ended.aborted) await delay(200, undefined, { signal: ended }).catch(() => undefined);
+      if (shared === undefined && !ended.aborted) await interruptibleDelay(200, ended);
     }
     if (signal?.aborted) throw signal.reason;
     if (shared === undefined) throw loginNeed ?? unavailable();
@@ -506,10 +519,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   async function drain(forced: AbortSignal, givenUp: Promise<void> | undefined): Promise<void> {
     if (concurrency.active > 0 && !forced.aborted) {
-      await Promise.race([
-        concurrency.idle(),
-        delay(config.drainTimeoutMs, undefined, { signal: forced, ref: false }).catch(() => undefined), // forced
-      ]);
+      await Promise.race([concurrency.idle(), interruptibleDelay(config.drainTimeoutMs, forced, { ref: false })]);
     }
     await Promise.all([givenUp, closeSessions()]);
     draining = undefined;
