@@ -1,5 +1,6 @@
 /** The settings as Markdown, made from src/config.ts: all of them for docs/configuration.md, the most used for README.md. */
-import { flagOf, type SettingName, settings } from '../src/config.ts';
+import { flagOf } from '../src/config/config.ts';
+import { type SettingName, settings } from '../src/config/settings.ts';
 
 const mostUsed: readonly SettingName[] = [
   'host',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
 import { createChanges } from './changes.ts';
-import { type Config, secretValues } from './config.ts';
+import { type Config, secretValues } from './config/config.ts';
 import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';

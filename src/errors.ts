@@ -49,7 +49,7 @@ const table = {
 
 export type ErrorCode = keyof typeof table;
 
-export interface ErrorExtras {
+interface ErrorExtras {
   cause?: unknown;
   /** What the client may read beside the message; never a secret. */
   context?: Record<string, unknown>;

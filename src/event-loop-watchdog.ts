@@ -16,7 +16,7 @@ export interface EventLoopWatchdog {
   close(): void;
 }
 
-export interface WatchdogDependencies {
+interface WatchdogDependencies {
   log: Logger;
   /** `work` is undefined where nothing that is named took the time. */
   onBlocked(ms: number, work: Work | undefined): void;

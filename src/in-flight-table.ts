@@ -6,7 +6,7 @@
  * table is old, all that follow and everything they ever held live until the next full collection. With every call in
  * such a table a server pauses ten times as long and promotes several kilobytes per call.
  */
-export interface InFlightTable<T> extends Iterable<T> {
+interface InFlightTable<T> extends Iterable<T> {
   readonly size: number;
   add(item: T): number;
   get(id: number): T | undefined;

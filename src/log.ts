@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 
 export type { Logger };
 
-export interface LogOptions {
+interface LogOptions {
   /** `auto`: text where stderr is a terminal. */
   format?: 'auto' | 'json' | 'text';
   destination?: DestinationStream;

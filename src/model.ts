@@ -4,7 +4,7 @@
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import { z } from 'zod';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { AppError } from './errors.ts';
 
 /** One question whose answer must have a given shape. */
@@ -23,7 +23,7 @@ export interface FormFiller {
   fillForm(form: Form, signal: AbortSignal): Promise<unknown>;
 }
 
-export interface MessageRequest {
+interface MessageRequest {
   system: string;
   messages: Anthropic.MessageParam[];
   tools: Anthropic.Tool[];
@@ -62,10 +62,10 @@ const replySchema = z.object({
     .default({ input_tokens: 0, output_tokens: 0 }),
 });
 
-export type ModelReply = z.infer<typeof replySchema>;
+type ModelReply = z.infer<typeof replySchema>;
 export type ReplyBlock = z.infer<typeof blockSchema>;
 
-export interface ModelOptions {
+interface ModelOptions {
   apiKey: string;
   baseUrl: string;
   name: string;

@@ -1,5 +1,5 @@
 /** One task at a time, in the order in which they came. */
-export type Mutex = <T>(task: () => Promise<T>) => Promise<T>;
+type Mutex = <T>(task: () => Promise<T>) => Promise<T>;
 
 /**
  * For what is kept in memory and in the store: a reading that overlapped a writing could bring back what was just

@@ -4,21 +4,21 @@ import { sameList } from './lists.ts';
 export type Sample = readonly [labels: readonly string[], value: number];
 type MaybePromise<T> = T | Promise<T>;
 
-export interface Counter {
+interface Counter {
   add(amount: number, ...labels: string[]): void;
   /** Ends the series of something that is gone; the first label names it. */
   forget(first: string): void;
 }
 
-export interface Histogram {
+interface Histogram {
   observe(value: number, ...labels: string[]): void;
   forget(first: string): void;
 }
 
 /** `untyped` is for the gauges (MON-001) whose names end in `_total`, which only counters may. */
-export type ReadType = 'counter' | 'gauge' | 'untyped';
+type ReadType = 'counter' | 'gauge' | 'untyped';
 
-export interface Exposition {
+interface Exposition {
   counter(name: string, help: string, labels?: readonly string[]): Counter;
   histogram(name: string, help: string, buckets: readonly number[], labels?: readonly string[]): Histogram;
   /** Values that somebody else keeps: read at every scrape. */

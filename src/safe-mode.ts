@@ -5,7 +5,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface StartRecord {
+interface StartRecord {
   /** Why no server is to be connected; undefined where nothing speaks against it. */
   readonly safeMode: string | undefined;
   /** Servers are about to be connected. */
@@ -71,6 +71,6 @@ function readStarts(file: string): string[] {
     const starts: unknown = JSON.parse(readFileSync(file, 'utf8'));
     return Array.isArray(starts) ? starts.filter((start) => typeof start === 'string') : [];
   } catch {
-    return [];
+    return []; // no start yet, or a crash while writing
   }
 }

@@ -1,7 +1,7 @@
 /** Foreign text is read in slices: after a few milliseconds of it, whoever waits for something else has a turn. */
 
 /** Long enough to be worth the change, short enough that nobody notices the wait. */
-export const sliceMs = 4;
+const sliceMs = 4;
 /** Texts from here on are taken apart, parsed and written in turns of their own. */
 export const largeBytes = 524_288;
 

@@ -4,7 +4,7 @@
  * came and nothing else happens.
  */
 import { randomBytes } from 'node:crypto';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { AppError, describe } from './errors.ts';
 import { isObject, type JsonObject } from './json-rpc.ts';
 import type { Logger } from './log.ts';
@@ -50,7 +50,7 @@ export const noTracer: Tracer = {
   async close() {},
 };
 
-export interface Work<T> {
+export interface TracedWork<T> {
   name: string;
   parent: TraceContext | undefined;
   /** Counts and choices, never what somebody asked. */
@@ -60,7 +60,7 @@ export interface Work<T> {
 /** Does something of ours in a span of its own, whose context it is given to pass on. */
 export async function traced<T>(
   tracer: Tracer,
-  { name, parent, attributes }: Work<T>,
+  { name, parent, attributes }: TracedWork<T>,
   work: (context: TraceContext | undefined) => Promise<T>,
 ): Promise<T> {
   if (!tracer.enabled) return await work(parent);

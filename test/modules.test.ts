@@ -22,6 +22,7 @@ const shared = [
   'json-rpc',
   'json-size',
   'in-flight-table',
+  'interruptible-delay',
   'lists',
   'long-text',
   'time-slice',
@@ -36,6 +37,7 @@ const shared = [
 const modules: Record<string, string[]> = {
   // Topics carry rows of the store.
   changes: ['store'],
+  similarity: [],
   store: [],
   security: ['store'],
   registry: ['store', 'security'],
@@ -43,10 +45,10 @@ const modules: Record<string, string[]> = {
   upstream: ['registry', 'security'],
   health: ['upstream', 'registry'],
   catalog: ['upstream', 'registry', 'store'],
-  skills: ['catalog', 'store'],
-  search: ['catalog', 'skills', 'store'],
+  skills: ['catalog', 'store', 'similarity'],
+  search: ['catalog', 'skills', 'store', 'similarity'],
   routing: ['catalog', 'health', 'upstream', 'registry', 'security', 'store'],
-  query: ['search', 'routing', 'catalog', 'store'],
+  query: ['search', 'routing', 'catalog', 'store', 'similarity'],
   replicas: ['store', 'registry'],
   mcp: ['catalog', 'search', 'routing', 'query', 'upstream', 'registry', 'security'],
   http: [
@@ -110,6 +112,11 @@ suite('modules', () => {
       }
     });
   }
+
+  test('the environment is handed in by bin/: no source file reads process.env', () => {
+    const readers = sourceFiles().filter((file) => readFileSync(file, 'utf8').includes('process.env'));
+    assert.deepEqual(readers, []);
+  });
 
   test('no barrels, no drawers for everything', () => {
     const names = sourceFiles().map((file) => relative(source, file).split(sep).at(-1) ?? '');

@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { loadStaticEmbedder } from '../../src/search/embed.ts';
-import { stem } from '../../src/search/stem.ts';
+import { stem } from '../../src/similarity/stem.ts';
 
 const [mobyFile, officeFile] = process.argv.slice(2);
 if (mobyFile === undefined || officeFile === undefined)

@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 import { jsonSize } from '../json-size.ts';
 import { type Kind, kinds } from './discover.ts';
 
-export interface ByteLimits {
+interface ByteLimits {
   maxDefinitionBytes: number;
   maxListBytes: number;
   maxServerBytes: number;
@@ -11,7 +11,7 @@ export interface ByteLimits {
 }
 
 /** A list that is being read: it counts from its first byte. */
-export interface ListBudget {
+interface ListBudget {
   /** Throws where this is more than there may be. */
   take(definition: unknown): void;
   /** The list takes the place of the one before. */
@@ -20,7 +20,7 @@ export interface ListBudget {
   release(): void;
 }
 
-export interface ByteBudget {
+interface ByteBudget {
   /** What is in the catalog already. */
   record(serverId: string, kind: Kind, items: Iterable<{ definition: unknown }>): void;
   forget(serverId: string): void;

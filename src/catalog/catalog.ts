@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, describe } from '../errors.ts';
 import { withPlainNumbers } from '../exact-json.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';

@@ -6,7 +6,7 @@ const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Not `number`: two programs rarely write the same fraction alike. */
 const markable = new Set(['string', 'integer', 'boolean']);
 
-export interface MarkedParameter {
+interface MarkedParameter {
   header: string;
   path: string[];
 }

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import { normalize } from '../unicode.ts';
 
 /** From harmless to dangerous; a change has the risk of its worst part. */
-export const risks = [
+const risks = [
   'other',
   'text',
   'optional_parameter',
@@ -19,7 +19,7 @@ export const risks = [
 ] as const;
 export type Risk = (typeof risks)[number];
 
-export interface ToolChange {
+interface ToolChange {
   risk: Risk;
   /** Every part of the change, the worst first. */
   parts: { risk: Risk; what: string }[];
@@ -52,7 +52,7 @@ function newWarnings(before: JsonObject, after: JsonObject): Warning[] {
   return scanTool(after).filter(({ kind, excerpt }) => !known.has(`${kind} ${excerpt}`));
 }
 
-interface Parameter {
+interface SchemaParameter {
   required: boolean;
   /** Everything that decides which values are accepted. */
   shape: string;
@@ -80,7 +80,7 @@ function parameterChanges(before: JsonObject, after: JsonObject): ToolChange['pa
 }
 
 /** Every parameter by its path, those inside of objects and lists too; the schema itself under the empty path. */
-function parametersOf(schema: JsonObject, path = '', required = true): Map<string, Parameter> {
+function parametersOf(schema: JsonObject, path = '', required = true): Map<string, SchemaParameter> {
   const { properties, required: names, items, ...own } = schema;
   const found = new Map([[path, { required, shape: shapeOf(own) }]]);
   const mustHave = new Set(Array.isArray(names) ? names : []);
@@ -169,24 +169,24 @@ export function scanTool(definition: JsonObject): Warning[] {
   return stringsOf(visible).flatMap(([at, text]) => scanDescription(text).map((found) => ({ ...found, at })));
 }
 
-type Finding = Omit<Warning, 'at'>;
+type RiskFinding = Omit<Warning, 'at'>;
 
 /** Hidden characters, and sentences that give orders to a model instead of describing a tool. */
-export function scanDescription(text: string): Finding[] {
+export function scanDescription(text: string): RiskFinding[] {
   const plain = /^[\t\n\r -~]*$/.test(text);
   // Read as a model reads it: without what is invisible, and with what tags spell out.
   const read = plain ? text : normalize(text.replace(tagged, untagged).replace(invisible, ''), 'NFKC');
   return [...(plain ? [] : findHidden(text.replace(legitimate, ''))), ...findInstructions(read)];
 }
 
-function findHidden(text: string): Finding[] {
+function findHidden(text: string): RiskFinding[] {
   return hiddenPatterns.flatMap(([kind, pattern]) => {
     const match = pattern.exec(text);
     return match === null ? [] : [{ kind, excerpt: excerptOf(text, match.index, match[0].length) }];
   });
 }
 
-function findInstructions(text: string): Finding[] {
+function findInstructions(text: string): RiskFinding[] {
   if (text.length < minOrder) return [];
   for (const pattern of instructionPatterns) {
     const match = pattern.exec(text);

@@ -1,5 +1,5 @@
 /** What the commands read of the API's answers; `/openapi.json` describes them in full. */
-export interface ToolAnswer {
+export interface ToolView {
   name: string;
   original_name: string;
   wire_name: string;
@@ -7,7 +7,7 @@ export interface ToolAnswer {
   input_schema: Record<string, unknown>;
 }
 
-export interface ServerAnswer {
+interface ServerAnswer {
   id: string;
   name: string;
   description: string | null;
@@ -15,7 +15,7 @@ export interface ServerAnswer {
   status: 'DISCONNECTED' | 'CONNECTING' | 'CONNECTED' | 'DEGRADED' | 'ERROR' | 'DISCONNECTING';
   tool_count: number;
   error_message: string | null;
-  tools?: ToolAnswer[];
+  tools?: ToolView[];
 }
 
 export interface ServerDetail extends ServerAnswer {
@@ -29,7 +29,7 @@ export interface ServerList {
 }
 
 export interface ToolList {
-  tools: ToolAnswer[];
+  tools: ToolView[];
 }
 
 export interface ImportAnswer {

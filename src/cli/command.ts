@@ -10,7 +10,7 @@ export interface CommandContext {
   environment: NodeJS.ProcessEnv;
 }
 
-export type GlobalFlags = TargetFlags & { json?: boolean };
+type GlobalFlags = TargetFlags & { json?: boolean };
 
 /** What each file of `commands/` exports; `cli.ts` lists them. */
 export type AddCommand = (program: Command, environment: NodeJS.ProcessEnv) => void;

@@ -9,7 +9,7 @@ import { CommandFailure } from './exit-code.ts';
 import { createLoopbackRedirect } from './loopback-redirect.ts';
 import type { SignedIn } from './sign-ins.ts';
 
-export interface SignInRequest<Who> {
+interface SignInRequest<Who> {
   issuer: string;
   client_id: string;
   resource: string;

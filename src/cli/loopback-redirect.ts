@@ -4,14 +4,14 @@ import { createServer, type ServerResponse } from 'node:http';
 import { pageHeaders, problemPage } from '../oauth/pages.ts';
 import { CommandFailure } from './exit-code.ts';
 
-export interface LoopbackRedirect {
+interface LoopbackRedirect {
   readonly redirectUri: string;
   /** The one answer with our state; whoever takes it shows the browser what became of it. */
   answer(timeoutMs: number): Promise<RedirectAnswer>;
   close(): Promise<void>;
 }
 
-export interface RedirectAnswer {
+interface RedirectAnswer {
   parameters: URLSearchParams;
   show(page: string, status?: number): Promise<void>;
 }

@@ -6,6 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { parseJson } from '../exact-json.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import {
   encodeHeader,
   envelopeProblem,
@@ -27,10 +28,10 @@ export interface StdioFrontOptions {
   input: Readable;
   output: Writable;
   /** Where the endpoint is; asked again when it is no longer there. */
-  reach: () => Promise<Endpoint>;
+  reach: () => Promise<FrontEndpoint>;
 }
 
-export interface Endpoint {
+export interface FrontEndpoint {
   url: string;
   token(): Promise<string | undefined>;
 }
@@ -40,7 +41,7 @@ export interface StdioFront {
   readonly ended: Promise<void>;
 }
 
-interface LegacySession {
+interface FrontSession {
   initialize: RpcRequest;
   id: string | undefined;
   version: string;
@@ -58,7 +59,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
   const unanswered = new Set<Promise<void>>();
   const closed = new AbortController();
   let endpoint = reach();
-  let session: LegacySession | undefined;
+  let session: FrontSession | undefined;
   let recovering: Promise<void> | undefined;
 
   async function run(): Promise<void> {
@@ -193,7 +194,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
   }
 
   async function openStream(
-    on: LegacySession | undefined,
+    on: FrontSession | undefined,
     lastEventId: string | undefined,
     signal: AbortSignal,
   ): Promise<Response> {
@@ -256,7 +257,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
   }
 
   /** What belongs to no request: changed lists, updated resources. */
-  async function listen(on: LegacySession): Promise<void> {
+  async function listen(on: FrontSession): Promise<void> {
     const signal = AbortSignal.any([on.stream.signal, closed.signal]);
     let lastEventId: string | undefined;
     while (!signal.aborted) {
@@ -273,7 +274,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
       } catch {
         // Cut or refused: the next request finds out whether the aggregator is gone, this only tries again.
       }
-      await delay(retryMs, undefined, { signal }).catch(() => undefined); // ended
+      await interruptibleDelay(retryMs, signal);
     }
   }
 

@@ -1,7 +1,8 @@
 /** Which aggregator a command speaks to, and with which token. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileVariableOf, settings } from '../config.ts';
+import { fileVariableOf } from '../config/config.ts';
+import { settings } from '../config/settings.ts';
 import { isLoopback } from '../loopback.ts';
 import { CommandFailure } from './exit-code.ts';
 import { findSignIn, tokenOf } from './sign-ins.ts';

@@ -4,7 +4,7 @@ import { rpcCodes } from '../json-rpc.ts';
 import type { Session } from '../upstream/session.ts';
 import type { ProbeOutcome } from './verdict.ts';
 
-export const probeTimeoutMs = 5_000;
+const probeTimeoutMs = 5_000;
 
 export async function probeUrl(url: string): Promise<ProbeOutcome> {
   const started = performance.now();

@@ -4,13 +4,13 @@ export type ProbeOutcome =
   | { kind: 'answered'; ms: number }
   | { kind: 'failed'; reason: string };
 
-export type Verdict =
+type HealthVerdict =
   | { health: 'passed' }
   | { health: 'failed'; reason: string }
   /** The address is wrong rather than the server: logged, not counted. */
   | { health: 'misconfigured'; reason: string };
 
-export function judge(outcome: ProbeOutcome): Verdict {
+export function judge(outcome: ProbeOutcome): HealthVerdict {
   switch (outcome.kind) {
     case 'answered':
       return { health: 'passed' };

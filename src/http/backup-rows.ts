@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { profileDefinition, profileName } from '../catalog/profile.ts';
 import { AppError } from '../errors.ts';
 import { clientContextOf } from '../oauth/flow.ts';
-import { contextOf } from '../oauth/logins.ts';
+import { contextOf } from '../oauth/token-cache.ts';
 import { rulesKey } from '../query/rule-store.ts';
 import { serverRulesSchema } from '../query/server-rules.ts';
 import { toProblems } from '../registry/registry.ts';
@@ -13,7 +13,7 @@ import { skillDefinition, skillId } from '../skills/skill-store.ts';
 import type { BackupRows, LeftOut } from '../store/backup.ts';
 import { newToken } from './routes/access.ts';
 
-export type GivenRows = Record<keyof BackupRows, readonly unknown[]>;
+type GivenRows = Record<keyof BackupRows, readonly unknown[]>;
 
 const time = z.iso.datetime({ offset: true });
 const label = z.string().max(2_048);
@@ -162,6 +162,6 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    return false;
+    return false; // the question itself
   }
 }

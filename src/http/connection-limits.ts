@@ -7,17 +7,17 @@ import type { Socket } from 'node:net';
 import { AppError } from '../errors.ts';
 import { networkOf } from '../security/client-address.ts';
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   all: number;
   perAddress: number;
 }
 
-export type Refusal = 'all' | 'address' | 'dropped' | 'late';
+type ConnectionRefusal = 'all' | 'address' | 'dropped' | 'late';
 
-export interface Connections {
+interface Connections {
   readonly open: number;
   /** Since the start. */
-  readonly refused: Readonly<Record<Refusal, number>>;
+  readonly refused: Readonly<Record<ConnectionRefusal, number>>;
   /** Why a request on this connection is not answered; undefined where it is. */
   refusalOf(socket: Socket): AppError | undefined;
   /** The system gives us no connections (it is out of descriptors); told now and then while that lasts. */

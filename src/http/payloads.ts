@@ -3,14 +3,14 @@ import type { PayloadKeeper } from '../routing/call.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { callsKept } from './activity.ts';
 
-export interface PayloadPart {
+interface PayloadPart {
   json: string;
   /** Of the whole, also where it was cut. */
   bytes: number;
   cut: boolean;
 }
 
-export interface Payload {
+interface Payload {
   server: string;
   tool: string;
   arguments: PayloadPart;

@@ -31,7 +31,7 @@ export interface RouteContext<Params, Query, Body> {
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-export interface Route<
+interface Route<
   Params extends z.ZodType | undefined = z.ZodType | undefined,
   Query extends z.ZodType | undefined = z.ZodType | undefined,
   Body extends z.ZodType | undefined = z.ZodType | undefined,
@@ -52,6 +52,9 @@ export interface Route<
   answers: Record<number, { description: string; schema?: z.ZodType; contentType?: string; streamed?: z.ZodType }>;
   handle(context: RouteContext<Parsed<Params>, Parsed<Query>, Parsed<Body>>): unknown;
 }
+
+/** The part of a request that decides what may be seen. */
+export type Viewer = Pick<RouteContext<never, never, never>, 'principal' | 'view'>;
 
 // The table of routes holds routes of every shape; each was checked against its own schemas when it was defined.
 export type AnyRoute = Omit<Route, 'handle'> & { handle(context: RouteContext<never, never, never>): unknown };

@@ -1,6 +1,6 @@
 /** Every route of the REST API and the pages, each with what it needs. */
 import type { Profiles } from '../catalog/profiles.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Oauth } from '../oauth/oauth.ts';
 import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';

@@ -1,14 +1,14 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { maxDescriptors } from '../descriptors.ts';
 import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { createId } from '../ids.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import type { Logger } from '../log.ts';
 import { inPieces, isLong } from '../long-text.ts';
@@ -25,11 +25,12 @@ import { connectionLimits, limitConnections } from './connection-limits.ts';
 import { createCors } from './cors.ts';
 import { describeApi } from './openapi.ts';
 import { mountPages } from './pages.ts';
+import { createRequestRecorder } from './request-recorder.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
 import { cutStalledClients } from './stalled-clients.ts';
 import type { ViewOf } from './view.ts';
 
-export interface HttpDependencies {
+interface HttpDependencies {
   config: Config;
   log: Logger;
   requestAuthenticator: ThrottledRequestAuthenticator;
@@ -48,7 +49,7 @@ export interface HttpDependencies {
   admitCall?: (principal: Principal) => Promise<void>;
 }
 
-export interface HttpServer {
+interface HttpServer {
   listen(): Promise<{ host: string; port: number }>;
   close(): Promise<void>;
 }
@@ -59,6 +60,7 @@ const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', server
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
   const { config, log, requestAuthenticator, routes, metrics, tracer } = deps;
+  const recordRequest = createRequestRecorder(log, metrics, tracer);
   const closing = new AbortController();
   const unanswered = createInFlightTable<ServerResponse>();
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
@@ -137,7 +139,10 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   });
   app.addHook('onResponse', async (request, reply) => {
     const notes = inProgress.get(request);
-    if (notes !== undefined) conclude(request, reply.statusCode, notes);
+    if (notes === undefined) return;
+    const { id, method } = request;
+    const route = request.routeOptions.url ?? 'unmatched';
+    recordRequest({ ...notes, id, method, route, path: pathOf(request), status: reply.statusCode, isQuiet: false });
   });
 
   for (const definition of routes) mount(definition);
@@ -201,56 +206,16 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     if (path === undefined) return;
     const id = requestIdOf(request);
     request.headers['x-request-id'] = id;
-    const ip = log.isLevelEnabled('debug') ? addressOf(request) : undefined;
+    const address = log.isLevelEnabled('debug') ? addressOf(request) : '';
     const startedAt = performance.now();
     const parent = traceOf(request.headers);
-    const context = tracer.child(parent);
-    if (context !== undefined && tracer.enabled) request.headers.traceparent = formatTraceparent(context);
+    const trace = tracer.child(parent);
+    if (trace !== undefined && tracer.enabled) request.headers.traceparent = formatTraceparent(trace);
+    const { method = '' } = request;
     response.on('close', () => {
-      const endedAt = performance.now();
-      const { method = '' } = request;
-      const status = response.statusCode;
-      metrics.onRequest(method, path, status, endedAt - startedAt);
-      if (ip !== undefined) {
-        const duration_ms = Math.round((endedAt - startedAt) * 1_000) / 1_000;
-        const request_id = request.headers['x-request-id'];
-        log.debug({ request_id, method, path, status, duration_ms, ip }, 'request');
-      }
-      if (!tracer.enabled) return;
-      const attributes = { 'http.request.method': method, 'http.route': path, 'http.response.status_code': status };
-      const error = status >= 500 ? new Error('failed') : undefined;
-      const name = `${method} ${path}`;
-      tracer.record({ name, kind: 'server', context, parent, startedAt, endedAt, attributes, error });
+      const { statusCode: status } = response;
+      recordRequest({ id, method, route: path, path, status, startedAt, address, parent, trace, isQuiet: true });
     });
-  }
-
-  /** One line, one measurement and one span per request. */
-  function conclude(request: FastifyRequest, status: number, notes: RequestNotes): void {
-    const { fields, address, startedAt, parent, trace, error } = notes;
-    const endedAt = performance.now();
-    const { method } = request;
-    const route = request.routeOptions.url ?? 'unmatched';
-    metrics.onRequest(method, route, status, endedAt - startedAt);
-    const line = {
-      request_id: request.id,
-      method,
-      path: request.url.split('?')[0],
-      status,
-      duration_ms: Math.round((endedAt - startedAt) * 1_000) / 1_000,
-      ip: address,
-      ...fields,
-      ...(trace === undefined ? {} : { trace_id: trace.traceId }),
-      ...(error instanceof AppError ? { error_code: error.code } : {}),
-      ...(status === 500 ? { err: error } : {}),
-    };
-    if (status === 500) log.error(line, 'request failed');
-    else if (probes.has(route)) log.debug(line, 'request');
-    else log.info(line, 'request');
-    if (!tracer.enabled) return;
-    const attributes = { 'http.request.method': method, 'http.route': route, 'http.response.status_code': status };
-    const failure = status >= 500 ? (error ?? new Error('failed')) : undefined;
-    const name = `${method} ${route}`;
-    tracer.record({ name, kind: 'server', context: trace, parent, startedAt, endedAt, attributes, error: failure });
   }
 
   return {
@@ -268,10 +233,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       for (const response of unanswered) response.shouldKeepAlive = false;
       const answered = [...unanswered].map((response) => once(response, 'close'));
       const late = new AbortController();
-      await Promise.race([
-        Promise.all([...answered, deps.drainRaw?.()]),
-        delay(drainMs, undefined, { signal: late.signal }).catch(() => undefined), // all answered
-      ]);
+      await Promise.race([Promise.all([...answered, deps.drainRaw?.()]), interruptibleDelay(drainMs, late.signal)]);
       late.abort();
       await app.close();
     },
@@ -307,12 +269,10 @@ interface RequestNotes {
   error?: unknown;
 }
 
-/** Asked every few seconds by machines: a line each time would bury the rest. */
-const probes = new Set(['/metrics', '/api/v1/aggregator/health']);
 const requestIdPattern = /^[\w.:/+=-]{1,128}$/;
 
 /** A client's own id is kept where it can't forge anything in a log. */
-export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && requestIdPattern.test(given) ? given : createId();
 }
@@ -346,7 +306,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-export interface ErrorBody {
+interface ErrorBody {
   detail: string | Problem[];
   error_code: string;
   context?: Record<string, unknown>;

@@ -10,7 +10,7 @@ import type { Link } from '../upstream/link.ts';
 
 const time = z.string().describe('ISO 8601');
 
-export const toolView = z.object({
+const toolView = z.object({
   id: z.string(),
   name: z.string().describe('canonical: server.tool'),
   original_name: z.string(),
@@ -124,7 +124,7 @@ function shownHealthUrl(url: string | null): string | null {
   return url !== null && holdsCredential(url) ? maskUrl(url) : url;
 }
 
-export interface DetailSource {
+interface DetailSource {
   maskedConfig: unknown;
   link: Link | undefined;
   /** Of this process. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Cancellation } from '../cancellation.ts';
 import { listMethods } from '../catalog/discover.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { createInFlightTable } from '../in-flight-table.ts';

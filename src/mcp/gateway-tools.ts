@@ -22,7 +22,7 @@ export interface GatewayTools {
   instructions(scope: Scope): string;
 }
 
-export interface FoundTool {
+export interface RankedTool {
   tool: CatalogTool;
   score: number;
 }
@@ -90,7 +90,7 @@ const nothingFitsBelow = 0.3;
 
 function searchTools({ toolSearch, searchAttribution }: GatewayToolDependencies): GatewayTool {
   /** Only what the scope offers. */
-  async function findTools(query: string, limit: number, { peer, cancel, trace }: Call): Promise<FoundTool[]> {
+  async function findTools(query: string, limit: number, { peer, cancel, trace }: Call): Promise<RankedTool[]> {
     const offered = new Map(peer.scope.listTools().map(({ tool }) => [tool.row.name, tool]));
     const isVisible = ({ name }: { name: string }) => offered.has(name);
     const request = { query, limit, toolThreshold: nothingFitsBelow, isVisible };

@@ -9,7 +9,7 @@ const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 
 export const isLogLevel = (level: unknown): level is string => typeof level === 'string' && levels.includes(level);
 
-export interface LogLevels {
+interface LogLevels {
   /** A server of the old era has one level per session: it is set to the lowest that anybody asked for. */
   ensure(caller: Caller, server: Server): Promise<void> | undefined;
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Profiles } from '../catalog/profiles.ts';
 import type { Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Registry } from '../registry/registry.ts';

@@ -2,20 +2,20 @@
 import { decodeHeader, isObject, type JsonObject, namedBy, rpcCodes } from '../json-rpc.ts';
 import { ProtocolError } from './adapt-result.ts';
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
+type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-export function checkVersionHeader(headers: Headers, version: unknown): void {
+export function checkVersionHeader(headers: RequestHeaders, version: unknown): void {
   if (version !== undefined) expect(headers, 'mcp-protocol-version', String(version));
 }
 
-export function checkStandardHeaders(headers: Headers, method: string, params: JsonObject): void {
+export function checkStandardHeaders(headers: RequestHeaders, method: string, params: JsonObject): void {
   expect(headers, 'mcp-method', method);
   const name = params[namedBy[method] ?? ''];
   if (isObject(name) || name === undefined) return;
   expect(headers, 'mcp-name', String(name));
 }
 
-function expect(headers: Headers, name: string, expected: string): void {
+function expect(headers: RequestHeaders, name: string, expected: string): void {
   const sent = headers[name];
   if (sent !== undefined && decodeHeader(String(sent)) === expected) return;
   const problem = sent === undefined ? 'is missing' : 'does not match the body';

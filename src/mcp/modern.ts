@@ -1,7 +1,7 @@
 /** 2026-07-28: no sessions. Every request says who asks and what they can do, and its answer is all there is. */
 import type { Cancellation } from '../cancellation.ts';
 import type { Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import {
   hopMeta,

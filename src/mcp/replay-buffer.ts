@@ -1,6 +1,6 @@
 /** The newest events of a session, for a client that was cut off and comes back for what it missed. */
 
-export interface ReplayBuffer {
+interface ReplayBuffer {
   /** Keeps an event; its id, which says the stream that it belongs to. */
   record(stream: number, text: string): string;
   /** What a stream said after an event, by the id that the client saw last. */

@@ -2,14 +2,14 @@
 import type { Catalog, CatalogItem, CatalogTool } from '../catalog/catalog.ts';
 import { type Profile, type Selected, selectsServer, selectTool } from '../catalog/profile.ts';
 import { createView, type View } from '../catalog/view.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import { resolveTool } from '../routing/resolve.ts';
 import type { Principal } from '../security/auth.ts';
 import { maySee } from '../security/policy.ts';
 
-export interface OfferedTool {
+interface OfferedTool {
   name: string;
   tool: CatalogTool;
   description?: string;

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import { shortCode } from './token-endpoint.ts';
 
-export interface AuthorizationRequest {
+interface AuthorizationRequest {
   client_id: string;
   redirect_uri: string;
   state: string;

@@ -24,7 +24,7 @@ export interface BrowserSessions {
   isFormKey(key: string | null, principal: Principal, purpose: string): boolean;
 }
 
-export interface BrowserSessionOptions {
+interface BrowserSessionOptions {
   tickets: SealedTickets;
   /** True for the first who asks, at whichever replica. */
   spend: (pass: { id: string; expires: number }) => Promise<boolean>;

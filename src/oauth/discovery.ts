@@ -47,7 +47,7 @@ export interface Discovered {
   issuer: IssuerMetadata;
 }
 
-export interface DiscoveryRequest {
+interface DiscoveryRequest {
   serverUrl: string;
   challenge: Challenge;
   /** Configured by an admin, or the issuer of the login that there is: taken where the server still names it. */

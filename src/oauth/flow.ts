@@ -16,7 +16,8 @@ import { authorizationPage, codeIn, randomSecret } from './authorization-request
 import { type OurClients, registerClient, takesDocument } from './client-registration.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { configuredClient, type LoginPlan, type Logins, type Target, trustOf } from './logins.ts';
+import { configuredClient, type LoginPlan, type LoginTarget, trustOf } from './login-target.ts';
+import type { Logins } from './logins.ts';
 import { type OauthClient, requestToken, TokenRefused } from './token-endpoint.ts';
 
 export interface LoginFlow {
@@ -64,7 +65,7 @@ export const clientContextOf = (serverId: string, issuer: string) => `oauth-clie
 export function createLoginFlow(deps: FlowDependencies): LoginFlow {
   const { db, vault, registry, changes, logins, fetch } = deps;
 
-  async function clientAt(target: Target, { issuer, trust }: LoginPlan): Promise<OauthClient> {
+  async function clientAt(target: LoginTarget, { issuer, trust }: LoginPlan): Promise<OauthClient> {
     const configured = configuredClient(target, issuer.issuer);
     if (configured !== undefined) return configured;
     const ours = deps.ours.for(issuer);

@@ -16,7 +16,7 @@ export interface FetchedAnswer {
   json: unknown;
 }
 
-export interface FetchOptions {
+interface FetchOptions {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string;

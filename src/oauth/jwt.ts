@@ -33,7 +33,7 @@ const clockToleranceSeconds = 30;
 
 type Key = Awaited<ReturnType<JWTVerifyGetKey>>;
 
-export interface Keys {
+interface Keys {
   find(header: Header): Promise<Key[]>;
 }
 

@@ -1,7 +1,6 @@
 /** The OAuth room from its parts. */
-
 import type { Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Logger } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Registry, Server } from '../registry/registry.ts';

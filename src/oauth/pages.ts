@@ -6,7 +6,7 @@ export const pageHeaders = {
   'referrer-policy': 'same-origin',
 };
 
-export interface Consent {
+interface Consent {
   server: string;
   serverUrl: string;
   principal: string;
@@ -93,6 +93,6 @@ dt{color:#59636e}dd{margin:0;overflow-wrap:anywhere}button{font:inherit;padding:
 background:#1f6feb;color:#fff;cursor:pointer;margin-top:1rem}input{font:inherit;padding:.4rem;width:100%;box-sizing:border-box}
 .problem{color:#b3261e}@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}main{background:#161b22}dt{color:#9198a1}}`;
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -3,7 +3,7 @@
  * protected resource then (RFC 9728): every endpoint has metadata, and every refusal says where to get a token.
  */
 import { createHash } from 'node:crypto';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { Authenticator, Principal, RequestAuthenticator } from '../security/auth.ts';
 import type { Role } from '../store/schema.ts';
@@ -13,7 +13,7 @@ import type { GuardedFetch } from './guarded-fetch.ts';
 import { type Claims, createIssuerKeys, invalid, looksLikeJwt, verifyJwt } from './jwt.ts';
 import type { SealedTickets } from './sealed-tickets.ts';
 
-export interface RequestAuthenticatorOptions {
+interface RequestAuthenticatorOptions {
   config: Config;
   authenticator: Authenticator;
   fetch: GuardedFetch;
@@ -29,7 +29,7 @@ export interface ResourceAuthenticator extends RequestAuthenticator {
   tokenFor(principal: Principal): string;
 }
 
-export interface ResourceMetadata {
+interface ResourceMetadata {
   resource: string;
   authorization_servers: string[];
   bearer_methods_supported: string[];

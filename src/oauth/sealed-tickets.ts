@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
@@ -15,13 +15,13 @@ export interface SealedTickets {
   open(sealed: string, purpose: string): SealedTicket | undefined;
 }
 
-export interface SealedTicket {
+interface SealedTicket {
   id: string;
   principal: Principal;
   expires: number;
 }
 
-export interface SealedTicketOptions {
+interface SealedTicketOptions {
   vault: Vault;
   config: Config;
   /** The principal as it is now; undefined where its token was revoked or expired. */

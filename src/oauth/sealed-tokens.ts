@@ -3,7 +3,7 @@ import type { SealedStore } from '../security/reseal.ts';
 import type { Database } from '../store/database.ts';
 import { findOauthClients, findOauthLogins, updateOauthClientSealed, updateOauthLoginSealed } from '../store/oauth.ts';
 import { clientContextOf } from './flow.ts';
-import { contextOf } from './logins.ts';
+import { contextOf } from './token-cache.ts';
 
 export function sealedTokens(db: Database): SealedStore[] {
   const idOf = (...parts: string[]) => JSON.stringify(parts);

@@ -3,7 +3,7 @@
  * person, with the same role, either way.
  */
 import { z } from 'zod';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { Principal, RequestAuthenticator } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
@@ -23,7 +23,7 @@ const goal = z.union([
   z.strictObject({ place: z.string() }),
 ]);
 /** Where somebody wants to be once it is known who they are. */
-export type Goal = z.infer<typeof goal>;
+type Goal = z.infer<typeof goal>;
 
 export interface SignIn {
   readonly issuer: string;
@@ -36,7 +36,7 @@ export interface SignIn {
   ): Promise<{ principal: Principal; goal: Goal; cookie: string }>;
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   config: Config;
   fetch: GuardedFetch;
   vault: Vault;

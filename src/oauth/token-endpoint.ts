@@ -15,8 +15,8 @@ export interface OauthClient {
   signing_algorithm?: SigningAlgorithm;
 }
 
-export const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const;
-export type SigningAlgorithm = (typeof signingAlgorithms)[number];
+const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const;
+type SigningAlgorithm = (typeof signingAlgorithms)[number];
 
 const maxLifeSeconds = 315_360_000;
 
@@ -34,6 +34,11 @@ const tokenAnswer = z.looseObject({
 });
 export type TokenAnswer = z.infer<typeof tokenAnswer>;
 
+/** When the token ends; null where the answer does not say. */
+export function expiryOf({ expires_in: seconds }: TokenAnswer): string | null {
+  return seconds === undefined ? null : new Date(Date.now() + seconds * 1_000).toISOString();
+}
+
 const errorAnswer = z.looseObject({ error: z.string() });
 
 /** The authorization server said no; `error` is its code (`invalid_grant`, `invalid_client`, …). */
@@ -47,7 +52,7 @@ export class TokenRefused extends Error {
   }
 }
 
-export interface TokenEndpoint {
+interface TokenEndpoint {
   issuer: IssuerMetadata;
   client: OauthClient;
   trust: Trust;

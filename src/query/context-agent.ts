@@ -16,7 +16,7 @@ import { itemsOf } from './results/items.ts';
 import { estimateTokens } from './results/tokens.ts';
 import type { StrategyTool } from './strategy/strategy.ts';
 
-export const contextToolName = 'mcp__proxy__aggregator__context_aggregator';
+const contextToolName = 'mcp__proxy__aggregator__context_aggregator';
 
 const contextRequestSchema = z.object({
   query: z.string().min(1).max(10_000).describe('What the context is needed for'),
@@ -67,7 +67,7 @@ export const contextTool = {
   annotations: { title: 'Collect context', readOnlyHint: true, openWorldHint: true },
 };
 
-export interface ContextLimits {
+interface ContextLimits {
   rounds: number;
   calls: number;
   timeMs: number;
@@ -76,7 +76,7 @@ export interface ContextLimits {
   callTimeoutMs: number;
 }
 
-export const defaultContextLimits: ContextLimits = {
+const defaultContextLimits: ContextLimits = {
   rounds: 6,
   calls: 12,
   timeMs: 60_000,
@@ -172,7 +172,7 @@ interface Ended {
 }
 
 /** Something that was read, with the mark under which the model may cite it. */
-interface Source {
+interface CitedSource {
   server: string;
   tool: string;
   title?: string;
@@ -189,7 +189,7 @@ class AgentRun {
   readonly #deps: ContextDeps;
   readonly #limits: ContextLimits;
   readonly #signal: AbortSignal;
-  readonly #sources: Source[] = [];
+  readonly #sources: CitedSource[] = [];
   #wasAskedForMarks = false;
 
   constructor(deps: ContextDeps, limits: ContextLimits, signal: AbortSignal) {
@@ -347,7 +347,7 @@ class AgentRun {
   async #read(
     action: AgentStep['action'],
     detail: string,
-    read: (signal: AbortSignal) => Promise<Source[]>,
+    read: (signal: AbortSignal) => Promise<CitedSource[]>,
   ): Promise<Performed> {
     if (this.calls >= this.#limits.calls) return refused(detail, 'no calls left: give the context now');
     this.calls++;
@@ -382,7 +382,7 @@ const described = ({ name, description, inputSchema }: StrategyTool) => ({
   inputSchema,
 });
 
-function toSources(answer: ReturnType<typeof parseAnswer>, server: string, tool: string): Source[] {
+function toSources(answer: ReturnType<typeof parseAnswer>, server: string, tool: string): CitedSource[] {
   const source = { server, tool, timestamp: new Date().toISOString() };
   return itemsOf(answer, source, { maxChars: shownCharsPerCall, maxItems: shownItems }).items;
 }

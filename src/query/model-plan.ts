@@ -26,7 +26,7 @@ export interface PlannedCall {
   arguments: Record<string, unknown>;
 }
 
-export type ModelPlan = { ok: true; calls: PlannedCall[]; refused: string[] } | { ok: false; reason: string };
+type ModelPlan = { ok: true; calls: PlannedCall[]; refused: string[] } | { ok: false; reason: string };
 
 const planSchema = z.object({
   calls: z

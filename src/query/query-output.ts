@@ -7,7 +7,7 @@ import type { RelevantItem } from './results/items.ts';
 import type { Ranked } from './results/rank.ts';
 import { estimateTokens } from './results/tokens.ts';
 
-export interface Answered {
+interface Answered {
   results: readonly Ranked[];
   distinct: number;
   dedupeComplete: boolean;

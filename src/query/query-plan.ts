@@ -1,6 +1,6 @@
 /** Which servers are asked, in which order, and what each is asked first. Calls nothing. */
 
-import { stem } from '../search/stem.ts';
+import { stem } from '../similarity/stem.ts';
 import { failedOutcome, type ServerAsk, type ServerOutcome } from './fan-out.ts';
 import type { PlannableServer, PlannedCall } from './model-plan.ts';
 import type { QueryDeps, QueryServer, ToolFit } from './query.ts';

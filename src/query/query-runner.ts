@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import { seesNamed, type View } from '../catalog/view.ts';
 import type { Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import type { FormFiller, Model } from '../model.ts';
@@ -22,14 +22,14 @@ import { rulesFor, type ServerRule } from './server-rules.ts';
 import { describeNamedTools, describeStrategy } from './strategy/describe-strategy.ts';
 import { createStrategies, toStrategyTool, visibleStrategy } from './strategy/strategies.ts';
 
-type Server = Catalog['snapshot']['tools'][number]['server'];
+type CatalogServer = Catalog['snapshot']['tools'][number]['server'];
 
 export interface QueryRunner {
   ask(input: unknown, asking: Asking): Promise<QueryOutput>;
   /** Only where a model is configured. */
   collect?(input: unknown, asking: Asking): Promise<ContextOutput>;
   /** How this server is asked, in words, and which of its tools never are. */
-  describe(server: Server, view: View): ServerStrategy;
+  describe(server: CatalogServer, view: View): ServerStrategy;
   close(): void;
 }
 
@@ -56,8 +56,8 @@ export interface QueryRunnerDependencies {
   changes: Changes;
   log: Logger;
   model?: Model;
-  listServers: () => Server[];
-  findServer: (id: string) => Server | undefined;
+  listServers: () => CatalogServer[];
+  findServer: (id: string) => CatalogServer | undefined;
   /** How a server is started; credentials in it are not looked at. */
   connectionOf: (serverId: string) => { connection_config: { args?: string[]; cwd?: string } | object };
   listRules: () => readonly ServerRule[];
@@ -105,7 +105,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     };
   }
 
-  function visibleTo(server: Server, view: View): Pick<QueryServer, 'tools' | 'strategy' | 'queryTools'> {
+  function visibleTo(server: CatalogServer, view: View): Pick<QueryServer, 'tools' | 'strategy' | 'queryTools'> {
     const visible = (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
     const names = new Set(visible.map(({ row }) => row.original_name));
     return {
@@ -115,7 +115,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     };
   }
 
-  async function toQueryServer(server: Server, view: View): Promise<QueryServer> {
+  async function toQueryServer(server: CatalogServer, view: View): Promise<QueryServer> {
     const { status } = server.lifecycle;
     return {
       name: server.name,
@@ -127,7 +127,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     };
   }
 
-  function gatewayTo(server: Server | undefined, caller: Caller, view: View): ServerGateway {
+  function gatewayTo(server: CatalogServer | undefined, caller: Caller, view: View): ServerGateway {
     const relay = async (method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
       if (server === undefined) throw new Error('no such server');
       return await router.relay(server, method, params, caller, { signal });
@@ -204,7 +204,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
   };
 }
 
-function titleOf({ server_info: info, description }: Server): string {
+function titleOf({ server_info: info, description }: CatalogServer): string {
   const named = [info?.title, info?.name].filter((name) => typeof name === 'string');
   return [...named, description ?? ''].join(' ').slice(0, 200);
 }
@@ -213,7 +213,7 @@ function titleOf({ server_info: info, description }: Server): string {
 function createFolders(connectionOf: QueryRunnerDependencies['connectionOf']) {
   const known = new Map<string, { at: string; folders: Promise<string[]> }>();
   return {
-    of({ id, updated_at: at }: Server): Promise<string[]> {
+    of({ id, updated_at: at }: CatalogServer): Promise<string[]> {
       const before = known.get(id);
       if (before?.at === at) return before.folders;
       const folders = findFolders(connectionOf(id).connection_config);

@@ -1,6 +1,8 @@
 /** One question to many servers: choose, read, merge, rank, cut. */
 import { AppError } from '../errors.ts';
 import type { FormFiller } from '../model.ts';
+import { similarities } from '../similarity/cosine.ts';
+import { dedupe, defaultThreshold } from '../similarity/dedupe.ts';
 import { defaultFanOutLimits, type FanOutLimits, fanOut, type ServerOutcome } from './fan-out.ts';
 import { type PlannedCall, planByModel } from './model-plan.ts';
 import { toExplanation, toOutput, toReport } from './query-output.ts';
@@ -14,9 +16,8 @@ import type { BeginWork, ServerGateway } from './reading/reading.ts';
 import { AllServersFailedError, parseQuery, QueryInputError, type QueryRequest } from './request.ts';
 import { rerank } from './rerank.ts';
 import { condense } from './results/condense.ts';
-import { dedupe, defaultThreshold } from './results/dedupe.ts';
 import type { RelevantItem } from './results/items.ts';
-import { type Candidate, type Ranked, rank, similarities, withinBudget } from './results/rank.ts';
+import { type Candidate, type Ranked, rank, withinBudget } from './results/rank.ts';
 import type { ServerRule } from './server-rules.ts';
 import type { Strategy, StrategyTool } from './strategy/strategy.ts';
 

@@ -18,7 +18,7 @@ const rankingSchema = z.object({
     .describe('Best first; leave out what does not help at all'),
 });
 
-export type Reranked = { ok: true; results: Ranked[] } | { ok: false; reason: string };
+type Reranked = { ok: true; results: Ranked[] } | { ok: false; reason: string };
 
 const shownChars = 2000;
 const answerTimeoutMs = 10_000;

@@ -47,7 +47,7 @@ function patternProblem(pattern: string): string | undefined {
   }
 }
 
-export type RuleMatch =
+type RuleMatch =
   | { kind: 'matched'; rule: ServerRule; index: number }
   | { kind: 'none' }
   /** The rules took too long: the caller goes on as if none matched, and says so. */
@@ -100,7 +100,7 @@ export interface ServerChoice {
   rulesStopped?: true;
 }
 
-export interface ChoiceInput {
+interface ChoiceInput {
   query: string;
   /** Named in the call, and checked there. */
   named?: readonly string[];

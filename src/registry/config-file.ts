@@ -9,7 +9,7 @@ import { fromClientConfig, parseClientConfig } from './import.ts';
 import type { Registry, Server } from './registry.ts';
 import type { Connection, Registration, ServerPatch } from './server.ts';
 
-export interface ConfigFileDependencies {
+interface ConfigFileDependencies {
   path: string;
   registry: Registry;
   /** Changes a server's record and its connection together. */
@@ -26,7 +26,7 @@ export interface ConfigFileDependencies {
   setServerRules?: (rules: unknown) => Promise<void>;
 }
 
-export interface ConfigFile {
+interface ConfigFile {
   /** Resolves when what was seen of the file so far is applied. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -119,7 +119,7 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
       .map((server) => toCurrent(server, registry).registration);
   }
 
-  async function perform(step: Exclude<Step, { kind: 'taken' }>): Promise<void> {
+  async function perform(step: Exclude<ConfigStep, { kind: 'taken' }>): Promise<void> {
     if (step.kind === 'add') await fleet.register(step.registration, 'config');
     if (step.kind === 'remove') await fleet.remove(step.id);
     if (step.kind !== 'change') return;
@@ -164,20 +164,20 @@ interface Current {
   registration: Registration;
 }
 
-export type Step =
+type ConfigStep =
   | { kind: 'add'; name: string; registration: Registration }
   | { kind: 'change'; name: string; id: string; patch: ServerPatch }
   | { kind: 'remove'; name: string; id: string }
   | { kind: 'taken'; name: string };
 
 /** What turns the servers that came from the file into those that it lists now; nobody else's are touched. */
-export function plan(wanted: readonly Registration[], current: readonly Current[]): Step[] {
+export function plan(wanted: readonly Registration[], current: readonly Current[]): ConfigStep[] {
   const byName = new Map(current.map((server) => [server.registration.name, server]));
   const names = new Set(wanted.map(({ name }) => name));
   const gone = current.filter(({ origin, registration }) => origin === 'config' && !names.has(registration.name));
   return [
-    ...gone.map(({ id, registration }): Step => ({ kind: 'remove', name: registration.name, id })),
-    ...wanted.flatMap((registration): Step[] => {
+    ...gone.map(({ id, registration }): ConfigStep => ({ kind: 'remove', name: registration.name, id })),
+    ...wanted.flatMap((registration): ConfigStep[] => {
       const { name } = registration;
       const existing = byName.get(name);
       if (existing === undefined) return [{ kind: 'add', name, registration }];

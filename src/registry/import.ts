@@ -10,24 +10,24 @@ export interface ImportedServer {
   warnings: string[];
 }
 
-export interface ImportProblem {
+interface ImportProblem {
   key: string;
   reason: string;
   /** Left out on purpose; nothing is wrong with it. */
   skipped?: true;
 }
 
-export interface ImportedConfig {
+interface ImportedConfig {
   servers: ImportedServer[];
   problems: ImportProblem[];
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Our own address: an entry that points at us would have us call ourselves. */
   self?: string;
 }
 
-type Entry = Record<string, unknown>;
+type ConfigEntry = Record<string, unknown>;
 
 export function fromClientConfig(json: unknown, { self }: ImportOptions = {}): ImportedConfig {
   const found = findEntries(json);
@@ -99,9 +99,11 @@ const understood = new Set<string>([
 ]);
 
 /** A registration but for its name; whatever is wrong with it is left for the schema to say. */
-function toDraft(entry: unknown, warnings: string[]): Entry {
+function toDraft(entry: unknown, warnings: string[]): ConfigEntry {
   if (!isObject(entry)) return {};
-  const draft: Entry = Object.fromEntries(kept.flatMap((field) => (field in entry ? [[field, entry[field]]] : [])));
+  const draft: ConfigEntry = Object.fromEntries(
+    kept.flatMap((field) => (field in entry ? [[field, entry[field]]] : [])),
+  );
   if (entry.disabled === true || entry.enabled === false) {
     draft.auto_connect = false;
     warnings.push('it is switched off in the file: registered without connecting');
@@ -141,7 +143,7 @@ const spellings = new Map<string, 'STDIO' | 'SSE' | 'HTTP'>([
   ['remote', 'HTTP'],
 ]);
 
-function transportOf(entry: Entry, warnings: string[]): unknown {
+function transportOf(entry: ConfigEntry, warnings: string[]): unknown {
   const named = entry.type ?? entry.transport ?? entry.transportType ?? entry.transport_type;
   if (typeof named === 'string') return spellings.get(named.toLowerCase()) ?? named;
   if (named !== undefined) return named;
@@ -223,11 +225,11 @@ function toStrings(values: unknown): unknown {
   return set.length === 0 ? undefined : Object.fromEntries(set.map(([key, value]) => [key, text(value)]));
 }
 
-function present(values: Entry): Entry {
+function present(values: ConfigEntry): ConfigEntry {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null));
 }
 
-function isObject(value: unknown): value is Entry {
+function isObject(value: unknown): value is ConfigEntry {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

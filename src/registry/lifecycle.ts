@@ -20,8 +20,8 @@ export interface Lifecycle {
   readonly failures: number;
 }
 
-export const degradedAfterFailures = 2;
-export const errorAfterFailures = 3;
+const degradedAfterFailures = 2;
+const errorAfterFailures = 3;
 
 type Next = Status | ((failures: number) => Status);
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, type Problem, ValidationError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
@@ -20,7 +20,7 @@ import {
   findServer,
   findServers,
   insertServer,
-  type ServerPatch as RowPatch,
+  type ServerRowPatch as RowPatch,
   updateServer,
 } from '../store/servers.ts';
 import { best, type Lifecycle, type LifecycleEvent, type Status, transition } from './lifecycle.ts';

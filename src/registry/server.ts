@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { holdsCredential } from '../security/connection-secrets.ts';
 import { isHttpsOrLoopback } from '../security/policy.ts';
+import type { TransportType } from '../store/schema.ts';
 
-export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const;
-export type TransportType = (typeof transportTypes)[number];
+export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const satisfies readonly TransportType[];
 
 /** NUL ends a string for the operating system and for PostgreSQL; in a credential it would also defeat the mask. */
 const text = (most: number) => z.string().max(most).refine(hasNoNul, 'must not contain a NUL character');
@@ -58,7 +58,7 @@ const serverUrl = (transport: TransportType, field: string) =>
   });
 
 /** How we get tokens for a server that wants them; everything can be left out where the server's metadata say it. */
-export const oauthConfig = z.strictObject({
+const oauthConfig = z.strictObject({
   grant: z
     .enum(['authorization_code', 'client_credentials'])
     .optional()
@@ -87,15 +87,15 @@ export const connectionConfigs = {
   }),
 };
 
-export type StdioConfig = z.infer<typeof connectionConfigs.STDIO>;
-export type SseConfig = z.infer<typeof connectionConfigs.SSE>;
-export type HttpConfig = z.infer<typeof connectionConfigs.HTTP>;
+type StdioConfig = z.infer<typeof connectionConfigs.STDIO>;
+type SseConfig = z.infer<typeof connectionConfigs.SSE>;
+type HttpConfig = z.infer<typeof connectionConfigs.HTTP>;
 export type Connection =
   | { transport_type: 'STDIO'; connection_config: StdioConfig }
   | { transport_type: 'SSE'; connection_config: SseConfig }
   | { transport_type: 'HTTP'; connection_config: HttpConfig };
 
-export const serverName = z
+const serverName = z
   .string()
   .max(255, 'name may have at most 255 characters')
   .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and hold only a-z, 0-9, "-" and "_"');
@@ -103,7 +103,7 @@ export const serverName = z
 const template = z.record(z.string().max(200), z.unknown());
 
 /** What an administrator wrote down for the aggregator query replaces what it would work out. */
-export const queryTools = z
+const queryTools = z
   .array(
     z.strictObject({
       tool: z.string().min(1).max(255),
@@ -125,7 +125,7 @@ export const queryTools = z
   .max(10);
 
 /** Settings of one server beyond its connection. */
-export const serverOptions = z.strictObject({
+const serverOptions = z.strictObject({
   sessions: z
     .enum(['auto', 'shared', 'per_client'])
     .optional()

@@ -6,7 +6,7 @@
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import { parameterHeaders } from '../catalog/parameter-headers.ts';
 import type { CallEvent, Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';

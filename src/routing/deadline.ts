@@ -1,6 +1,6 @@
 /** How long a call may take: the request timeout, begun anew with every sign of progress, up to the cap. */
 import { Cancellation } from '../cancellation.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
 import type { Mask } from '../security/mask.ts';
 import { maskNotice } from '../upstream/notice.ts';
@@ -23,7 +23,7 @@ export interface Deadline {
   clear(): void;
 }
 
-export interface Deadlines {
+interface Deadlines {
   begin(asked: RelayExchange, terms: Terms): Deadline;
 }
 

@@ -4,21 +4,21 @@ import { fromCanonical } from '../catalog/tool-name.ts';
 import { AppError } from '../errors.ts';
 import type { Server } from '../registry/registry.ts';
 
-export type Strategy = 'explicit_server' | 'wire_name' | 'namespace_resolved' | 'lookup_resolved';
+type RoutingStrategy = 'explicit_server' | 'wire_name' | 'namespace_resolved' | 'lookup_resolved';
 
-export interface Route {
+interface ResolvedRoute {
   tool: CatalogTool;
-  strategy: Strategy;
+  strategy: RoutingStrategy;
 }
 
-export interface RouteRequest {
+interface RouteRequest {
   name: string;
   /** By id or by name; the tool's own name is expected then, the canonical one is accepted. */
   server?: Server;
   visible: (tool: CatalogTool) => boolean;
 }
 
-export function resolveTool(snapshot: Snapshot, { name, server, visible }: RouteRequest): Route {
+export function resolveTool(snapshot: Snapshot, { name, server, visible }: RouteRequest): ResolvedRoute {
   if (server !== undefined) {
     const own = snapshot.toolsByServer.get(server.id) ?? [];
     const tool = own.find(({ row, wireName }) => row.original_name === name || row.name === name || wireName === name);

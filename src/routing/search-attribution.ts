@@ -3,7 +3,7 @@
  * from it, and it ends with the process.
  */
 
-export interface Choice {
+interface Choice {
   query: string;
   /** The tool's place in what the search returned; the first is 1. */
   rank: number;

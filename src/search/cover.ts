@@ -1,11 +1,11 @@
 /** A tool in the running: how well it answers the whole request, and each part of it. */
-export interface Candidate {
+export interface PartCandidate {
   slot: number;
   whole: number;
   parts: number[];
 }
 
-export interface Placed {
+export interface PlacedTool {
   slot: number;
   relevance: number;
   /** Tools of other servers that do the same; they take no place of their own. */
@@ -22,13 +22,13 @@ const partShare = 0.3;
  * for a part that already has one steps back a little. Without parts it is the plain order. Ties go to the lower slot.
  */
 export function coverParts(
-  candidates: Candidate[],
+  candidates: PartCandidate[],
   limit: number,
   areTwins: (a: number, b: number) => boolean,
-): Placed[] {
+): PlacedTool[] {
   const open = candidates.map((candidate) => toContender(candidate));
   const served = new Map<number, number>();
-  const placed: Placed[] = [];
+  const placed: PlacedTool[] = [];
   while (open.length > 0 && placed.length < limit) {
     let best = 0;
     let bestValue = Number.NEGATIVE_INFINITY;
@@ -52,7 +52,7 @@ export function coverParts(
   return placed;
 }
 
-function toContender({ slot, whole, parts }: Candidate): { slot: number; relevance: number; part: number } {
+function toContender({ slot, whole, parts }: PartCandidate): { slot: number; relevance: number; part: number } {
   let part = -1;
   let best = Number.NEGATIVE_INFINITY;
   for (const [index, value] of parts.entries()) {

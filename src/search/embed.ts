@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Embedder, toUnit } from './embedder.ts';
+import { toUnit } from '../similarity/cosine.ts';
+import type { Embedder } from './embedder.ts';
 import { createWordPieces } from './word-pieces.ts';
 
 /**

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Embedder, toUnit } from './embedder.ts';
+import { toUnit } from '../similarity/cosine.ts';
+import type { Embedder } from './embedder.ts';
 
-export interface EmbeddingsServiceOptions {
+interface EmbeddingsServiceOptions {
   /** Base of an OpenAI-compatible API (`…/v1`) or the full address of its `/embeddings`. */
   url: string;
   model: string;

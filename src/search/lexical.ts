@@ -1,4 +1,4 @@
-import { stem } from './stem.ts';
+import { stem } from '../similarity/stem.ts';
 import { type SearchableTool, toDescription, toParameters } from './tool.ts';
 import { toWords } from './words.ts';
 
@@ -14,12 +14,12 @@ export interface LexicalIndex {
   explain(query: LexicalQuery, slot: number): string[];
 }
 
-export interface LexicalQuery {
+interface LexicalQuery {
   /** Stemmed terms with how often they occur. */
   terms: Map<string, number>;
 }
 
-export interface LexicalScores {
+interface LexicalScores {
   /** BM25F by slot, divided by the most this request could reach: 0 to 1 whatever the request's length. */
   tool: Float32Array;
   /** Share of the request's weight (idf) that the tool's own words explain, by slot. */

@@ -2,8 +2,9 @@
  * Keeps Qdrant's collection equal to the index, in the background. While it is, Qdrant finds the nearest vectors; while
  * it is not (not filled yet, out of reach), the index in this process does, and it always holds everything.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+
 import { describe } from '../errors.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import type { Logger } from '../log.ts';
 import type { PointFilter, Qdrant, ToolPoint } from './qdrant.ts';
 import type { RemoteScan } from './search.ts';
@@ -17,7 +18,7 @@ export interface QdrantMirror {
   close(): Promise<void>;
 }
 
-export interface QdrantMirrorDependencies {
+interface QdrantMirrorDependencies {
   qdrant: Qdrant;
   log: Logger;
   dimensions: () => number;
@@ -48,9 +49,9 @@ export function createQdrantMirror({ qdrant, log, dimensions, pointOf }: QdrantM
         if (closed.signal.aborted) return;
         complete = false;
         log.warn({ error: describe(error) }, 'Qdrant does not take the vectors; the index in this process is used');
-        const wait = retryDelaysMs[Math.min(failures, retryDelaysMs.length - 1)];
+        const wait = retryDelaysMs[Math.min(failures, retryDelaysMs.length - 1)] ?? 0;
         failures += 1;
-        await delay(wait, undefined, { signal: closed.signal, ref: false }).catch(() => undefined); // closed meanwhile
+        await interruptibleDelay(wait, closed.signal, { ref: false });
       }
     }
   }

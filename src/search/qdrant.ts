@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 export const collectionName = 'mcp_unified_search';
 
 /** What is stored beside a tool's vector (BR-003). */
-export interface ToolPayload {
+interface ToolPayload {
   type: 'tool';
   db_id: number;
   name: string;
@@ -34,7 +34,7 @@ export interface PointFilter {
   embeddingModel?: string;
 }
 
-export interface FoundPoint {
+interface FoundPoint {
   id: number;
   score: number;
 }
@@ -50,7 +50,7 @@ export interface Qdrant {
   search(vector: Float32Array, limit: number, filter?: PointFilter, signal?: AbortSignal): Promise<FoundPoint[]>;
 }
 
-export interface QdrantOptions {
+interface QdrantOptions {
   url: string;
   apiKey?: string;
   timeoutMs?: number;

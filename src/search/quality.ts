@@ -12,7 +12,7 @@ export interface QualityReport {
   servers: ServerProbe[];
 }
 
-export interface ServerProbe {
+interface ServerProbe {
   server: string;
   tools: number;
   probes: number;

@@ -6,7 +6,7 @@
  *
  * The weights follow a softmax fit over tools and requests of the development sets, then moved by hand; docs/search.md.
  */
-export interface Evidence {
+interface Evidence {
   similarity: Float32Array | null;
   lexical: Float32Array;
   covered: Float32Array;

@@ -1,11 +1,12 @@
+import { toUnit } from '../similarity/cosine.ts';
+import { createVectorIndex, type VectorIndex } from '../similarity/vector-index.ts';
 import type { StaticEmbedder } from './embed.ts';
-import { type Embedder, toUnit } from './embedder.ts';
+import type { Embedder } from './embedder.ts';
 import { createLexicalIndex, type LexicalIndex } from './lexical.ts';
 import { type SearchableTool, toDescription, toParameters } from './tool.ts';
-import { createVectorIndex, type VectorIndex } from './vectors.ts';
 import { toWords } from './words.ts';
 
-export interface SkillVector {
+interface SkillVector {
   id: string;
   name: string;
   vector: Float32Array;

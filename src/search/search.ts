@@ -1,6 +1,6 @@
 import { describe } from '../errors.ts';
-import { type Candidate, coverParts, type Placed } from './cover.ts';
-import { cosine } from './embedder.ts';
+import { dot } from '../similarity/cosine.ts';
+import { coverParts, type PartCandidate, type PlacedTool } from './cover.ts';
 import { toLexicalQuery } from './lexical.ts';
 import {
   type Calibration,
@@ -19,16 +19,16 @@ import type { SearchIndex } from './search-index.ts';
 import type { SearchableTool } from './tool.ts';
 import { topSlots } from './top-slots.ts';
 
-export type Strategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
+type SearchStrategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
 /** `vector` is for measuring only; no surface offers it. */
-export type UsedStrategy = 'hierarchical' | 'direct' | 'lexical' | 'vector';
+type UsedStrategy = 'hierarchical' | 'direct' | 'lexical' | 'vector';
 
 export interface SearchRequest {
   query: string;
   limit?: number;
   skillThreshold?: number;
   toolThreshold?: number;
-  strategy?: Strategy | 'vector';
+  strategy?: SearchStrategy | 'vector';
   serverFilter?: string[] | null;
   includeExternal?: boolean;
   includeReasons?: boolean;
@@ -36,7 +36,7 @@ export interface SearchRequest {
   isVisible?: (tool: SearchableTool) => boolean;
 }
 
-export interface FoundTool {
+interface FoundTool {
   tool: SearchableTool;
   /** Chance, 0 to 1, that the tool answers the request; it means the same in every request. */
   score: number;
@@ -45,13 +45,13 @@ export interface FoundTool {
   alternatives?: SearchableTool[];
 }
 
-export interface Reasons {
+interface Reasons {
   matchedWords: string[];
   similarity: number | null;
   skills: string[];
 }
 
-export interface MatchedSkill {
+interface MatchedSkill {
   id: string;
   name: string;
   score: number;
@@ -137,7 +137,7 @@ function toSimilarities(index: SearchIndex, points: { id: number; score: number 
 async function embedPlan(
   index: SearchIndex,
   plan: RequestPlan,
-  strategy: Strategy | 'vector',
+  strategy: SearchStrategy | 'vector',
   signal?: AbortSignal,
 ): Promise<{ vectors: Float32Array[] | null; warnings: string[] }> {
   if (strategy === 'lexical') return { vectors: null, warnings: [] };
@@ -194,7 +194,7 @@ export function rank(
   for (const values of scores)
     for (const slot of topSlots(values, scope.slots, Math.max(limit, widestPool))) pool.add(slot);
   const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
-  const candidates = [...pool].map((slot): Candidate => {
+  const candidates = [...pool].map((slot): PartCandidate => {
     const lift = skillLiftOf(index.toolAt(slot), strength);
     return {
       slot,
@@ -230,7 +230,11 @@ const methods: Record<UsedStrategy, { weights: Weights; calibration: Calibration
   vector: { weights: vectorWeights, calibration: vectorCalibration },
 };
 
-function chooseStrategy(wanted: Strategy | 'vector', index: SearchIndex, vectors: Float32Array[] | null): UsedStrategy {
+function chooseStrategy(
+  wanted: SearchStrategy | 'vector',
+  index: SearchIndex,
+  vectors: Float32Array[] | null,
+): UsedStrategy {
   if (vectors === null) return 'lexical';
   if (wanted !== 'auto') return wanted;
   return index.skills.length > 0 ? 'hierarchical' : 'direct';
@@ -261,7 +265,7 @@ const skillCalibration: Calibration = { slope: 14, middle: 0.42 };
 
 function matchSkills(index: SearchIndex, request: Float32Array, threshold: number): MatchedSkill[] {
   return index.skills
-    .map(({ id, name, vector }) => ({ id, name, score: toProbability(cosine(vector, request), skillCalibration) }))
+    .map(({ id, name, vector }) => ({ id, name, score: toProbability(dot(vector, request), skillCalibration) }))
     .filter(({ score }) => score >= threshold)
     .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
     .slice(0, 5);
@@ -287,7 +291,7 @@ function areTwins(index: SearchIndex, a: number, b: number): boolean {
 function toFound(
   index: SearchIndex,
   request: SearchRequest,
-  place: Placed,
+  place: PlacedTool,
   calibration: Calibration,
   plan: RequestPlan,
   vector: Float32Array | undefined,
@@ -300,7 +304,7 @@ function toFound(
     found.reasons = {
       matchedWords: index.lexical.explain(toLexicalQuery(plan.whole), place.slot),
       similarity:
-        vector === undefined || !index.vectors.has(place.slot) ? null : cosine(index.vectors.get(place.slot), vector),
+        vector === undefined || !index.vectors.has(place.slot) ? null : dot(index.vectors.get(place.slot), vector),
       skills: matchedSkills.filter(({ id }) => tool.skillIds.includes(id)).map(({ id }) => id),
     };
   }

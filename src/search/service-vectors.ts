@@ -2,8 +2,9 @@
  * Vectors of an embeddings service for every tool, in the background: whatever is stored is taken from there, the rest
  * is asked for. Search moves over when there is a vector for every tool, and goes on with the old ones until then.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+
 import { describe } from '../errors.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import type { Logger } from '../log.ts';
 import type { Database } from '../store/database.ts';
 import { deleteVectorsOfOtherModels, findVectors, upsertVectors } from '../store/vectors.ts';
@@ -21,7 +22,7 @@ export interface ServiceVectors {
   close(): Promise<void>;
 }
 
-export interface ServiceVectorDependencies {
+interface ServiceVectorDependencies {
   service: { url: string; model: string; apiKey?: string };
   /** Whose vectors are kept beside the service's. */
   builtIn: Embedder;
@@ -67,7 +68,7 @@ export function createServiceVectors(deps: ServiceVectorDependencies): ServiceVe
             ? 'the embeddings service does not answer; new tools are found by their words alone'
             : 'the embeddings service does not answer; search goes on with the vectors it has',
         );
-        await delay(wait, undefined, { signal: closed.signal, ref: false }).catch(() => undefined);
+        await interruptibleDelay(wait, closed.signal, { ref: false });
       }
     }
   }

@@ -1,7 +1,7 @@
 /** Words that mean nearly the same, by stem. Read from a file with the first question. */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { stem } from './stem.ts';
+import { stem } from '../similarity/stem.ts';
 
 export interface Thesaurus {
   /** Stems of words that can stand for this one, given by its stem. */

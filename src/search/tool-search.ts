@@ -1,7 +1,7 @@
 /** Keeps the search index in step with the catalog: embeds tools as they come and classifies them into skills beside it. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Model } from '../model.ts';

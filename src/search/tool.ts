@@ -13,7 +13,7 @@ export interface SearchableTool {
   isExternal: boolean;
 }
 
-export interface Parameter {
+interface ToolParameter {
   name: string;
   description: string;
 }
@@ -22,7 +22,7 @@ const maxParameters = 40;
 const maxText = 4_000;
 
 /** Servers write their schemas as they like: whatever is not an object of properties counts as no parameters. */
-export function toParameters(inputSchema: unknown): Parameter[] {
+export function toParameters(inputSchema: unknown): ToolParameter[] {
   const properties = isRecord(inputSchema) ? inputSchema.properties : undefined;
   if (!isRecord(properties)) return [];
   return Object.entries(properties)

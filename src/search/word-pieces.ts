@@ -3,7 +3,7 @@ import { toWords } from './words.ts';
 const maxWord = 40;
 const rememberedWords = 50_000;
 
-export type WordPieces = (text: string) => number[];
+type WordPieces = (text: string) => number[];
 
 /**
  * The uncased WordPiece split of BERT, without its punctuation and special tokens: those carry no meaning in a mean of

@@ -5,7 +5,7 @@ import { normalize } from '../unicode.ts';
  * `parts` holds the pieces of a compound (`createIssue` → create, issue): both forms matter, because people write
  * «github» for a product that spells itself «GitHub».
  */
-export interface Word {
+interface Word {
   whole: string;
   parts: string[];
 }

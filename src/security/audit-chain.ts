@@ -39,7 +39,7 @@ export function createAuditSeal({ current, previous }: AuditKeys): AuditSeal {
 }
 
 /** Over everything that is stored of a record but its id; both engines give details back with their keys in order. */
-export function hashRecord(previous: ChainPlace, entry: NewAudit): string {
+function hashRecord(previous: ChainPlace, entry: NewAudit): string {
   const { timestamp, event, actor, ip_address, server_id, server_name, details } = entry;
   const columns = JSON.stringify([previous.seq + 1, timestamp, event, actor, ip_address, server_id, server_name]);
   return hash('sha256', `${previous.hash}\n${columns.slice(0, -1)},${details}]`);
@@ -57,7 +57,7 @@ export interface AuditVerdict {
   problem?: AuditProblem;
 }
 
-export interface AuditProblem {
+interface AuditProblem {
   kind: 'changed' | 'removed' | 'inserted' | 'truncated' | 'head_lost' | 'head_forged' | 'anchor_forged';
   seq: number | null;
   id: number | null;

@@ -1,4 +1,5 @@
 import { describe } from '../errors.ts';
+import type { JsonObject } from '../json-rpc.ts';
 import {
   type AuditFilter,
   type AuditRecord,
@@ -10,7 +11,7 @@ import {
   resealAuditEnds,
 } from '../store/audit.ts';
 import type { Database } from '../store/database.ts';
-import type { AuditRow, JsonObject } from '../store/schema.ts';
+import type { AuditRow } from '../store/schema.ts';
 import { type AuditKeys, type AuditVerdict, createAuditSeal, verifyAudit } from './audit-chain.ts';
 
 export interface AuditEntry {
@@ -83,7 +84,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   /** One write at a time, in the order of recording. */
   function flush(): Promise<void> {
     const written = writing.then(write);
-    writing = written.catch(() => {});
+    writing = written.catch(() => {}); // `written` carries the failure to its caller; the next write follows anyway
     return written;
   }
 

@@ -61,7 +61,7 @@ export interface AuthenticatorOptions {
   onError?: (error: unknown) => void;
 }
 
-interface Entry {
+interface KnownToken {
   row: Token;
   digest: Buffer;
   expiresAtMs: number;
@@ -75,7 +75,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   const used = new Map<string, string>();
   /** The tokens that were seen to expire, with the date that passed: they stay so when the clock goes back. */
   const expired = new Map<string, string | null>();
-  const tokens = await createStoredCollection<string, Entry>({
+  const tokens = await createStoredCollection<string, KnownToken>({
     load: async () => (await findTokens(db)).map((row) => [row.id, toEntry(row)]),
     replicated: { changes, topic: 'tokens.stored' },
     onReloaded(before, after) {
@@ -98,7 +98,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     for (const [id, time] of batch) if (used.get(id) === time) used.delete(id);
   }
 
-  function isExpired({ row, expiresAtMs }: Entry): boolean {
+  function isExpired({ row, expiresAtMs }: KnownToken): boolean {
     if (row.expires_at !== null && expired.get(row.id) === row.expires_at) return true;
     // Not the other way round: a date that cannot be read has passed.
     if (Date.now() < expiresAtMs) return false;
@@ -108,7 +108,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   }
 
   /** What had expired before we knew it ends nothing now. */
-  function recordExpired({ row, expiresAtMs }: Entry): void {
+  function recordExpired({ row, expiresAtMs }: KnownToken): void {
     if (!(Date.now() < expiresAtMs)) expired.set(row.id, row.expires_at);
   }
 
@@ -210,7 +210,7 @@ function digest(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-function toEntry({ hash, ...row }: TokenRow): Entry {
+function toEntry({ hash, ...row }: TokenRow): KnownToken {
   return {
     row,
     digest: Buffer.from(hash, 'hex'),

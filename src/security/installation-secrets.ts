@@ -1,7 +1,7 @@
 /** The secrets of this installation: from the configuration, else from files in the data directory, made at first start. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { createVault, parseKey } from './credentials.ts';
 import { loadOrCreateSecretFile } from './secret-file.ts';
 import type { Secrets } from './secrets.ts';

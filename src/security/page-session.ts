@@ -55,7 +55,7 @@ export const sessionPath = '/api/v1/session';
 const maxToken = 2_800;
 const sealContext = 'page session';
 const sessionContent = z.object({ id: z.string(), token: z.string(), until: z.number() });
-type Session = z.infer<typeof sessionContent>;
+type PageSession = z.infer<typeof sessionContent>;
 
 export async function createPageSessions(options: PageSessionOptions): Promise<PageSessions> {
   const { db, vault, requestAuthenticator, changes, now = Date.now } = options;
@@ -70,7 +70,7 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
     replicated: { changes, topic: 'page_sessions.stored' },
   });
 
-  function find(headers: IncomingHttpHeaders): Session | undefined {
+  function find(headers: IncomingHttpHeaders): PageSession | undefined {
     const sealed = cookieIn(headers.cookie, cookieName(headers));
     if (sealed === undefined) return undefined;
     let content: unknown;
@@ -113,7 +113,7 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
         path: sessionPath,
       });
       if (token.length > maxToken) throw new AppError('VALIDATION_ERROR', 'This token is too long for a cookie');
-      const session: Session = {
+      const session: PageSession = {
         id: randomBytes(16).toString('base64url'),
         token,
         until: now() + sessionSeconds * 1_000,

@@ -46,7 +46,7 @@ export function limitsOf({ servers, profile }: Principal): string {
   return parts.join(' and ');
 }
 
-export interface Listener {
+interface BoundAddress {
   boundHost: string;
   boundPort: number;
   /** `example.com` for any port, `example.com:8443` for one, `*` for every host. */
@@ -57,7 +57,7 @@ export interface Listener {
  * A web page whose name was made to point at 127.0.0.1 (DNS rebinding) still sends its own name: a loopback listener
  * answers to loopback names only. Elsewhere the name is checked where a list is configured.
  */
-export function checkHost(hostHeader: string | undefined, { boundHost, boundPort, allowedHosts }: Listener): void {
+export function checkHost(hostHeader: string | undefined, { boundHost, boundPort, allowedHosts }: BoundAddress): void {
   const host = parseHost(hostHeader);
   const names = host === undefined ? [] : [host.hostname, host.host];
   if (allowedHosts.some((allowed) => allowed === '*' || names.includes(allowed.toLowerCase()))) return;
@@ -96,7 +96,7 @@ export function isAllowedOrigin(
  * Both checks for every request of a listener. Clients mostly send the same names, so the ones that passed last are
  * remembered.
  */
-export function createEntryCheck(listener: Listener, allowedOrigins: readonly string[]) {
+export function createEntryCheck(listener: BoundAddress, allowedOrigins: readonly string[]) {
   let passed: { host?: string; origin?: string } = {};
   return (host: string | undefined, origin: string | undefined): void => {
     if (host !== undefined && host === passed.host && origin === passed.origin) return;
@@ -111,11 +111,6 @@ export function isHttpsOrLoopback(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-}
-
-export function requireHttps(url: string): void {
-  if (isHttpsOrLoopback(url)) return;
-  throw new AppError('VALIDATION_ERROR', 'The URL must use https (http is allowed for loopback addresses only)');
 }
 
 /** A Host header and nothing else: `a@b` or `a/b` would parse as a URL whose host is not what was sent. */

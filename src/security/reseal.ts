@@ -11,14 +11,14 @@ export interface SealedStore {
   replace(id: string, before: string, after: string): Promise<boolean>;
 }
 
-export interface SealedValue {
+interface SealedValue {
   id: string;
   /** What the value was sealed for; see `Vault.seal`. */
   context: string;
   sealed: string;
 }
 
-export interface ResealReport {
+interface ResealReport {
   /** Sealed with the current key now, those of before included. */
   current: number;
   resealed: number;

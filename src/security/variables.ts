@@ -1,7 +1,7 @@
 /** `${NAME}`, or `${NAME:-value}` with a value for when it is not set, as client config files write it. */
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
-export interface Substitution<T> {
+interface Substitution<T> {
   value: T;
   /** Variables that are named and not set, each once, in the order of their first mention. */
   missing: string[];

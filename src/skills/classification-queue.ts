@@ -1,9 +1,8 @@
+import type { ClassificationState } from '../store/schema.ts';
 import type { ToolToClassify } from './classifier-model.ts';
 import type { Classification } from './classify.ts';
 
-export type ClassificationState = 'DISCOVERED' | 'CLASSIFYING' | 'CLASSIFIED' | 'UNCLASSIFIED';
-
-export interface ClassificationQueueOptions {
+interface ClassificationQueueOptions {
   /** Missing tools in the answer, or a throw, leave tools UNCLASSIFIED; they are tried again. */
   classify(tools: ToolToClassify[], signal: AbortSignal): Promise<Map<number, Classification>>;
   onClassified(toolId: number, classification: Classification): void;
@@ -31,7 +30,7 @@ export interface ClassificationQueue {
   close(): Promise<void>;
 }
 
-interface Entry {
+interface QueuedTool {
   tool: ToolToClassify;
   state: ClassificationState;
 }
@@ -40,9 +39,9 @@ const defaults = { batchSize: 10, concurrency: 5, retryDelaysMs: [1_000, 5_000, 
 
 export function createClassificationQueue(options: ClassificationQueueOptions): ClassificationQueue {
   const { batchSize, concurrency, retryDelaysMs } = { ...defaults, ...options };
-  const entries = new Map<number, Entry>();
-  const waiting: Entry[] = [];
-  const failed: Entry[] = [];
+  const entries = new Map<number, QueuedTool>();
+  const waiting: QueuedTool[] = [];
+  const failed: QueuedTool[] = [];
   const running = new Set<Promise<void>>();
   const stop = new AbortController();
   let failures = 0;
@@ -54,7 +53,7 @@ export function createClassificationQueue(options: ClassificationQueueOptions): 
     if (stop.signal.aborted) return;
     if (isIdle()) settled = Promise.withResolvers();
     for (const tool of tools) {
-      const entry: Entry = { tool, state: 'DISCOVERED' };
+      const entry: QueuedTool = { tool, state: 'DISCOVERED' };
       // A tool that changed while its batch was on the way is asked about again; the older answer is not for it.
       entries.set(tool.id, entry);
       options.onState?.(tool.id, 'DISCOVERED');
@@ -78,8 +77,8 @@ export function createClassificationQueue(options: ClassificationQueueOptions): 
     if (isIdle()) settled.resolve();
   }
 
-  function takeBatch(): Entry[] {
-    const batch: Entry[] = [];
+  function takeBatch(): QueuedTool[] {
+    const batch: QueuedTool[] = [];
     while (batch.length < batchSize) {
       const entry = waiting.shift();
       if (entry === undefined) break;
@@ -88,7 +87,7 @@ export function createClassificationQueue(options: ClassificationQueueOptions): 
     return batch;
   }
 
-  async function run(batch: Entry[]): Promise<void> {
+  async function run(batch: QueuedTool[]): Promise<void> {
     for (const entry of batch) move(entry, 'CLASSIFYING');
     try {
       const answers = await options.classify(
@@ -106,7 +105,7 @@ export function createClassificationQueue(options: ClassificationQueueOptions): 
     }
   }
 
-  function settle(entry: Entry, classification: Classification | undefined): void {
+  function settle(entry: QueuedTool, classification: Classification | undefined): void {
     if (entries.get(entry.tool.id) !== entry) return;
     if (classification === undefined || classification.skillIds.length === 0) {
       // The service works and found no skill: asking again would give the same answer.
@@ -118,7 +117,7 @@ export function createClassificationQueue(options: ClassificationQueueOptions): 
     options.onClassified(entry.tool.id, classification);
   }
 
-  function fail(entry: Entry, error: unknown): void {
+  function fail(entry: QueuedTool, error: unknown): void {
     if (entries.get(entry.tool.id) !== entry) return;
     move(entry, 'UNCLASSIFIED');
     failed.push(entry);
@@ -140,7 +139,7 @@ export function createClassificationQueue(options: ClassificationQueueOptions): 
     pump();
   }
 
-  function move(entry: Entry, state: ClassificationState): void {
+  function move(entry: QueuedTool, state: ClassificationState): void {
     entry.state = state;
     options.onState?.(entry.tool.id, state);
   }

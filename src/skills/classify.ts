@@ -1,5 +1,7 @@
+import { dot } from '../similarity/cosine.ts';
+
 /** One skill given to one tool. */
-export interface SkillAssignment {
+interface SkillAssignment {
   skillId: string;
   /** Chance, 0 to 1, that the skill fits the tool. */
   confidence: number;
@@ -12,13 +14,13 @@ export interface Classification {
   assignments: SkillAssignment[];
 }
 
-export interface SkillPrototype {
+interface SkillPrototype {
   id: string;
   vector: Float32Array;
 }
 
-export const minConfidence = 0.5;
-export const maxSkills = 3;
+const minConfidence = 0.5;
+const maxSkills = 3;
 
 // Fitted on 11,218 public tools whose server declares a category: what counts is the lead over the average skill, since
 // some texts are near to everything. Categories belong to servers, not to tools, so even the clearest case agrees with
@@ -45,12 +47,6 @@ export function toClassification(assignments: SkillAssignment[]): Classification
     .sort((a, b) => b.confidence - a.confidence || (a.skillId < b.skillId ? -1 : 1))
     .slice(0, maxSkills);
   return { skillIds: kept.map(({ skillId }) => skillId), primarySkillId: kept[0]?.skillId ?? null, assignments: kept };
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let d = 0; d < a.length; d++) sum += (a[d] as number) * (b[d] as number);
-  return sum;
 }
 
 function logistic(value: number): number {

@@ -2,7 +2,7 @@
  * BR-008: a skill's vector is the mean of its tools' vectors, kept as a running sum so that a tool coming or going costs
  * one addition; a skill without tools is its description's vector.
  */
-export interface SkillVectors {
+interface SkillVectors {
   /** Adds, changes or (with no skills) removes one tool. */
   setTool(toolId: number, skillIds: string[], vector: Float32Array | null): void;
   removeTool(toolId: number): void;
@@ -12,14 +12,14 @@ export interface SkillVectors {
   toolCount(skillId: string): number;
 }
 
-interface Entry {
+interface SkillVectorSum {
   description: Float32Array;
   sum: Float64Array;
   count: number;
 }
 
 export function createSkillVectors(dimensions: number): SkillVectors {
-  const skills = new Map<string, Entry>();
+  const skills = new Map<string, SkillVectorSum>();
   const tools = new Map<number, { skillIds: string[]; vector: Float32Array }>();
 
   function add(skillId: string, vector: Float32Array, sign: 1 | -1): void {

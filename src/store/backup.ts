@@ -11,7 +11,7 @@ const serverColumns = [
   ...(['auto_connect', 'desired', 'options', 'origin', 'registered_at'] as const),
 ] as const;
 
-export type BackupServer = Pick<ServerRow, (typeof serverColumns)[number]>;
+type BackupServer = Pick<ServerRow, (typeof serverColumns)[number]>;
 
 export interface BackupRows {
   servers: BackupServer[];

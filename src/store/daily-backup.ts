@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { backupDirectoryIn, databaseFileIn } from './integrity.ts';
 
-export interface DailyBackupOptions {
+interface DailyBackupOptions {
   directory: string;
   /** How many are kept. */
   keep: number;
@@ -13,7 +13,7 @@ export interface DailyBackupOptions {
   onError: (error: Error) => void;
 }
 
-export interface DailyBackup {
+interface DailyBackup {
   /** Makes one now if the last is a day old. Never rejects: what fails is told to `onError`. */
   makeIfDue(now?: Date): Promise<void>;
   close(): Promise<void>;

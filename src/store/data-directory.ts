@@ -21,7 +21,7 @@ export function claimDataDirectory(directory: string): DataDirectory {
   }
 }
 
-export interface DataDirectory {
+interface DataDirectory {
   /** The owner before us was killed, or the power failed. */
   readonly endedUncleanly: boolean;
   release(): void;
@@ -70,6 +70,6 @@ function owner(directory: string): string {
     const { pid, startedAt } = JSON.parse(readFileSync(join(directory, 'owner.json'), 'utf8'));
     return ` (pid ${pid}, since ${startedAt})`;
   } catch {
-    return '';
+    return ''; // no file yet
   }
 }

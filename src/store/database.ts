@@ -16,7 +16,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   url?: string;
   file?: string;
   /** Told of every query: how long it took, and whether it failed. */

@@ -1,10 +1,11 @@
+import type { JsonObject } from '../json-rpc.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { HistoryRow, JsonObject } from './schema.ts';
+import type { HistoryRow } from './schema.ts';
 
 const keptPerServer = 1_000;
 
-export interface NewHistory {
+interface NewHistory {
   server_id: string;
   event_type: string;
   details?: JsonObject | null;

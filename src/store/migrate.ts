@@ -11,7 +11,7 @@ import { signIn } from './migrations/040-sign-in.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** What a column type is called on each engine, so that one text of SQL serves both. */
-export interface ColumnTypes {
+interface ColumnTypes {
   /** Text that is compared and sorted byte by byte, so that lists have one order everywhere. */
   key: string;
   timestamp: string;

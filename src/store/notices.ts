@@ -2,11 +2,11 @@
 import pg from 'pg';
 import { noticeChannel } from './replicas.ts';
 
-export interface Notices {
+interface Notices {
   close(): Promise<void>;
 }
 
-export interface NoticeOptions {
+interface NoticeOptions {
   url: string;
   onNotice(text: string): void;
   /** From here on nothing is missed; what was said before, since the connection was lost, was. */
@@ -74,7 +74,7 @@ export function createNotices(options: NoticeOptions): Notices {
       clearTimeout(wait);
       const last = client;
       client = undefined;
-      await last?.end().catch(() => undefined);
+      await last?.end().catch(() => undefined); // the connection may be lost already
     },
   };
 }

@@ -1,5 +1,5 @@
 /** The configured database: checked, opened and, where it is a file, backed up every day. */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { createDailyBackup } from './daily-backup.ts';

@@ -1,6 +1,7 @@
+import type { JsonObject } from '../json-rpc.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { JsonObject, ProfileRow } from './schema.ts';
+import type { ProfileRow } from './schema.ts';
 
 /** Creates the profile or gives it a new definition. */
 export function upsertProfile({ kysely }: Database, name: string, definition: JsonObject): Promise<ProfileRow> {
@@ -11,10 +12,6 @@ export function upsertProfile({ kysely }: Database, name: string, definition: Js
     .onConflict((conflict) => conflict.column('name').doUpdateSet(toColumns({ definition, updated_at: now })))
     .returningAll()
     .executeTakeFirstOrThrow();
-}
-
-export function findProfile({ kysely }: Database, name: string): Promise<ProfileRow | undefined> {
-  return kysely.selectFrom('profiles').selectAll().where('name', '=', name).executeTakeFirst();
 }
 
 export function findProfiles({ kysely }: Database): Promise<ProfileRow[]> {

@@ -5,7 +5,7 @@ import { listBackups } from './daily-backup.ts';
 import { claimDataDirectory } from './data-directory.ts';
 import { databaseFileIn, findDamage } from './integrity.ts';
 
-export type Repair =
+type Repair =
   | { outcome: 'nothing to do' }
   | { outcome: 'no backup'; damage: string }
   | { outcome: 'restored'; damage: string; from: string; at: Date; damagedFiles: string };

@@ -12,7 +12,7 @@ export interface ReplicaStatus {
   error: string | null;
 }
 
-export interface LivingReplica {
+interface LivingReplica {
   id: string;
   address: string;
   statuses: ReplicaStatus[];
@@ -79,13 +79,6 @@ export async function deleteLeasesBut(
     delete from mcp.leases where holder = ${holder} and name <> all (${[...names]}::text[])
   `.execute(kysely);
   return (numAffectedRows ?? 0n) > 0n;
-}
-
-export async function findLeases({ kysely }: Database): Promise<{ name: string; holder: string }[]> {
-  const { rows } = await sql<{ name: string; holder: string }>`
-    select name, holder from mcp.leases where expires_at >= clock_timestamp() order by name
-  `.execute(kysely);
-  return rows;
 }
 
 /** Those whose last sign of life is not older; the others are forgotten. */

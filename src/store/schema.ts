@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, Selectable } from 'kysely';
+import type { JsonObject } from '../json-rpc.ts';
 
 /**
  * The tables as TypeScript reads them, the same on both engines: timestamps are ISO strings, booleans are booleans,
@@ -24,10 +25,8 @@ export interface Schema {
   spent_passes: SpentPassesTable;
 }
 
-export type JsonObject = Record<string, unknown>;
-
 /** Read as a value, written as JSON text. A default in the table makes it optional to insert. */
-type Json<T> = ColumnType<T, string, string>;
+type StoredJson<T> = ColumnType<T, string, string>;
 type JsonOrNull<T> = ColumnType<T | null, string | null | undefined, string | null>;
 type JsonWithDefault<T> = ColumnType<T, string | undefined, string>;
 
@@ -39,7 +38,7 @@ interface ServersTable {
   name: string;
   description: string | null;
   transport_type: TransportType;
-  connection_config: Json<{ sealed: string }>;
+  connection_config: StoredJson<{ sealed: string }>;
   health_check_url: string | null;
   status: Generated<ServerStatus>;
   last_health_check: string | null;
@@ -72,16 +71,16 @@ interface ToolsTable {
   original_name: string;
   title: string | null;
   description: string | null;
-  input_schema: Json<JsonObject>;
+  input_schema: StoredJson<JsonObject>;
   /** The full definition as the server sent it. */
-  definition: Json<JsonObject>;
+  definition: StoredJson<JsonObject>;
   definition_hash: string;
   source_server_id: string | null;
   is_external: boolean;
   is_classified: boolean;
-  skill_ids: Json<string[]>;
+  skill_ids: StoredJson<string[]>;
   primary_skill_id: string | null;
-  skill_confidences: Json<Record<string, number>>;
+  skill_confidences: StoredJson<Record<string, number>>;
   classification_state: ClassificationState;
   /** The place in the server's own list. */
   position: number;
@@ -96,7 +95,7 @@ interface ServerItemsTable {
   server_id: string;
   kind: ServerItemKind;
   key: string;
-  definition: Json<JsonObject>;
+  definition: StoredJson<JsonObject>;
   position: number;
 }
 export type ServerItemRow = Selectable<ServerItemsTable>;
@@ -143,7 +142,7 @@ export type AuditRow = Selectable<AuditTable>;
 
 interface ProfilesTable {
   name: string;
-  definition: Json<JsonObject>;
+  definition: StoredJson<JsonObject>;
   created_at: string;
   updated_at: string;
 }
@@ -153,7 +152,7 @@ interface SkillsTable {
   id: string;
   name: string;
   description: string;
-  examples: Json<string[]>;
+  examples: StoredJson<string[]>;
   origin: 'builtin' | 'custom';
   created_at: string;
   updated_at: string;
@@ -171,7 +170,7 @@ export type ToolVectorRow = Selectable<ToolVectorsTable>;
 interface ClassificationsTable {
   /** Of everything that the model was told. */
   content_hash: string;
-  skill_confidences: Json<Record<string, number>>;
+  skill_confidences: StoredJson<Record<string, number>>;
   used_at: string;
 }
 export type ClassificationRow = Selectable<ClassificationsTable>;
@@ -184,7 +183,7 @@ interface ToolChangesTable {
   server_id: string;
   /** The server's own name of the tool. */
   tool: string;
-  definition_before: Json<JsonObject>;
+  definition_before: StoredJson<JsonObject>;
   definition_after: JsonOrNull<JsonObject>;
   after_hash: string | null;
   risk: string;
@@ -205,7 +204,7 @@ interface OauthClientsTable {
 }
 export type OauthClientRow = Selectable<OauthClientsTable>;
 
-export type LoginState = 'active' | 'required' | 'expired';
+type LoginState = 'active' | 'required' | 'expired';
 
 interface OauthLoginsTable {
   server_id: string;
@@ -252,5 +251,5 @@ export type SpentPassRow = Selectable<SpentPassesTable>;
 
 interface SettingsTable {
   key: string;
-  value: Json<unknown>;
+  value: StoredJson<unknown>;
 }

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import type { ServerItemKind, ServerItemRow } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
-export type DiscoveredItem = Pick<ServerItemRow, 'key' | 'definition'>;
+type DiscoveredItem = Pick<ServerItemRow, 'key' | 'definition'>;
 
 /** Makes the stored prompts, resources or templates of a server equal to its list; says whether anything changed. */
 export function replaceServerItems(

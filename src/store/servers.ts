@@ -6,7 +6,7 @@ import type { Schema, ServerRow, ServerStatus } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
 export type NewServer = Pick<ServerRow, 'id' | 'name' | 'transport_type' | 'connection_config'> & Partial<ServerRow>;
-export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'name' | 'registered_at'>>;
+export type ServerRowPatch = Partial<Omit<ServerRow, 'id' | 'name' | 'registered_at'>>;
 
 /** Name and limit are decided by the database, together with the insert: replicas and parallel requests can't pass them. */
 export function insertServer(
@@ -37,10 +37,6 @@ export function findServer({ kysely }: Database, id: string): Promise<ServerRow 
   return kysely.selectFrom('external_servers').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-export function findServerByName({ kysely }: Database, name: string): Promise<ServerRow | undefined> {
-  return kysely.selectFrom('external_servers').selectAll().where('name', '=', name).executeTakeFirst();
-}
-
 export async function findServers(
   { kysely }: Database,
   { status, limit, offset = 0 }: { status?: ServerStatus; limit?: number; offset?: number } = {},
@@ -52,7 +48,7 @@ export async function findServers(
   return { rows, total: limit === undefined ? rows.length : await countRows(kysely, status) };
 }
 
-export function updateServer({ kysely }: Database, id: string, patch: ServerPatch): Promise<ServerRow | undefined> {
+export function updateServer({ kysely }: Database, id: string, patch: ServerRowPatch): Promise<ServerRow | undefined> {
   return kysely
     .updateTable('external_servers')
     .set(toColumns({ updated_at: new Date().toISOString(), ...patch }))
@@ -76,10 +72,6 @@ export async function updateSealed({ kysely }: Database, id: string, before: str
 export async function deleteServer({ kysely }: Database, id: string): Promise<boolean> {
   const { numDeletedRows } = await kysely.deleteFrom('external_servers').where('id', '=', id).executeTakeFirst();
   return numDeletedRows > 0n;
-}
-
-export function countServers({ kysely }: Database): Promise<number> {
-  return countRows(kysely);
 }
 
 async function countRows(kysely: Kysely<Schema>, status?: ServerStatus): Promise<number> {

@@ -13,8 +13,3 @@ export async function upsertSetting({ kysely }: Database, key: string, value: un
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: text }))
     .execute();
 }
-
-export async function deleteSetting({ kysely }: Database, key: string): Promise<boolean> {
-  const { numDeletedRows } = await kysely.deleteFrom('settings').where('key', '=', key).executeTakeFirst();
-  return numDeletedRows > 0n;
-}

@@ -2,7 +2,7 @@ import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
 import type { SkillRow } from './schema.ts';
 
-export type NewSkill = Omit<SkillRow, 'created_at' | 'updated_at'>;
+type NewSkill = Omit<SkillRow, 'created_at' | 'updated_at'>;
 
 /** Creates the skill or changes the one with its id. */
 export function upsertSkill({ kysely }: Database, skill: NewSkill): Promise<SkillRow> {

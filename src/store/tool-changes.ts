@@ -1,6 +1,7 @@
+import type { JsonObject } from '../json-rpc.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { JsonObject, ToolChangeRow, ToolChangeState } from './schema.ts';
+import type { ToolChangeRow, ToolChangeState } from './schema.ts';
 
 const keptPerServer = 2_000;
 
@@ -73,7 +74,7 @@ export function findToolChange({ kysely }: Database, serverId: string, id: numbe
     .executeTakeFirst();
 }
 
-export interface ToolChangeFilter {
+interface ToolChangeFilter {
   state?: ToolChangeState;
   tool?: string;
   limit: number;

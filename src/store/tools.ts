@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { AppError } from '../errors.ts';
+import type { JsonObject } from '../json-rpc.ts';
 import { batches } from './batches.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { ClassificationState, JsonObject, Schema, ToolRow } from './schema.ts';
+import type { ClassificationState, Schema, ToolRow } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** A tool as discovery found it; everything else on the row is ours. */

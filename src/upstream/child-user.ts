@@ -1,6 +1,6 @@
 /** STDIO servers as another user: they can read neither our memory and environment nor the data directory. */
 import { spawnSync } from 'node:child_process';
-import type { ChildUser } from '../config.ts';
+import type { ChildUser } from '../config/parsers.ts';
 import { AppError } from '../errors.ts';
 
 const probeTimeoutMs = 5_000;

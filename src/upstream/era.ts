@@ -28,7 +28,7 @@ import {
 } from './session.ts';
 import { contentType, header, parseMessages, readEvents, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
 
-export interface Verdict {
+export interface EraVerdict {
   era: 'modern' | 'legacy';
   checkedAt: string;
 }
@@ -37,12 +37,12 @@ const verdictLifetimeMs = 7 * 24 * 3_600_000;
 /** How long a child may stay silent on `server/discover` before it is also asked in the old way. */
 const patienceMs = 2_000;
 
-export function isFresh(verdict: Verdict | undefined, now: number): verdict is Verdict {
+export function isFresh(verdict: EraVerdict | undefined, now: number): verdict is EraVerdict {
   return verdict !== undefined && now - Date.parse(verdict.checkedAt) < verdictLifetimeMs;
 }
 
 export interface HandshakeOptions {
-  verdict: Verdict | undefined;
+  verdict: EraVerdict | undefined;
   client: ClientIdentity;
   events: SessionEvents;
   signal: AbortSignal;

@@ -5,8 +5,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
 import type { Changes } from '../changes.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import { jsonSize } from '../json-size.ts';
 import type { Logger } from '../log.ts';
@@ -15,7 +16,7 @@ import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection } from '../registry/server.ts';
 import { maskBeginning } from '../security/mask.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
-import type { Verdict } from './era.ts';
+import type { EraVerdict } from './era.ts';
 import {
   initialLinkState,
   isEnding,
@@ -121,7 +122,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     concurrent: server.options.max_concurrent_calls ?? config.maxConcurrentCalls,
     queued: server.options.max_queued_calls ?? config.maxQueuedCalls,
   });
-  const watch = before?.watch ?? createWatch((method, params) => deps.onNotification(server, method, params));
+  const watch = before?.watch ?? createWatch({ onNotification: handleNotification, onUnfollowed });
   const followers = before?.followers ?? new Map();
   const pids = new Map<Session, number>();
   const owned = createOwnedSessions({
@@ -132,8 +133,10 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     unusedMs: Math.max(config.sessionIdleMs, config.requestTimeoutCapMs),
     open: openOwned,
     isReachable: () => !isEnding(state) && behaviour[server.lifecycle.status].executes,
-    onListChanged: (method, params) => deps.onNotification(server, method, params),
+    onListChanged: handleNotification,
     onClosed: (session) => pids.delete(session),
+    onUnfollowed,
+    onFailure: (what, error) => log.debug({ server: server.name, error: explain(error) }, what),
   });
   const answerShared = createQuestionAttribution(() => registry.recordInteractive(server.id));
   const waiting = new Set<() => void>();
@@ -219,9 +222,19 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     registry.recordLogin(server.id, null);
   }
 
+  function handleNotification(method: string, params: JsonObject): void {
+    deps.onNotification(server, method, params);
+  }
+
+  function onUnfollowed(uri: string, error: unknown): void {
+    log.warn({ server: server.name, uri, error: explain(error) }, 'resource no longer followed after reconnecting');
+  }
+
   async function lookForLogin(): Promise<void> {
-    // A store that is away for a moment is asked again with the next tick.
-    const known = await deps.isLoggedIn?.(server).catch(() => false);
+    const known = await deps.isLoggedIn?.(server).catch((error: unknown) => {
+      log.warn({ server: server.name, err: error }, 'login state not read; retrying automatically');
+      return false;
+    });
     if (known === true && state.loginNeed !== undefined) loggedIn();
   }
 
@@ -307,7 +320,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
         waiting.add(resolve);
         ended.addEventListener('abort', () => resolve(), { once: true });
       });
-      if (shared === undefined && !ended.aborted) await delay(200, undefined, { signal: ended }).catch(() => undefined);
+      if (shared === undefined && !ended.aborted) await interruptibleDelay(200, ended);
     }
     if (signal?.aborted) throw signal.reason;
     if (shared === undefined) throw state.loginNeed ?? unavailable();
@@ -470,10 +483,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   async function drain(forced: AbortSignal, givenUp: Promise<void> | undefined): Promise<void> {
     if (concurrency.active > 0 && !forced.aborted) {
-      await Promise.race([
-        concurrency.idle(),
-        delay(config.drainTimeoutMs, undefined, { signal: forced, ref: false }).catch(() => undefined), // forced
-      ]);
+      await Promise.race([concurrency.idle(), interruptibleDelay(config.drainTimeoutMs, forced, { ref: false })]);
     }
     await Promise.all([givenUp, closeSessions()]);
     draining = undefined;
@@ -570,7 +580,7 @@ function withoutResources(session: Session): Session {
   return Object.create(session, { capabilities: { get: capabilities } });
 }
 
-function verdictOf(server: Server): Verdict | undefined {
+function verdictOf(server: Server): EraVerdict | undefined {
   return server.era === null || server.era_checked_at === null
     ? undefined
     : { era: server.era, checkedAt: server.era_checked_at };

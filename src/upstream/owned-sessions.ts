@@ -17,7 +17,7 @@ export interface SessionOwner {
   attribute?: SessionEvents['onRequest'];
 }
 
-export interface OwnedSessions {
+interface OwnedSessions {
   readonly size: number;
   has(ownerKey: string): boolean;
   /** Opened on first use, with the credentials of the principal where everybody has their own. */
@@ -37,7 +37,7 @@ export interface OwnedSessions {
 /** By the key of the owner: what it follows outlives its session. */
 export type Followers = Map<string, { owner: SessionOwner; principal: string | undefined; watch: Watch }>;
 
-export interface OwnedSessionsOptions {
+interface OwnedSessionsOptions {
   server: Server;
   followers: Followers;
   most: number;
@@ -48,6 +48,9 @@ export interface OwnedSessionsOptions {
   /** Changed lists are everybody's. */
   onListChanged(method: string, params: JsonObject): void;
   onClosed(session: Session): void;
+  onUnfollowed(uri: string, error: unknown): void;
+  /** For what no caller waits for. */
+  onFailure(what: string, error: unknown): void;
 }
 
 interface Owned {
@@ -129,15 +132,17 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
 
   function resume(): void {
     if (!options.isReachable()) return;
-    // Whoever cannot have a session now tries again with the next call.
-    for (const { owner, principal, watch } of followers.values())
-      if (watch.isNeeded && owner.gone?.aborted !== true) void get(owner, principal).catch(() => undefined);
+    for (const { owner, principal, watch } of followers.values()) {
+      if (!watch.isNeeded || owner.gone?.aborted === true) continue;
+      get(owner, principal).catch((error: unknown) => options.onFailure('session of a client not resumed', error));
+    }
   }
 
   async function follow(owner: SessionOwner, topic: Topic, key: string, principal: string | undefined) {
     const session = await get(owner, principal);
     const known = followers.get(owner.key);
-    const watch = known?.watch ?? createWatch(options.onListChanged);
+    const watch =
+      known?.watch ?? createWatch({ onNotification: options.onListChanged, onUnfollowed: options.onUnfollowed });
     if (known === undefined) {
       followers.set(owner.key, { owner, principal, watch });
       watch.attach(session);
@@ -161,11 +166,8 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     follow,
     resume,
     notify(key, method, params) {
-      // A session that is closing reports its end to the calls on it.
-      void owned
-        .get(key)
-        ?.session?.notify(method, params)
-        .catch(() => undefined);
+      const sent = owned.get(key)?.session?.notify(method, params);
+      sent?.catch((error: unknown) => options.onFailure('notification of a client not delivered', error));
     },
     async release(key) {
       const closing = close(key);

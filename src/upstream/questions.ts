@@ -2,7 +2,7 @@
 import { RpcError } from '../errors.ts';
 import { type JsonObject, keyOf, type RpcMessage, type RpcRequest, rpcCodes } from '../json-rpc.ts';
 
-export interface Questions {
+interface Questions {
   answer(message: RpcRequest, handle: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>): Promise<void>;
   /** The server gets no answer. */
   withdraw(id: unknown): void;

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ChildUser } from '../config.ts';
+import type { ChildUser } from '../config/parsers.ts';
 import { parseJson } from '../exact-json.ts';
 import { envelopeProblem, isMessage, isObject, type RpcFailure, rpcCodes, toLine } from '../json-rpc.ts';
 import { largeBytes } from '../time-slice.ts';

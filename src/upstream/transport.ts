@@ -1,14 +1,14 @@
 /** From a server's connection config to a live session: the one place that knows the transports. */
-import type { ChildUser } from '../config.ts';
+import type { ChildUser } from '../config/parsers.ts';
 import type { Connection } from '../registry/server.ts';
-import { type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp, type Verdict } from './era.ts';
+import { type EraVerdict, type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp } from './era.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import type { Session } from './session.ts';
 import { openSse } from './sse.ts';
 import { type Child, startChild } from './stdio.ts';
 import { type Credentials, createWire } from './wire.ts';
 
-export interface OpenOptions extends HandshakeOptions {
+interface OpenOptions extends HandshakeOptions {
   /** With `${VAR}` already resolved. */
   connection: Connection;
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
@@ -21,9 +21,9 @@ export interface OpenOptions extends HandshakeOptions {
   mask?: (text: string) => string;
 }
 
-export interface OpenedSession {
+interface OpenedSession {
   session: Session;
-  verdict: Verdict;
+  verdict: EraVerdict;
   pid?: number;
 }
 

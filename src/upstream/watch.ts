@@ -1,6 +1,7 @@
 /** What we want to handle from one server without asking: changed lists, and the resources and tasks clients follow. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RpcError } from '../errors.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import { type JsonObject, listChanges, rpcCodes } from '../json-rpc.ts';
 import { type Session, steadyStreamMs, subscriptionAcknowledged } from './session.ts';
 
@@ -28,7 +29,13 @@ interface Listening {
 }
 
 /** `onNotification` hears how the tasks that somebody follows get on, and which lists to read again. */
-export function createWatch(onNotification: (method: string, params: JsonObject) => void): Watch {
+export interface WatchOptions {
+  onNotification(method: string, params: JsonObject): void;
+  /** A resource that was followed before the connection was lost is not followed on the new one. */
+  onUnfollowed(uri: string, error: unknown): void;
+}
+
+export function createWatch({ onNotification, onUnfollowed }: WatchOptions): Watch {
   /** How many follow each. */
   const followed = { resourceSubscriptions: new Map<string, number>(), taskIds: new Map<string, number>() };
   let session: Session | undefined;
@@ -80,7 +87,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
         if (error instanceof RpcError) return acknowledge(); // it has nothing to tell
       }
       if (performance.now() - beganAt > steadyStreamMs) retryMs = firstRetryMs;
-      await delay(retryMs, undefined, { signal: ended, ref: false }).catch(() => undefined); // ended meanwhile
+      await interruptibleDelay(retryMs, ended, { ref: false });
       retryMs = Math.min(retryMs * 2, maxRetryMs);
     }
     acknowledge();
@@ -119,7 +126,7 @@ export function createWatch(onNotification: (method: string, params: JsonObject)
       } else {
         // A resource that is gone by now is not worth failing the connection for.
         for (const uri of followed.resourceSubscriptions.keys())
-          void request('subscribe', 'resourceSubscriptions', uri).catch(() => undefined);
+          request('subscribe', 'resourceSubscriptions', uri).catch((error: unknown) => onUnfollowed(uri, error));
       }
     },
     detach() {

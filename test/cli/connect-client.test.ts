@@ -7,7 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { clients, type Entry } from '../../src/cli/client-configs/clients.ts';
+import { type ClientEntry, clients } from '../../src/cli/client-configs/clients.ts';
 import { removeMember, setMember } from '../../src/cli/client-configs/json-edit.ts';
 import { readServerTables, removeServerTable, setServerTable } from '../../src/cli/client-configs/toml-edit.ts';
 import { type AggregatorProcess, cleanEnvironment, startAggregator } from '../support/aggregator-process.ts';
@@ -217,7 +217,7 @@ suite('connect-client', () => {
   });
 });
 
-async function listTools(entry: Entry, home: string): Promise<string[]> {
+async function listTools(entry: ClientEntry, home: string): Promise<string[]> {
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(transportOf(entry, home));
   const { tools } = await client.listTools();
@@ -225,7 +225,7 @@ async function listTools(entry: Entry, home: string): Promise<string[]> {
   return tools.map(({ name }) => name);
 }
 
-function transportOf(entry: Entry, home: string) {
+function transportOf(entry: ClientEntry, home: string) {
   if (typeof entry.command === 'string') {
     const { command: file, args, env } = entry as { command: string; args: string[]; env: Record<string, string> };
     return new StdioClientTransport({ command: file, args, env: { ...cleanEnvironment(home), ...env } });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { configurationPage, withMostUsedSettings } from '../../scripts/settings-table.ts';
 import { exitCodes } from '../../src/cli/exit-code.ts';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/config/settings.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const readme = read('README.md');

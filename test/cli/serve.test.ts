@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { flagOf, type SettingName, settings } from '../../src/config.ts';
+import { flagOf } from '../../src/config/config.ts';
+import { type SettingName, settings } from '../../src/config/settings.ts';
 import { startAggregator } from '../support/aggregator-process.ts';
 import { commandsOf, runCommand } from './command-line.ts';
 

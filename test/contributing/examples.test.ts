@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { cleanEnvironment } from '../support/aggregator-process.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { promtool, withoutPromtool } from './promtool.ts';
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KyselyPlugin, QueryId } from 'kysely';
 import { createProfiles } from '../../src/catalog/profiles.ts';
 import { createChanges } from '../../src/changes.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
 import { createRuleStore } from '../../src/query/rule-store.ts';
 import { createRegistry } from '../../src/registry/registry.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadStaticEmbedder } from '../../src/search/embed.ts';
-import { cosine } from '../../src/search/embedder.ts';
 import { createLexicalIndex, toLexicalQuery } from '../../src/search/lexical.ts';
-import { createVectorIndex } from '../../src/search/vectors.ts';
+import { dot } from '../../src/similarity/cosine.ts';
+import { createVectorIndex } from '../../src/similarity/vector-index.ts';
 import { embedder, sampleTools } from './sample-tools.ts';
 
 test('embed: embeds many texts, names its model by content', async () => {
@@ -18,9 +18,9 @@ test('embed: embeds many texts, names its model by content', async () => {
 test('embed: paraphrases are nearer than other subjects, empty text is similar to nothing', () => {
   const mail = embedder.embedText('send an email');
   assert.ok(
-    cosine(mail, embedder.embedText('write a mail to my boss')) > cosine(mail, embedder.embedText('rotate an image')),
+    dot(mail, embedder.embedText('write a mail to my boss')) > dot(mail, embedder.embedText('rotate an image')),
   );
-  assert.equal(cosine(embedder.embedText(''), mail), 0);
+  assert.equal(dot(embedder.embedText(''), mail), 0);
 });
 
 test('lexical: removing and adding tools leaves the same scores as building anew', () => {
@@ -65,7 +65,7 @@ test('vectors: the scan equals the cosine, whatever the dimensions', () => {
     const request = vectors[3] ?? new Float32Array(dimensions);
     const scores = index.scan(request);
     for (const [slot, vector] of vectors.entries()) {
-      const expected = slot === 7 ? 0 : cosine(vector, request);
+      const expected = slot === 7 ? 0 : dot(vector, request);
       assert.ok(Math.abs((scores[slot] ?? 0) - expected) < 0.01, `${dimensions}: ${slot}`);
     }
   }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { stem } from '../../src/search/stem.ts';
 import { createThesaurus } from '../../src/search/thesaurus.ts';
+import { stem } from '../../src/similarity/stem.ts';
 
 test('synonyms are found by stem, in both directions', () => {
   const { synonymsOf } = createThesaurus();

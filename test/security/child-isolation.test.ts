@@ -6,7 +6,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { fileVariableOf, loadConfig, settings } from '../../src/config.ts';
+import { fileVariableOf, loadConfig } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { runCommand } from '../cli/command-line.ts';
 import { type AggregatorProcess, program, startAggregator } from '../support/aggregator-process.ts';
 import type { Body } from '../support/app.ts';

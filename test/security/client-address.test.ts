@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { suite, test } from 'node:test';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { createClientAddress } from '../../src/security/client-address.ts';
 
 function addressOf(proxies: string, peer: string, forwarded?: string): string {

@@ -3,15 +3,7 @@ import { test } from 'node:test';
 import { findHistory, insertHistory } from '../../src/store/history.ts';
 import type { ServerRow } from '../../src/store/schema.ts';
 import { findServerItems, replaceServerItems } from '../../src/store/server-items.ts';
-import {
-  countServers,
-  deleteServer,
-  findServer,
-  findServerByName,
-  findServers,
-  insertServer,
-  updateServer,
-} from '../../src/store/servers.ts';
+import { deleteServer, findServer, findServers, insertServer, updateServer } from '../../src/store/servers.ts';
 import { findTools, replaceServerTools } from '../../src/store/tools.ts';
 import { addServer, newServer, newTools, openTestDatabase, roomyLimits } from './store.ts';
 
@@ -27,7 +19,7 @@ test('BR-001: a new server starts DISCONNECTED, without tools', async (t) => {
   assert.equal(server.connected_at, null);
   assert.deepEqual(server.options, {});
   assert.deepEqual(await findServer(db, server.id), server);
-  assert.deepEqual(await findServerByName(db, 'github-mcp'), server);
+  assert.deepEqual((await findServers(db)).rows, [server]);
 });
 
 test('every column comes back as it was written, on both engines', async (t) => {
@@ -77,7 +69,7 @@ test('EC-004: of many registrations of one name exactly one succeeds', async (t)
     assert.equal(failure.code, 'SERVER_ALREADY_EXISTS');
     assert.equal(failure.message, 'Server already exists: same');
   }
-  assert.equal(await countServers(db), 1);
+  assert.equal((await findServers(db)).total, 1);
 });
 
 test('the limit of servers holds against registrations at the same time', async (t) => {
@@ -86,7 +78,7 @@ test('the limit of servers holds against registrations at the same time', async 
   const results = await Promise.allSettled(attempts);
   const codes = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []));
   assert.deepEqual(codes, Array(5).fill('SERVER_LIMIT_REACHED'));
-  assert.equal(await countServers(db), 3);
+  assert.equal((await findServers(db)).total, 3);
 
   const [taken] = (await findServers(db)).rows;
   assert.ok(taken);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { modernRequest, open, readEvents, until } from '../mcp/clients.ts';
+import { modernRequest, open, openSession, readEvents, until } from '../mcp/clients.ts';
 import { type Body, startApp } from '../support/app.ts';
 import { listenLocally, openEventStream, readJson, sendJson, writeEvent } from '../support/servers/http-wire.ts';
 
@@ -40,9 +40,29 @@ test('modern: resources that are followed in one moment are one request to the s
   assert.deepEqual(follows(), [0, uris.length, 0]);
 });
 
+test('legacy: a resource that cannot be followed after reconnecting is logged', async (t) => {
+  const app = await startApp();
+  t.after(app.close);
+  const server = await startServer(t, 'legacy');
+  await app.add('forgetful', { base_url: server.url });
+  const session = await openSession(app);
+  const { body } = await session.request('resources/subscribe', { uri: uris[0] });
+  assert.deepEqual(body.result, {});
+  server.refused.add('resources/subscribe');
+  await app.api('POST', '/api/v1/aggregator/servers/forgetful/disconnect');
+  await app.api('POST', '/api/v1/aggregator/servers/forgetful/connect');
+  const lines = () => app.log.map((line) => JSON.parse(line)).filter(({ msg }) => /no longer followed/.test(msg));
+  await until(() => lines().length > 0, 'the failure was logged');
+  assert.deepEqual(
+    lines().map(({ level, server: name, uri }) => ({ level, name, uri })),
+    [{ level: 'warn', name: 'forgetful', uri: uris[0] }],
+  );
+});
+
 /** The least of a server, with its stream for what nobody asked for. */
 async function startServer(t: TestContext, era: 'modern' | 'legacy') {
   const tools = ['one'];
+  const refused = new Set<string>();
   const listens: { resourceSubscriptions?: string[] }[] = [];
   const stream = Promise.withResolvers<ServerResponse>();
   const { url, close } = await listenLocally('/mcp', 0, () => ({
@@ -55,7 +75,7 @@ async function startServer(t: TestContext, era: 'modern' | 'legacy') {
       if (request.method !== 'POST') return void response.writeHead(405).end();
       const { id, method, params }: Body = await readJson(request);
       if (id === undefined) return void response.writeHead(202).end();
-      const result = answers[era][method]?.(tools);
+      const result = refused.has(method) ? undefined : answers[era][method]?.(tools);
       if (result !== undefined) return sendJson(response, 200, { jsonrpc: '2.0', id, result });
       if (method !== 'subscriptions/listen' || era === 'legacy')
         return sendJson(response, 404, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'Method not found' } });
@@ -66,7 +86,7 @@ async function startServer(t: TestContext, era: 'modern' | 'legacy') {
     },
   }));
   t.after(close);
-  return { url, tools, listens, stream: stream.promise };
+  return { url, tools, refused, listens, stream: stream.promise };
 }
 
 const capabilities = { tools: { listChanged: true }, resources: { subscribe: true } };
@@ -83,6 +103,8 @@ const answers: Record<'modern' | 'legacy', Record<string, (tools: string[]) => B
   legacy: {
     initialize: () => ({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'least', version: '1' } }),
     'tools/list': listOf,
+    'resources/list': () => ({ resources: uris.map((uri) => ({ uri, name: uri })) }),
+    'resources/subscribe': () => ({}),
   },
 };
 

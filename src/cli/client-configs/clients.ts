@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readDocument, removeMember, setMember } from './json-edit.ts';
 import { readServerTables, removeServerTable, setServerTable } from './toml-edit.ts';
 
-export interface Surroundings {
+interface Surroundings {
   home: string;
   platform: NodeJS.Platform;
   environment: Readonly<Record<string, string | undefined>>;
@@ -18,15 +18,15 @@ export interface Way {
   program: { command: string; args: string[] };
 }
 
-export type Entry = Record<string, unknown>;
+export type ClientEntry = Record<string, unknown>;
 
 export interface McpClient {
   id: string;
   title: string;
   file(surroundings: Surroundings): string;
-  entry(way: Way): Entry;
-  read(text: string): Record<string, Entry>;
-  set(text: string, name: string, entry: Entry): string;
+  entry(way: Way): ClientEntry;
+  read(text: string): Record<string, ClientEntry>;
+  set(text: string, name: string, entry: ClientEntry): string;
   remove(text: string, name: string): string;
 }
 
@@ -44,14 +44,14 @@ function jsonClient(key: string): Pick<McpClient, 'read' | 'set' | 'remove'> {
     read(text) {
       const list = readDocument(text)[key];
       const entries = Object.entries(isObject(list) ? list : {});
-      return Object.fromEntries(entries.filter((pair): pair is [string, Entry] => isObject(pair[1])));
+      return Object.fromEntries(entries.filter((pair): pair is [string, ClientEntry] => isObject(pair[1])));
     },
     set: (text, name, entry) => setMember(text, [key, name], entry),
     remove: (text, name) => removeMember(text, [key, name]),
   };
 }
 
-function isObject(value: unknown): value is Entry {
+function isObject(value: unknown): value is ClientEntry {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -1,4 +1,4 @@
-export interface DifferenceLine {
+interface DifferenceLine {
   sign: ' ' | '+' | '-' | '…';
   text: string;
 }

@@ -3,7 +3,7 @@ import { api } from '../client.ts';
 import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 
-interface AuditRecord {
+interface AuditRecordAnswer {
   id: number;
   event: string;
   actor: string;
@@ -12,7 +12,7 @@ interface AuditRecord {
   details: Record<string, unknown> | null;
 }
 
-interface Verdict {
+interface ChainVerdict {
   intact: boolean;
   records: number;
   head: { seq: number; hash: string } | null;
@@ -39,7 +39,7 @@ export const addAudit: AddCommand = (program, environment) => {
   list.action(async (options: Filters, self: Command) => {
     const { client, terminal } = createContext(self, environment);
     const { server, event, actor, since, until, limit } = options;
-    const answer = await client.get<{ audit: AuditRecord[] }>(
+    const answer = await client.get<{ audit: AuditRecordAnswer[] }>(
       `${api}/audit${toQuery({ event, actor, since, until, limit, server_name: server })}`,
     );
     if (terminal.json) return terminal.printJson(answer);
@@ -60,7 +60,7 @@ export const addAudit: AddCommand = (program, environment) => {
     .description('check that no record was changed, removed or inserted')
     .action(async (_options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const verdict = await client.get<Verdict>(`${api}/audit/verify`);
+      const verdict = await client.get<ChainVerdict>(`${api}/audit/verify`);
       if (terminal.json) terminal.printJson(verdict);
       else if (verdict.intact) {
         const { head } = verdict;

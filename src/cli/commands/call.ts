@@ -1,16 +1,16 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { parseJson } from '../../exact-json.ts';
-import type { ServerList, ToolAnswer, ToolList } from '../answers.ts';
+import type { ServerList, ToolList, ToolView } from '../answers.ts';
 import { toAssignments } from '../assignments.ts';
 import { api, type Client, serverPath } from '../client.ts';
 import { type AddCommand, createContext } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 
-type Json = Record<string, unknown>;
+type JsonRecord = Record<string, unknown>;
 
 interface CallAnswer {
-  content: Json[];
+  content: JsonRecord[];
   structuredContent?: unknown;
   isError: boolean;
   metadata: { warning?: string };
@@ -38,7 +38,7 @@ export const addCall: AddCommand = (program, environment) => {
     });
 };
 
-async function readArguments(words: string[], tool: () => Promise<ToolAnswer | undefined>): Promise<Json> {
+async function readArguments(words: string[], tool: () => Promise<ToolView | undefined>): Promise<JsonRecord> {
   const [first] = words;
   if (first === undefined) return {};
   if (first === '-') return toObject(await text(process.stdin), 'stdin');
@@ -53,20 +53,20 @@ async function readArguments(words: string[], tool: () => Promise<ToolAnswer | u
   return toTyped(pairs, schema);
 }
 
-function toObject(json: string, where: string): Json {
+function toObject(json: string, where: string): JsonRecord {
   let value: unknown;
   try {
     value = parseJson(json);
   } catch (cause) {
     throw new CommandFailure('usage', `${where} is not valid JSON: ${(cause as SyntaxError).message}`, { cause });
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonRecord;
   throw new CommandFailure('usage', `${where} must be a JSON object, for example {"message": "hello"}`);
 }
 
 /** Values as the schema types them; those it says nothing about become what they look like. */
-export function toTyped(pairs: Record<string, string>, schema: Json | undefined): Json {
-  const properties = (schema?.properties ?? {}) as Record<string, Json | undefined>;
+export function toTyped(pairs: Record<string, string>, schema: JsonRecord | undefined): JsonRecord {
+  const properties = (schema?.properties ?? {}) as Record<string, JsonRecord | undefined>;
   return Object.fromEntries(
     Object.entries(pairs).map(([key, value]) => [key, properties[key]?.type === 'string' ? value : guess(value)]),
   );
@@ -81,9 +81,9 @@ function guess(value: string): unknown {
   }
 }
 
-async function findTool(client: Client, name: string, server: string | undefined): Promise<ToolAnswer | undefined> {
+async function findTool(client: Client, name: string, server: string | undefined): Promise<ToolView | undefined> {
   const from = server ?? (name.includes('.') ? name.slice(0, name.indexOf('.')) : undefined);
-  const matches = (tool: ToolAnswer) => tool.name === name || tool.original_name === name || tool.wire_name === name;
+  const matches = (tool: ToolView) => tool.name === name || tool.original_name === name || tool.wire_name === name;
   if (from !== undefined) {
     return (await client.get<ToolList>(`${serverPath(from)}/tools`)).tools.find(matches);
   }
@@ -96,8 +96,8 @@ function toText({ content, structuredContent }: CallAnswer): string {
   return content.map(partToText).join('\n');
 }
 
-function partToText(part: Json): string {
-  const resource = (part.resource ?? {}) as Json;
+function partToText(part: JsonRecord): string {
+  const resource = (part.resource ?? {}) as JsonRecord;
   switch (part.type) {
     case 'text':
       return String(part.text);

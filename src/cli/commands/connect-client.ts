@@ -5,14 +5,14 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import type { importView } from '../../http/routes/import.ts';
 import { api } from '../client.ts';
-import type { Entry, McpClient, Way } from '../client-configs/clients.ts';
+import type { ClientEntry, McpClient, Way } from '../client-configs/clients.ts';
 import { lineDifference } from '../client-configs/line-difference.ts';
 import { UneditableConfig } from '../client-configs/uneditable.ts';
 import { type AddCommand, type CommandContext, createContext, globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 import { dataDirOf, resolveTarget } from '../target.ts';
 
-interface Options {
+interface ConnectClientFlags {
   profile?: string;
   name: string;
   dryRun?: boolean;
@@ -21,7 +21,7 @@ interface Options {
   yes?: boolean;
 }
 
-type ImportAnswer = z.infer<typeof importView>;
+type ImportView = z.infer<typeof importView>;
 
 /** Clients write `mcp__<name>__` before our tools' names of up to 50 characters, and stop at 64. */
 const maxName = 7;
@@ -39,7 +39,7 @@ export const addConnectClient: AddCommand = (program, environment) => {
     .option('--dry-run', 'only show what would change')
     .option('--undo', 'take us out again, put moved servers back, revoke the token')
     .option('-y, --yes', 'do not ask')
-    .action(async (id: string, options: Options, self: Command) => {
+    .action(async (id: string, options: ConnectClientFlags, self: Command) => {
       const { clients } = await import('../client-configs/clients.ts');
       const client = clients.find((known) => known.id === id);
       if (client === undefined) {
@@ -59,7 +59,7 @@ interface Job {
   client: McpClient;
   file: string;
   text: string;
-  options: Options;
+  options: ConnectClientFlags;
   context: CommandContext;
 }
 
@@ -155,7 +155,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-function tokenIn(entry: Entry): string | undefined {
+function tokenIn(entry: ClientEntry): string | undefined {
   return /mcpa_[0-9a-f]+_[\w-]+/.exec(JSON.stringify(entry))?.[0];
 }
 
@@ -163,7 +163,7 @@ function wayOf(
   command: Command,
   environment: NodeJS.ProcessEnv,
   { client }: CommandContext,
-  { profile }: Options,
+  { profile }: ConnectClientFlags,
   token: string,
 ): Way {
   const flags = globalFlags(command);
@@ -221,14 +221,14 @@ async function move(job: Job, keys: readonly string[]): Promise<string[]> {
 }
 
 /** Codex calls headers `http_headers`; everything else is spelled as somebody else spells it too. */
-function sendImport({ context }: Job, entries: Record<string, Entry>, dryRun: boolean): Promise<ImportAnswer> {
+function sendImport({ context }: Job, entries: Record<string, ClientEntry>, dryRun: boolean): Promise<ImportView> {
   const mcpServers = Object.fromEntries(
     Object.entries(entries).map(([key, { http_headers: headers, ...entry }]) => [
       key,
       headers === undefined ? entry : { ...entry, headers },
     ]),
   );
-  return context.client.post<ImportAnswer>(`${api}/servers/import?dry_run=${dryRun}`, { mcpServers });
+  return context.client.post<ImportView>(`${api}/servers/import?dry_run=${dryRun}`, { mcpServers });
 }
 
 async function createToken({ client, options, context }: Job): Promise<string> {

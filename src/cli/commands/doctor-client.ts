@@ -6,14 +6,14 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { createParser } from 'eventsource-parser';
 import { describe } from '../../errors.ts';
-import type { Entry } from '../client-configs/clients.ts';
+import type { ClientEntry } from '../client-configs/clients.ts';
 import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 
 type Message = Record<string, unknown>;
 
 /** Speaks to us as the client would: sends requests, gets their results. */
-interface Wire {
+interface ClientWire {
   request(method: string, params: Message): Promise<Message>;
   notify(method: string): Promise<void>;
   close(): Promise<void>;
@@ -40,14 +40,20 @@ export const addDoctorClient: AddCommand = (doctor, environment) => {
         const advice = `Connect it: mcp-aggregator connect-client ${id}`;
         throw new CommandFailure('failed', `${client.title} has no entry "${name}" in ${file}\n${advice}`);
       }
-      const { server, tools } = await terminal.progress(`speaking as ${client.title}`, () => converse(entry, file));
+      const { server, tools } = await terminal.progress(`speaking as ${client.title}`, () =>
+        converse(entry, file, environment),
+      );
       if (terminal.json) return terminal.printJson({ ok: true, client: id, file, server, tools });
       terminal.print(`ok  ${client.title} reaches ${server} and sees ${tools.length} tools (${file})`);
     });
 };
 
-async function converse(entry: Entry, file: string): Promise<{ server: string; tools: string[] }> {
-  const wire = typeof entry.command === 'string' ? stdioWire(entry) : httpWire(entry);
+async function converse(
+  entry: ClientEntry,
+  file: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<{ server: string; tools: string[] }> {
+  const wire = typeof entry.command === 'string' ? stdioWire(entry, environment) : httpWire(entry);
   try {
     const { serverInfo } = await wire.request('initialize', {
       protocolVersion: '2025-06-18',
@@ -65,7 +71,7 @@ async function converse(entry: Entry, file: string): Promise<{ server: string; t
   }
 }
 
-function httpWire(entry: Entry): Wire {
+function httpWire(entry: ClientEntry): ClientWire {
   const url = String(entry.url ?? entry.serverUrl);
   const own = (entry.headers ?? entry.http_headers ?? {}) as Record<string, string>;
   let session: Record<string, string> = {};
@@ -114,9 +120,9 @@ function lastMessage(stream: string): Message {
   return last;
 }
 
-function stdioWire(entry: Entry): Wire {
+function stdioWire(entry: ClientEntry, environment: NodeJS.ProcessEnv): ClientWire {
   const { command, args, env } = entry as { command: string; args?: string[]; env?: Record<string, string> };
-  const child = spawn(command, args ?? [], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(command, args ?? [], { env: { ...environment, ...env }, stdio: ['pipe', 'pipe', 'ignore'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = once(child, 'exit');
   const send = (message: Message) => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);

@@ -3,7 +3,7 @@ import { accessSync, closeSync, constants, existsSync, openSync, readSync, statS
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../../config.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
 import { describe } from '../../errors.ts';
 import { databaseFileIn, refuseCutDatabase } from '../../store/integrity.ts';
 import { repairDatabase } from '../../store/repair.ts';
@@ -19,7 +19,7 @@ import type { Terminal } from '../terminal.ts';
 import { addDoctorClient } from './doctor-client.ts';
 import { addDoctorSearch } from './doctor-search.ts';
 
-export interface Finding {
+interface Finding {
   what: string;
   verdict: 'ok' | 'warning' | 'problem';
   /** What was found. */
@@ -241,7 +241,7 @@ async function checkServers(client: Client): Promise<Finding[]> {
   }
 }
 
-export function checkServer(server: ServerDetail, undiscovered?: string): Finding {
+function checkServer(server: ServerDetail, undiscovered?: string): Finding {
   const what = `server ${server.name}`;
   const reason = server.error_message === null ? '' : `: ${server.error_message}`;
   const detail = `${server.status}${reason}`;

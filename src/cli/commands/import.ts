@@ -13,7 +13,7 @@ import { CommandFailure } from '../exit-code.ts';
 import { awaitSettled } from '../settled.ts';
 import type { Terminal } from '../terminal.ts';
 
-interface ImportOptions {
+interface ImportFlags {
   yes?: boolean;
   dryRun?: boolean;
   wait: boolean;
@@ -39,7 +39,7 @@ export const addImport: AddCommand = (program, environment) => {
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'only show what would be registered')
     .option('--no-wait', 'do not wait for the connections')
-    .action(async (paths: string[], options: ImportOptions, self: Command) => {
+    .action(async (paths: string[], options: ImportFlags, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const backup = paths.length === 1 ? readBackup(paths[0] ?? '') : undefined;
       if (backup !== undefined) return await restore(client, terminal, backup, options);
@@ -80,7 +80,7 @@ async function restore(
   client: Client,
   terminal: Terminal,
   backup: Record<string, unknown>,
-  { dryRun }: ImportOptions,
+  { dryRun }: ImportFlags,
 ): Promise<void> {
   if (dryRun) throw new CommandFailure('usage', '--dry-run is for config files of MCP clients, not for a backup');
   const restored = await client.post<Restored>(`${api}/backup`, backup);

@@ -7,7 +7,7 @@ import { CommandFailure } from '../exit-code.ts';
 import { awaitSettled } from '../settled.ts';
 import { reportSettled } from './connect.ts';
 
-interface Login {
+interface LoginAnswer {
   state: 'active' | 'required' | 'expired' | null;
   changed_at: string | null;
   login_url: string;
@@ -26,7 +26,7 @@ export const addLogin: AddCommand = (program, environment) => {
     .action(async (name: string, options: { browser: boolean; wait: boolean; timeout: string }, self: Command) => {
       const context = createContext(self, environment);
       const { client, terminal } = context;
-      const login = await client.post<Login>(`${serverPath(name)}/login`);
+      const login = await client.post<LoginAnswer>(`${serverPath(name)}/login`);
       if (options.browser && hasBrowser(environment)) openBrowser(login.login_url);
       terminal.note('Open this page to log in:');
       if (terminal.json && !options.wait) return terminal.printJson(login);
@@ -50,9 +50,9 @@ export const addLogin: AddCommand = (program, environment) => {
     });
 };
 
-async function awaitLogin(client: Client, name: string, before: Login, deadline: number): Promise<void> {
+async function awaitLogin(client: Client, name: string, before: LoginAnswer, deadline: number): Promise<void> {
   for (;;) {
-    const now = await client.get<Login>(`${serverPath(name)}/login`);
+    const now = await client.get<LoginAnswer>(`${serverPath(name)}/login`);
     if (now.state === 'active' && now.changed_at !== before.changed_at) return;
     if (Date.now() > deadline) throw new CommandFailure('failed', `Nobody logged in to ${name} in time.`);
     await delay(pollMs);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { collect } from '../assignments.ts';
 import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
 
-interface Profile {
+interface ProfileAnswer {
   name: string;
   endpoint: string;
   description?: string;
@@ -11,7 +11,7 @@ interface Profile {
   exposure?: string;
 }
 
-interface SetOptions {
+interface SetProfileFlags {
   server?: string[];
   tool?: string[];
   description?: string;
@@ -28,7 +28,7 @@ export const addProfile: AddCommand = (program, environment) => {
     .description('list the profiles')
     .action(async (_options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const answer = await client.get<{ profiles: Profile[] }>(path);
+      const answer = await client.get<{ profiles: ProfileAnswer[] }>(path);
       if (terminal.json) return terminal.printJson(answer);
       if (answer.profiles.length === 0)
         return terminal.note('There is no profile. Make one: mcp-aggregator profile set --help');
@@ -49,7 +49,7 @@ export const addProfile: AddCommand = (program, environment) => {
     .argument('<name>', 'its name')
     .action(async (name: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const profile = await client.get<Profile>(profilePath(name));
+      const profile = await client.get<ProfileAnswer>(profilePath(name));
       if (terminal.json) return terminal.printJson(profile);
       terminal.print(`${terminal.style('bold', profile.name)}  ${client.url}${profile.endpoint}`);
       if (profile.description !== undefined) terminal.print(profile.description);
@@ -66,9 +66,9 @@ export const addProfile: AddCommand = (program, environment) => {
     .option('--tool <pattern>', 'only tools of this name, as server.tool, "*" for anything, =name to rename', collect)
     .option('--description <text>', 'what it is for')
     .option('--exposure <what>', 'auto, all, or search')
-    .action(async (name: string, options: SetOptions, self: Command) => {
+    .action(async (name: string, options: SetProfileFlags, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const profile = await client.put<Profile>(profilePath(name), {
+      const profile = await client.put<ProfileAnswer>(profilePath(name), {
         servers: options.server,
         tools: options.tool?.map(toTool),
         description: options.description,

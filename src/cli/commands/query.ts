@@ -4,7 +4,7 @@ import { CommandFailure } from '../exit-code.ts';
 import { toNumber } from '../numbers.ts';
 import type { Terminal } from '../terminal.ts';
 
-interface Result {
+interface ResultAnswer {
   rank: number;
   content: string;
   server: string;
@@ -22,7 +22,7 @@ interface Plan {
 }
 
 interface QueryAnswer {
-  results: Result[];
+  results: ResultAnswer[];
   metadata: {
     serversQueried: number;
     serversSucceeded: number;

@@ -3,7 +3,7 @@ import { collect } from '../assignments.ts';
 import { type AddCommand, createContext } from '../command.ts';
 import { toNumber } from '../numbers.ts';
 
-interface Found {
+interface SearchMatch {
   name: string;
   description: string;
   score: number;
@@ -12,7 +12,7 @@ interface Found {
 }
 
 interface SearchAnswer {
-  tools: Found[];
+  tools: SearchMatch[];
   metadata: { warnings?: string[]; servers_searched: number };
 }
 
@@ -57,7 +57,7 @@ export const addSearch: AddCommand = (program, environment) => {
     });
 };
 
-function why({ reasons, alternatives = [], description }: Found): string {
+function why({ reasons, alternatives = [], description }: SearchMatch): string {
   const { matched_words: words = [], similarity = null, skills = [] } = reasons ?? {};
   const parts = [
     ...(words.length === 0 ? [] : [`says ${words.join(', ')}`]),

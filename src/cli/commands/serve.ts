@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { flagOf, type SettingName, settings } from '../../config.ts';
+import { flagOf } from '../../config/config.ts';
+import { type SettingName, settings } from '../../config/settings.ts';
 import type { AddCommand } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 

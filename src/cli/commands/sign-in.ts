@@ -9,7 +9,7 @@ import { toNumber } from '../numbers.ts';
 import { findSignIn, type SignedIn, saveSignIn } from '../sign-ins.ts';
 import { resolveTarget, type Target } from '../target.ts';
 
-interface Options {
+interface SignInFlags {
   browser: boolean;
   timeout: string;
   port: string;
@@ -27,7 +27,7 @@ export const addSignIn: AddCommand = (program, environment) => {
     .option('--no-browser', 'only print the link')
     .option('--timeout <seconds>', 'how long to wait', '300')
     .option('--port <port>', 'where the browser comes back to on this machine; 0 takes a free one', '0')
-    .action(async (options: Options, self: Command) => {
+    .action(async (options: SignInFlags, self: Command) => {
       const { terminal } = createContext(self, environment);
       const target = resolveTarget(globalFlags(self), environment);
       const way = await findWay(target);

@@ -3,7 +3,7 @@ import { collect } from '../assignments.ts';
 import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 
-interface Skill {
+interface SkillAnswer {
   id: string;
   name: string;
   description: string;
@@ -11,7 +11,7 @@ interface Skill {
   tool_count: number;
 }
 
-interface SetOptions {
+interface SetSkillFlags {
   name?: string;
   description?: string;
   example?: string[];
@@ -27,7 +27,7 @@ export const addSkills: AddCommand = (program, environment) => {
     .description('list the skills and how many tools each has')
     .action(async (_options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const answer = await client.get<{ skills: Skill[] }>(path);
+      const answer = await client.get<{ skills: SkillAnswer[] }>(path);
       if (terminal.json) return terminal.printJson(answer);
       terminal.table(
         ['ID', 'TOOLS', 'NAME', 'DESCRIPTION'],
@@ -40,7 +40,7 @@ export const addSkills: AddCommand = (program, environment) => {
     .argument('<id>', 'its id')
     .action(async (id: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const skill = await client.get<Skill>(skillPath(id));
+      const skill = await client.get<SkillAnswer>(skillPath(id));
       if (terminal.json) return terminal.printJson(skill);
       terminal.print(`${terminal.style('bold', skill.id)}  ${skill.name}  (${skill.tool_count} tools)`);
       terminal.print(skill.description);
@@ -53,16 +53,16 @@ export const addSkills: AddCommand = (program, environment) => {
     .option('--name <name>', 'its name')
     .option('--description <text>', 'what its tools do')
     .option('--example <text>', 'an example request; repeatable, replaces the examples', collect)
-    .action(async (id: string, options: SetOptions, self: Command) => {
+    .action(async (id: string, options: SetSkillFlags, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const { skills } = await client.get<{ skills: Skill[] }>(path);
+      const { skills } = await client.get<{ skills: SkillAnswer[] }>(path);
       const before = skills.find((skill) => skill.id === id);
       const name = options.name ?? before?.name;
       const description = options.description ?? before?.description;
       if (name === undefined || description === undefined)
         throw new CommandFailure('usage', `There is no skill "${id}" yet: give --name and --description.`);
       const examples = options.example ?? before?.examples ?? [];
-      const skill = await client.put<Skill>(skillPath(id), { name, description, examples });
+      const skill = await client.put<SkillAnswer>(skillPath(id), { name, description, examples });
       if (terminal.json) terminal.printJson(skill);
       else terminal.print(`Skill "${id}" is ${before === undefined ? 'added' : 'changed'}; tools are classified anew.`);
     });

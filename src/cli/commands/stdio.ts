@@ -3,10 +3,10 @@ import { AppError } from '../../errors.ts';
 import type { AddCommand } from '../command.ts';
 import { globalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
-import { createStdioFront, type Endpoint } from '../stdio-front.ts';
+import { createStdioFront, type FrontEndpoint } from '../stdio-front.ts';
 import { resolveTarget, type Target, type TargetFlags } from '../target.ts';
 
-interface Options {
+interface StdioFlags {
   profile?: string;
   server?: string;
 }
@@ -17,7 +17,7 @@ export const addStdio: AddCommand = (program, environment) => {
     .description('speak MCP on stdin and stdout, for clients that start their servers as programs')
     .option('--profile <name>', 'offer this profile only')
     .option('--server <name>', 'offer this server only, with its own tool names')
-    .action(async (options: Options, self: Command) => {
+    .action(async (options: StdioFlags, self: Command) => {
       const aggregator = createAggregator(globalFlags(self), environment);
       const path = endpointPath(options);
       const front = createStdioFront({
@@ -35,14 +35,14 @@ export const addStdio: AddCommand = (program, environment) => {
     });
 };
 
-function endpointPath({ profile, server }: Options): string {
+function endpointPath({ profile, server }: StdioFlags): string {
   if (profile !== undefined && server !== undefined)
     throw new CommandFailure('usage', 'give --profile or --server, not both');
   if (profile !== undefined) return `/mcp/profiles/${encodeURIComponent(profile)}`;
   return server === undefined ? '/mcp' : `/mcp/servers/${encodeURIComponent(server)}`;
 }
 
-const toEndpoint = ({ url, token }: Target, path: string): Endpoint => ({ url: `${url}${path}`, token });
+const toEndpoint = ({ url, token }: Target, path: string): FrontEndpoint => ({ url: `${url}${path}`, token });
 
 /** The aggregator that runs, or where none was named and none runs, one in this process for as long as it lasts. */
 function createAggregator(flags: TargetFlags, environment: NodeJS.ProcessEnv) {

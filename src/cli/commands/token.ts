@@ -3,7 +3,7 @@ import { collect } from '../assignments.ts';
 import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
 
-interface Token {
+interface TokenView {
   id: string;
   name: string;
   role: string;
@@ -35,7 +35,7 @@ export const addToken: AddCommand = (program, environment) => {
     .option('--expires <when>', 'after 90m, 12h, 30d, or at an ISO 8601 time')
     .action(async (name: string, options: CreateOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const created = await client.post<Token & { token: string }>(path, {
+      const created = await client.post<TokenView & { token: string }>(path, {
         name,
         role: options.role,
         servers: options.server,
@@ -51,7 +51,7 @@ export const addToken: AddCommand = (program, environment) => {
     .description('list the tokens, without their secrets')
     .action(async (_options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const answer = await client.get<{ tokens: Token[] }>(path);
+      const answer = await client.get<{ tokens: TokenView[] }>(path);
       if (terminal.json) return terminal.printJson(answer);
       if (answer.tokens.length === 0) return terminal.note('No token was created; the admin token works.');
       terminal.table(
@@ -72,7 +72,7 @@ export const addToken: AddCommand = (program, environment) => {
     .argument('<token>', 'its id, or its name where only one has it')
     .action(async (wanted: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
-      const { tokens } = await client.get<{ tokens: Token[] }>(path);
+      const { tokens } = await client.get<{ tokens: TokenView[] }>(path);
       const [token, ...others] = tokens.filter(({ id, name }) => id === wanted || name === wanted);
       if (token === undefined) throw new CommandFailure('notFound', `There is no token "${wanted}".`);
       if (others.length > 0) throw new CommandFailure('usage', `Several tokens are named "${wanted}"; give the id.`);

@@ -38,7 +38,7 @@ const path = '/api/v1/aggregator/servers/import';
 const foundView = importView
   .pick({ results: true })
   .extend({ client: z.string(), path: z.string(), problem: z.string().nullable() });
-type Result = z.infer<typeof importView>['results'][number];
+type ImportResult = z.infer<typeof importView>['results'][number];
 
 interface ImportRouteDependencies {
   registry: Registry;
@@ -121,7 +121,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
 
   async function importServers(json: unknown, dryRun: boolean, { principal, address, request }: Importer) {
     const { servers, problems } = fromClientConfig(json, { self: `http://${request.headers.host}` });
-    const results: Result[] = problems.map(({ key, reason, skipped }) => {
+    const results: ImportResult[] = problems.map(({ key, reason, skipped }) => {
       return { ...nothing, key, outcome: skipped ? 'skipped' : 'invalid', reason };
     });
     for (const { key, registration, warnings } of servers) {
@@ -138,7 +138,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
         details: { transport_type, origin: 'import' },
       });
     }
-    const count = (wanted: Result['outcome']) => results.filter(({ outcome }) => outcome === wanted).length;
+    const count = (wanted: ImportResult['outcome']) => results.filter(({ outcome }) => outcome === wanted).length;
     return {
       dry_run: dryRun,
       results,
@@ -151,7 +151,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
   async function take(
     registration: Registration,
     dryRun: boolean,
-  ): Promise<Pick<Result, 'outcome' | 'reason' | 'server_id'>> {
+  ): Promise<Pick<ImportResult, 'outcome' | 'reason' | 'server_id'>> {
     const existing = registry.findByName(registration.name);
     if (existing !== undefined) return { outcome: 'already_exists', reason: null, server_id: existing.id };
     if (dryRun) return { outcome: 'would_register', reason: null, server_id: null };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { seesNamed, type View } from '../../catalog/view.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { metricsContentType as contentType, type Metrics, type ServerMeasure } from '../../metrics.ts';
 import type { KeepSeries } from '../../prometheus.ts';
 import type { Registry } from '../../registry/registry.ts';

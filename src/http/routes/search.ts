@@ -11,7 +11,7 @@ import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Audit } from '../../security/audit.ts';
 import { isBound } from '../../security/policy.ts';
 import { type SkillStore, skillDefinition, skillId } from '../../skills/skill-store.ts';
-import { type AnyRoute, type RouteContext, route } from '../route.ts';
+import { type AnyRoute, route, type Viewer } from '../route.ts';
 
 export interface SearchRouteDependencies {
   catalog: Catalog;
@@ -20,8 +20,6 @@ export interface SearchRouteDependencies {
   skillStore: SkillStore;
   audit: Audit;
 }
-
-type Seeing = Pick<RouteContext<never, never, never>, 'principal' | 'view'>;
 
 const threshold = z.number().min(0).max(1);
 const searchBody = z.strictObject({
@@ -68,7 +66,7 @@ export function searchRoutes({
   audit,
 }: SearchRouteDependencies): AnyRoute[] {
   const toSource = ({ server }: CatalogTool) => ({ id: server.id, name: server.name, status: server.lifecycle.status });
-  const toSkillView = (id: string, { principal, view }: Seeing) => {
+  const toSkillView = (id: string, { principal, view }: Viewer) => {
     const skill = skillStore.find(id);
     if (skill === undefined) throw new AppError('NOT_FOUND', `Skill not found: ${id}`);
     const hasSkill = (tool: CatalogTool) => tool.row.skill_ids.includes(id) && view.tool(tool);

@@ -39,7 +39,7 @@ const byCode = z.strictObject({
 const tag = 'access';
 const tooMany = { description: 'Too many failed sign-ins from this address; see Retry-After' };
 
-export interface SessionRouteDependencies {
+interface SessionRouteDependencies {
   sessions: PageSessions;
   /** Of the login pages: who signs out of the dashboard is signed out of them as well. */
   pages: BrowserSessions;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { View } from '../../catalog/view.ts';
 import type { Changes, TopicName, Topics } from '../../changes.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { streamHeaders, writeTo } from '../../event-stream.ts';
 import type { Status } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry } from '../../registry/registry.ts';

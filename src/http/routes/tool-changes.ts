@@ -9,7 +9,7 @@ import type { Database } from '../../store/database.ts';
 import type { ToolChangeRow } from '../../store/schema.ts';
 import { findToolChange, findToolChanges } from '../../store/tool-changes.ts';
 import type { Pool } from '../../upstream/pool.ts';
-import { type AnyRoute, type RouteContext, route } from '../route.ts';
+import { type AnyRoute, route, type Viewer } from '../route.ts';
 import { lookUpServer } from '../view.ts';
 
 export interface ToolChangeRouteDependencies {
@@ -19,8 +19,6 @@ export interface ToolChangeRouteDependencies {
   pool: Pool;
   audit: Audit;
 }
-
-type Seeing = Pick<RouteContext<never, never, never>, 'principal' | 'view'>;
 
 const states = ['pending', 'approved', 'rejected', 'withdrawn', 'removed'] as const;
 const definition = z.record(z.string(), z.unknown());
@@ -46,7 +44,7 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
   const { db, registry, catalog, audit } = deps;
 
   /** With a profile, the tools that it has. */
-  const seesTool = (server: Server, tool: string, { principal, view }: Seeing) =>
+  const seesTool = (server: Server, tool: string, { principal, view }: Viewer) =>
     principal.profile === null ||
     (catalog.snapshot.toolsByServer.get(server.id) ?? []).some(
       (one) => one.row.original_name === tool && view.tool(one),

@@ -6,7 +6,7 @@ export interface DateRange {
   to?: string;
 }
 
-export interface NamedDate {
+interface NamedDate {
   /** Best first. A day without a year may be this year's or another's. */
   ranges: readonly DateRange[];
   /** Where it stands in the text. */
@@ -297,7 +297,7 @@ function toRange({ from, to }: Span): DateRange {
   return { ...(from === undefined ? {} : { from: text(from) }), ...(to === undefined ? {} : { to: text(to) }) };
 }
 
-export const isWithin = (iso: string, { from, to }: DateRange): boolean =>
+const isWithin = (iso: string, { from, to }: DateRange): boolean =>
   (from === undefined || iso >= from) && (to === undefined || iso <= to);
 
 /** Days in a server's text as YYYY-MM-DD, those without a year as --MM-DD; months with a year as YYYY-MM. */

@@ -1,5 +1,6 @@
 /** What a question says, taken apart once: words with their weight, names, identifiers, paths, dates. */
-import { stem } from '../../search/stem.ts';
+import { stem } from '../../similarity/stem.ts';
+import { stopWords } from '../../similarity/stop-words.ts';
 import { type DateRange, findDates, weekdayIn } from './dates.ts';
 import { isIrregularForm, toInfinitive } from './irregular-verbs.ts';
 import { correctSpelling } from './spelling.ts';
@@ -19,7 +20,7 @@ export interface Lexicon {
  * `name`: a proper name, which only itself can stand for. `literal`: an identifier, path or address, found letter by
  * letter. `date`: found in any spelling, a weekday by its name as well. `word`: may be said in other words.
  */
-export type TermKind = 'word' | 'name' | 'literal' | 'date';
+type TermKind = 'word' | 'name' | 'literal' | 'date';
 
 export interface Term {
   kind: TermKind;
@@ -62,22 +63,11 @@ export interface Question {
   wants: ReadonlySet<Wanted>;
 }
 
-export interface Identifier {
+interface Identifier {
   text: string;
   /** The word before it: "order" in "order 4711". */
   noun?: string;
 }
-
-export const stopWords: ReadonlySet<string> = new Set(
-  (
-    'a about an and any are as at be been being but by can could did do does doing done for from had has have having ' +
-    'how i if in into is it its just me my no not of off on or our ours out over please s should so some than that the ' +
-    'their them then there these they this those to up us was we were what whats when where which who whom whose why ' +
-    'will with would you your am also all else ever get got let ll re ve d t m via per know want need looking look ' +
-    'currently current right now anything something everything someone anyone exactly hey hi hello thanks thx atm btw ' +
-    'asap ok okay'
-  ).split(' '),
-);
 
 /** They ask for an answer where they open the question ("show me …"); elsewhere they are words as others ("packing list"). */
 const requests: ReadonlySet<string> = new Set(

@@ -1,14 +1,14 @@
 /** How well a text answers a question: which of the question's words it holds, near one another, in which form. */
-import { stem } from '../../search/stem.ts';
+import { stem } from '../../similarity/stem.ts';
+import { createWordMemory, scanWords } from '../../similarity/word-scanner.ts';
 import { daysIn, mentionsDay } from './dates.ts';
 import { toInfinitive } from './irregular-verbs.ts';
 import { type Lexicon, type Question, type Term, wordsOf } from './question.ts';
-import { createWordMemory, scanWords } from './word-scanner.ts';
 
 /** By term, how well it is said: 1 literally, less in other words, 0 not at all. */
 export type Said = Float32Array;
 
-export interface Relevance {
+interface Relevance {
   /** Share of the question's weight that the best stretch of the text covers, 0 to 1. */
   coverage: number;
   said: Said;

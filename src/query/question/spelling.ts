@@ -31,14 +31,18 @@ function isKnown(word: string, lexicon: Lexicon): boolean {
   return [stripped, `${stripped}e`, stripped.slice(0, -1)].some((base) => base.length > 2 && lexicon.rarity(base) < 1);
 }
 
-interface Variant {
+interface SpellingVariant {
   word: string;
   /** Letters are left out, doubled and exchanged more often than hit wrongly. */
   cost: number;
 }
 
-function bestOf(variants: Iterable<Variant>, smallWords: ReadonlySet<string>, lexicon: Lexicon): string | undefined {
-  let best: Variant | undefined;
+function bestOf(
+  variants: Iterable<SpellingVariant>,
+  smallWords: ReadonlySet<string>,
+  lexicon: Lexicon,
+): string | undefined {
+  let best: SpellingVariant | undefined;
   for (const { word, cost } of variants) {
     if (!smallWords.has(word)) continue;
     const rarity = lexicon.rarity(word);
@@ -50,7 +54,7 @@ function bestOf(variants: Iterable<Variant>, smallWords: ReadonlySet<string>, le
 const wrongLetter = 0.3;
 
 /** The first letter is rarely wrong. */
-function* variantsOf(word: string): Iterable<Variant> {
+function* variantsOf(word: string): Iterable<SpellingVariant> {
   for (let at = 1; at < word.length; at += 1) {
     const [before, after] = [word.slice(0, at), word.slice(at)];
     yield { word: before + after.slice(1), cost: 0 };

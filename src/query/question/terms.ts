@@ -1,9 +1,10 @@
 /** The words of a query that say something, and how often a text uses them. */
-import { stem } from '../../search/stem.ts';
-import { stopWords, wordsOf } from './question.ts';
-import { createWordMemory, hashOf, type ScannedWords, scanWords } from './word-scanner.ts';
+import { stem } from '../../similarity/stem.ts';
+import { stopWords } from '../../similarity/stop-words.ts';
+import { createWordMemory, hashOf, type ScannedWords, scanWords } from '../../similarity/word-scanner.ts';
+import { wordsOf } from './question.ts';
 
-export interface QueryTerms {
+interface QueryTerms {
   readonly count: number;
   /** How often a text uses each term. */
   countIn(text: string, words?: ScannedWords): Uint32Array;

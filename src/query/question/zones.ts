@@ -70,7 +70,7 @@ function zonesByPlace(): ReadonlyMap<string, string> {
   return new Map([...listed, ...others, ...Object.entries(several)]);
 }
 
-export interface NamedZone {
+interface NamedZone {
   zone: string;
   at: number;
 }

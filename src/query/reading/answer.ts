@@ -187,7 +187,7 @@ function charsIn(blocks: readonly Record<string, unknown>[], structured: unknown
   return sent > 0 || structured === undefined ? sent : (JSON.stringify(structured)?.length ?? 0);
 }
 
-export function size(bytes: number): string {
+function size(bytes: number): string {
   return bytes < 1024 ? `${bytes} bytes` : `${Math.round(bytes / 1024).toLocaleString('en')} KB`;
 }
 

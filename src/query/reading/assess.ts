@@ -10,7 +10,7 @@ import { totalOf } from './paging.ts';
 import { groupByFile, sectionsOf } from './sections.ts';
 import { fittingTool, type Step } from './step.ts';
 
-export interface AssessInput {
+interface AssessInput {
   step: Step;
   answer: ParsedAnswer;
   entries: readonly Entry[];
@@ -24,7 +24,7 @@ export interface AssessInput {
   limits: ItemLimits;
 }
 
-export interface Assessed {
+interface Assessed {
   items: RelevantItem[];
   /** Of the whole answer, before those that do not answer were left out. */
   rawItems: number;

@@ -3,7 +3,7 @@
  * choices by a parser. Whatever would have to be guessed makes the call impossible.
  */
 
-import { stem } from '../../search/stem.ts';
+import { stem } from '../../similarity/stem.ts';
 import type { Question } from '../question/question.ts';
 import { findClockTime, findZones } from '../question/zones.ts';
 import type { Parameter } from '../strategy/parameters.ts';
@@ -40,7 +40,7 @@ export interface Binding {
   isOwn: boolean;
 }
 
-export type Bound = { ok: true; bindings: Binding[] } | { ok: false; reason: string };
+type Bound = { ok: true; bindings: Binding[] } | { ok: false; reason: string };
 
 const maxBindings = 4;
 const maxDated = 8;

@@ -1,7 +1,7 @@
 /** Dates of the question as the arguments that a tool takes. Pure. */
 import type { DateRange } from '../question/dates.ts';
 import type { Question } from '../question/question.ts';
-import type { Parameter, Role } from '../strategy/parameters.ts';
+import type { Parameter, ParameterRole } from '../strategy/parameters.ts';
 import type { Operation } from '../strategy/strategy.ts';
 import type { ArgumentValue } from './bind.ts';
 
@@ -87,7 +87,7 @@ function weekOf(day: string): number {
   return 1 + Math.floor((thursday.getTime() - firstOfYear) / (7 * dayMs));
 }
 
-type DateRole = Extract<Role, { kind: 'date' }>;
+type DateRole = Extract<ParameterRole, { kind: 'date' }>;
 
 function formatDay(day: string, { format, edge, pattern = '' }: DateRole, spelling: DateChoice['spelling']): unknown {
   const moment = edge === 'end' ? `${day}T23:59:59Z` : `${day}T00:00:00Z`;

@@ -1,7 +1,7 @@
 /** What an answer lists, as things that another tool can be told about: files, tables, issues, rows. */
 import type { RawNumber } from '../../exact-json.ts';
 import { isObject } from '../../json-rpc.ts';
-import { singular } from '../strategy/parameters.ts';
+import { singular } from '../../similarity/stem.ts';
 import { nameWords } from '../strategy/read-only.ts';
 import type { ParsedAnswer } from './answer.ts';
 

@@ -3,7 +3,7 @@ import type { Operation, Strategy } from '../strategy/strategy.ts';
 import { type Arguments, type Binding, bindArguments, type HandleSource } from './bind.ts';
 import { type Entry, titleOf } from './entries.ts';
 import { classOf } from './handles.ts';
-import type { Listing } from './knowledge.ts';
+import type { KnownListing } from './knowledge.ts';
 import { resourceStep } from './resource-steps.ts';
 import { searchSteps } from './search-steps.ts';
 import {
@@ -20,7 +20,7 @@ import {
   toolStep,
 } from './step.ts';
 
-export interface Found {
+interface FoundEntries {
   entries: readonly Entry[];
   /** The tool that listed them. */
   operation: Operation;
@@ -34,14 +34,14 @@ export interface Found {
   isAll: boolean;
 }
 
-interface Choice {
+interface EntryChoice {
   entry: Entry;
   fit: number;
 }
 
 const maxDepth = 4;
 
-export function stepsFrom(planner: Planner, found: Found): Step[] {
+export function stepsFrom(planner: Planner, found: FoundEntries): Step[] {
   if (found.entries.length === 0 || found.depth >= maxDepth) return [];
   const ranked = found.entries
     .map((entry, place) => ({ entry, place, fit: planner.meter.fit(entry.label) }))
@@ -73,7 +73,7 @@ export function stepsFrom(planner: Planner, found: Found): Step[] {
 }
 
 /** A search may answer the names of resources and nothing to read them by. */
-function namesakeSteps({ resources }: Strategy, ranked: readonly Choice[], { isHit }: Found): Step[] {
+function namesakeSteps({ resources }: Strategy, ranked: readonly EntryChoice[], { isHit }: FoundEntries): Step[] {
   if (!isHit || resources.length === 0) return [];
   const byName = new Map(resources.map((resource) => [resource.name.toLowerCase(), resource]));
   return ranked.slice(0, maxLinks).flatMap(({ entry, fit }) => {
@@ -86,7 +86,7 @@ function namesakeSteps({ resources }: Strategy, ranked: readonly Choice[], { isH
 const maxLinks = 6;
 
 /** A tool may answer with links to resources. */
-function linkSteps(ranked: readonly Choice[], { isHit, context }: Found): Step[] {
+function linkSteps(ranked: readonly EntryChoice[], { isHit, context }: FoundEntries): Step[] {
   return ranked
     .filter(({ entry }) => entry.isLink)
     .slice(0, maxLinks)
@@ -98,7 +98,7 @@ function linkSteps(ranked: readonly Choice[], { isHit, context }: Found): Step[]
 }
 
 /** What an earlier question listed. */
-export function stepsFromListing(planner: Planner, listing: Listing): Step[] {
+export function stepsFromListing(planner: Planner, listing: KnownListing): Step[] {
   const { tool, noun, entries, scope, context, isAll } = listing;
   const operation = planner.strategy.operations.find((known) => known.tool === tool && known.kind !== 'read');
   if (operation === undefined) return [];
@@ -107,7 +107,7 @@ export function stepsFromListing(planner: Planner, listing: Listing): Step[] {
 }
 
 /** Operations that need a handle; of those that take the same one, the preferred. */
-function takersOf({ strategy, fits }: Planner, { operation: producer, entries }: Found): Operation[] {
+function takersOf({ strategy, fits }: Planner, { operation: producer, entries }: FoundEntries): Operation[] {
   const { operations } = strategy;
   const isDatabase = operations.some(({ kind }) => kind === 'sql');
   const takers = preferredOf(operations).filter((operation) => {
@@ -168,11 +168,11 @@ const maxUseless = 60;
 function takeUsable(
   planner: Planner,
   operation: Operation,
-  found: Found,
-  ranked: readonly Choice[],
+  found: FoundEntries,
+  ranked: readonly EntryChoice[],
   max: number,
-): Choice[] {
-  const usable: Choice[] = [];
+): EntryChoice[] {
+  const usable: EntryChoice[] = [];
   let useless = 0;
   for (const choice of ranked) {
     if (usable.length >= max || useless >= maxUseless) break;
@@ -183,7 +183,7 @@ function takeUsable(
 }
 
 /** Something of the entry itself must go into the call; inherited handles alone would be the same call again. */
-function isUsable(planner: Planner, operation: Operation, found: Found, entry: Entry): boolean {
+function isUsable(planner: Planner, operation: Operation, found: FoundEntries, entry: Entry): boolean {
   const { question, folders } = planner;
   const input = operation.input === undefined ? undefined : (question.keywords[0] ?? question.text);
   const bound = bindArguments(operation, question, sourceOf(planner, found, entry), input);
@@ -195,7 +195,7 @@ function isUsable(planner: Planner, operation: Operation, found: Found, entry: E
   );
 }
 
-function sourceOf({ folders, strategy }: Planner, { operation, scope }: Found, entry: Entry): HandleSource {
+function sourceOf({ folders, strategy }: Planner, { operation, scope }: FoundEntries, entry: Entry): HandleSource {
   const { listed, produced } = nounsOf(strategy);
   return { entry, noun: operation.noun, scope, folders, listed, produced };
 }
@@ -220,13 +220,22 @@ const searchLift = 10;
 /** What tells much by itself is read last. */
 const tellingDrop = 12;
 
-function priorityOf({ fit, entry }: Choice, { isHit, depth }: Found, { kind, preference }: Operation): number {
+function priorityOf(
+  { fit, entry }: EntryChoice,
+  { isHit, depth }: FoundEntries,
+  { kind, preference }: Operation,
+): number {
   const lift = kind === 'search' ? searchLift : kind === 'list' ? listLift : 0;
   const drop = entry.isTelling && !isHit && fit < fittingLabel ? tellingDrop : 0;
   return priorities.read + perFit * fit + (isHit ? hitLift : 0) + lift - 2 * depth + preference - drop;
 }
 
-function singleSteps(planner: Planner, operation: Operation, found: Found, chosen: readonly Choice[]): Step[] {
+function singleSteps(
+  planner: Planner,
+  operation: Operation,
+  found: FoundEntries,
+  chosen: readonly EntryChoice[],
+): Step[] {
   return chosen.flatMap((choice) => {
     const source = sourceOf(planner, found, choice.entry);
     const context = `${found.context} ${choice.entry.label}`.trim();
@@ -239,7 +248,12 @@ function singleSteps(planner: Planner, operation: Operation, found: Found, chose
 const perBatch = 8;
 
 /** Many things in one call, those that fit before those that may. */
-function batchSteps(planner: Planner, operation: Operation, found: Found, chosen: readonly Choice[]): Step[] {
+function batchSteps(
+  planner: Planner,
+  operation: Operation,
+  found: FoundEntries,
+  chosen: readonly EntryChoice[],
+): Step[] {
   const fitting = chosen.filter(({ fit }) => fit >= fittingLabel);
   const others = chosen.filter(({ fit }) => fit < fittingLabel);
   return [fitting, others].flatMap((choices) =>
@@ -249,7 +263,7 @@ function batchSteps(planner: Planner, operation: Operation, found: Found, chosen
   );
 }
 
-function batchStep(planner: Planner, operation: Operation, found: Found, batch: readonly Choice[]): Step[] {
+function batchStep(planner: Planner, operation: Operation, found: FoundEntries, batch: readonly EntryChoice[]): Step[] {
   const list = operation.needs.find(({ isList }) => isList);
   const [best] = batch;
   if (list === undefined || best === undefined) return [];

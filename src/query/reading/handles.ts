@@ -1,6 +1,8 @@
 /** Handles: which file, table, issue or person a call is about. From what was listed before, or named in the question. */
+
+import { singular } from '../../similarity/stem.ts';
 import type { Question } from '../question/question.ts';
-import { type Parameter, singular } from '../strategy/parameters.ts';
+import type { Parameter } from '../strategy/parameters.ts';
 import { nameWords } from '../strategy/read-only.ts';
 import type { Operation } from '../strategy/strategy.ts';
 import type { Arguments, ArgumentValue, HandleSource } from './bind.ts';

@@ -7,7 +7,7 @@ import type { Arguments } from './bind.ts';
 import type { Entry, Scalar } from './entries.ts';
 import type { Table } from './sql.ts';
 
-export interface Listing {
+export interface KnownListing {
   tool: string;
   arguments: Arguments;
   noun: string;
@@ -23,7 +23,7 @@ const handleKeys = new Set(['', 'id', 'uid', 'key', 'name', 'title', 'path', 'ur
 const longName = 120;
 
 /** Names and nothing else: asking for them again would tell nothing new. */
-export const isNamesOnly = ({ entries }: Listing): boolean =>
+export const isNamesOnly = ({ entries }: KnownListing): boolean =>
   entries.every(
     ({ fields, label }) =>
       label.length <= longName && Object.keys(fields).every((key) => handleKeys.has(key.toLowerCase())),
@@ -34,8 +34,8 @@ export type WordForm = 'question' | 'keywords' | 'word';
 
 export interface ServerKnowledge {
   /** Listings that hold handles only and are fresh. */
-  listings(now: number): readonly Listing[];
-  addListing(listing: Listing): void;
+  listings(now: number): readonly KnownListing[];
+  addListing(listing: KnownListing): void;
   tables(now: number): readonly Table[] | undefined;
   setTables(tables: readonly Table[], now: number): void;
   tool(name: string): ToolRecord;
@@ -45,7 +45,7 @@ export interface ServerKnowledge {
   pair(from: string, tool: string): ToolRecord;
 }
 
-export interface ToolRecord {
+interface ToolRecord {
   /** Failures since the last answer that helped. */
   failures: number;
   /** Before this time it is left alone. */
@@ -57,7 +57,7 @@ export interface ToolRecord {
   skeletons: Map<string, string>;
 }
 
-export interface Knowledge {
+interface Knowledge {
   of(principal: string, server: string): ServerKnowledge;
   forget(server: string): void;
 }
@@ -89,7 +89,7 @@ export function createKnowledge(): Knowledge {
 }
 
 function createServerKnowledge(): ServerKnowledge {
-  const listings = new Map<string, Listing>();
+  const listings = new Map<string, KnownListing>();
   const tools = new Map<string, ToolRecord>();
   let schema: { tables: readonly Table[]; at: number } | undefined;
   let handles = 0;

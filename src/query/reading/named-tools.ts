@@ -24,7 +24,7 @@ export interface NamedTool {
   follow_up?: { tool: string; arguments: Record<string, unknown>; ids: readonly string[]; take: number };
 }
 
-export interface NamedCall {
+interface NamedCall {
   tool: string;
   arguments: Record<string, unknown>;
   followUp?: NonNullable<NamedTool['follow_up']>;
@@ -51,7 +51,7 @@ export function planNamedTools(
   return { calls, missing };
 }
 
-export interface NamedReadingInput {
+interface NamedReadingInput {
   server: string;
   calls: readonly NamedCall[];
   query: string;

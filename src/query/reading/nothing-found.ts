@@ -47,7 +47,7 @@ const isZeroCount = (record: object): boolean => {
 };
 
 /** `{ok: false, error: "not_found", id: "T-99"}`: an error that was not marked as one. A failed job is a fact. */
-function isErrorRecord(entries: readonly Entry[], saying: readonly Entry[], input: string): boolean {
+function isErrorRecord(entries: readonly EnvelopeField[], saying: readonly EnvelopeField[], input: string): boolean {
   const failed = entries.some(
     ([key, value]) =>
       (/^(?:ok|success)$/i.test(key) && value === false) ||
@@ -77,12 +77,12 @@ function saysSomething(record: unknown, input: string, depth = 0): boolean {
   if (record === null || record === undefined || record === '') return false;
   if (typeof record !== 'object' || depth > maxDepth) return true;
   if (isZeroCount(record)) return false;
-  const entries: Entry[] = Object.entries(record);
+  const entries: EnvelopeField[] = Object.entries(record);
   const saying = entries.filter(([, value]) => saysSomething(value, input, depth + 1));
   return saying.length > 0 && !isErrorRecord(entries, saying, input);
 }
 
-type Entry = [key: string, value: unknown];
+type EnvelopeField = [key: string, value: unknown];
 
 const maxDepth = 12;
 

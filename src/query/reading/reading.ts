@@ -35,7 +35,7 @@ export interface ServerGateway {
 }
 
 /** Values of a template's variable that begin like `value`, the other variables being `filled`. */
-export interface CompletionRequest {
+interface CompletionRequest {
   uriTemplate: string;
   variable: string;
   value: string;
@@ -76,7 +76,7 @@ export type BeginWork = EventLoopWatchdog['begin'];
 
 export const nothingRead: Reading = { items: [], calls: [], receivedChars: 0, rawItems: 0, resting: [] };
 
-export interface ReadingInput extends Planner {
+interface ReadingInput extends Planner {
   server: string;
   gateway: ServerGateway;
   /** The time for reading what a tool answered, so that it is known whose text takes long to read. */

@@ -1,9 +1,9 @@
 /** The records in a structured answer: rows, hits, entities, whatever envelope they come in. */
 import { isObject } from '../../json-rpc.ts';
+import { singular } from '../../similarity/stem.ts';
 import { titleKeys } from '../results/records.ts';
-import { singular } from '../strategy/parameters.ts';
 
-export interface RecordGroup {
+interface RecordGroup {
   /** What the records are, from the key that holds them: "issue" of `{issues: […]}`. */
   noun: string;
   records: readonly unknown[];

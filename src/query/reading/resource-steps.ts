@@ -1,6 +1,6 @@
 /** Resources that fit the question, and templates filled with the values that the server suggests. Pure. */
 import type { StrategyResource, StrategyTemplate } from '../strategy/strategy.ts';
-import { type Filled, fittingLabel, type Planner, priorities, type Step, type Target } from './step.ts';
+import { type Filled, fittingLabel, type Planner, priorities, type Step, type StepTarget } from './step.ts';
 
 const perFit = 25;
 const unfitting = 20;
@@ -57,7 +57,7 @@ export function templateSteps({ strategy, meter }: Planner): Step[] {
   });
 }
 
-type Completion = Omit<Extract<Target, { kind: 'completion' }>, 'kind'>;
+type Completion = Omit<Extract<StepTarget, { kind: 'completion' }>, 'kind'>;
 
 function completionStep(completion: Completion, priority: number): Step {
   const { template, variable, value, filled } = completion;

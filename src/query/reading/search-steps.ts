@@ -4,7 +4,7 @@ import { bindArguments, type HandleSource } from './bind.ts';
 import type { WordForm } from './knowledge.ts';
 import { type Planner, priorities, type Step, toolStep } from './step.ts';
 
-export interface SearchDetails {
+interface SearchDetails {
   /** The second rung follows when the first found nothing. */
   rung: number;
   depth?: number;
@@ -86,7 +86,7 @@ function wordingsFor({ question, knowledge }: Planner, { style, tool, input }: O
 const toClause = (word: string): string => `text ~ "${word.replace(/["\\]/g, ' ')}"`;
 
 /** Found inside other forms of the word. Names and identifiers stay as they are. */
-export function rootOf(keyword: string): string {
+function rootOf(keyword: string): string {
   if (!/^[a-z]+$/.test(keyword) || keyword.length < 5) return keyword;
   const root = keyword.replace(/(?:ies|ied)$/, '').replace(/(?:ing|ed|s)$/, '');
   return root.length < minRoot ? keyword : root;

@@ -1,7 +1,7 @@
 /** Answers about several files in one text, taken apart by file. */
 import { type AnswerPart, type ParsedAnswer, parseAnswer } from './answer.ts';
 
-export interface Section {
+interface Section {
   part: ParsedAnswer;
   title?: string;
 }

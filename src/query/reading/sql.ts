@@ -2,14 +2,14 @@
  * Questions to a database through a tool that takes statements: its tables and columns are read once, then bounded
  * SELECTs look for the question's words in the text columns. Pure: schema and question in, statements out.
  */
-import { stem } from '../../search/stem.ts';
+
+import { singular, stem } from '../../similarity/stem.ts';
 import type { DateRange } from '../question/dates.ts';
 import type { Question, Term } from '../question/question.ts';
-import { singular } from '../strategy/parameters.ts';
 import { nameWords } from '../strategy/read-only.ts';
 import type { Entry } from './entries.ts';
 
-export interface Column {
+interface Column {
   name: string;
   /** Declared: it holds a value of that column. */
   parent?: { table: string; column: string };
@@ -21,7 +21,7 @@ export interface Table {
   columns: readonly Column[];
 }
 
-export interface Statement {
+interface Statement {
   sql: string;
   /** Said of every row that comes back: the table, and what the columns were filtered by. */
   context: string;
@@ -102,7 +102,7 @@ export function statementsFor(tables: readonly Table[], question: Question, near
 const minFit = 0.35;
 
 /** A table with the tables that its foreign keys lead to, so that one row reads as a person would tell it. */
-interface View {
+interface SqlView {
   table: Table;
   joins: { table: Table; alias: string; on: string /** What the parent is to the row: "customer". */; noun: string }[];
   columns: (Column & { alias: string; table: string })[];
@@ -110,8 +110,8 @@ interface View {
 
 const maxJoins = 6;
 
-function joinParents(table: Table, tables: readonly Table[]): View {
-  const joins: View['joins'] = [];
+function joinParents(table: Table, tables: readonly Table[]): SqlView {
+  const joins: SqlView['joins'] = [];
   const add = (child: Table, childAlias: string, prefix: string): void => {
     for (const key of child.columns) {
       const parent = parentOf(key, child, tables);
@@ -166,7 +166,7 @@ const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** How much of the question speaks of this table: its name, its columns. */
-function tableFit({ table, joins, columns }: View, terms: readonly Term[], near: Nearness): number {
+function tableFit({ table, joins, columns }: SqlView, terms: readonly Term[], near: Nearness): number {
   const best = (term: Term, names: readonly string[]): number =>
     Math.max(
       0,
@@ -189,7 +189,7 @@ function tableFit({ table, joins, columns }: View, terms: readonly Term[], near:
 }
 
 /** Words that may stand in a row: not those that only name its table or columns. */
-function valueKeywords({ table, joins, columns }: View, question: Question): string[] {
+function valueKeywords({ table, joins, columns }: SqlView, question: Question): string[] {
   const names = new Set([
     ...[table.name, ...joins.map((join) => join.table.name)].flatMap((name) => nameWords(name).map(stem)),
     ...columns.map((column) => nameWords(column.name)).flatMap((words) => (words.length === 1 ? words.map(stem) : [])),
@@ -216,7 +216,7 @@ const likeText = (text: string): string => literal(`%${text.toLowerCase().replac
 /** No column can hold the word. */
 const noMatch = '1 = 0';
 
-function matches({ columns }: View, keyword: string): string {
+function matches({ columns }: SqlView, keyword: string): string {
   const textual = columns.filter(({ type }) => type === 'text').slice(0, 16);
   const isNumber = /^\d+$/.test(keyword);
   const numeric = isNumber ? columns.filter(({ type, alias }) => type === 'number' && alias === 't') : [];
@@ -227,7 +227,7 @@ function matches({ columns }: View, keyword: string): string {
   return tests.length === 0 ? noMatch : `(${tests.join(' OR ')})`;
 }
 
-function from({ table, joins }: View): string {
+function from({ table, joins }: SqlView): string {
   return [
     `FROM ${quote(table.name)} t`,
     ...joins.map((join) => `LEFT JOIN ${quote(join.table.name)} ${join.alias} ON ${join.on}`),
@@ -235,7 +235,7 @@ function from({ table, joins }: View): string {
 }
 
 /** The table's own columns, and the texts of those it leads to under telling names. */
-function selection({ joins }: View): string {
+function selection({ joins }: SqlView): string {
   const others = joins.flatMap(({ table, alias, noun }) =>
     table.columns
       .filter(({ type }) => type === 'text')
@@ -246,7 +246,7 @@ function selection({ joins }: View): string {
 }
 
 function dateFilter(
-  { table, columns }: View,
+  { table, columns }: SqlView,
   ranges: readonly DateRange[] | undefined,
 ): { sql: string; context: string } | undefined {
   const [range] = ranges ?? [];
@@ -265,7 +265,7 @@ function dateFilter(
   };
 }
 
-function lookUps(view: View, question: Question, near: Nearness, fit: number): Statement[] {
+function lookUps(view: SqlView, question: Question, near: Nearness, fit: number): Statement[] {
   const order = orderFor(view, question, near);
   const certain = question.terms.some((term) => term.kind === 'name' || term.kind === 'literal');
   // The longest boat of all: an ordinary word beside it narrows nothing.
@@ -287,11 +287,11 @@ function lookUps(view: View, question: Question, near: Nearness, fit: number): S
 }
 
 /** The question asks for what the rows of the table are. */
-const isAskedFor = ({ table }: View, { terms }: Question): boolean =>
+const isAskedFor = ({ table }: SqlView, { terms }: Question): boolean =>
   nameWords(table.name).some((word) => terms.some((term) => term.isFocus && term.stem === stem(word)));
 
 /** "most expensive", "latest": by the column that the question speaks of. */
-function orderFor(view: View, question: Question, near: Nearness): string | undefined {
+function orderFor(view: SqlView, question: Question, near: Nearness): string | undefined {
   const { wants } = question;
   if (wants.has('latest') || wants.has('earliest')) {
     const date = view.columns.find(({ type, alias }) => type === 'date' && alias === 't');
@@ -302,7 +302,7 @@ function orderFor(view: View, question: Question, near: Nearness): string | unde
   return column === undefined ? undefined : `t.${quote(column.name)} ${wants.has('most') ? 'DESC' : 'ASC'}`;
 }
 
-function numericColumn(view: View, question: Question, near: Nearness): Column | undefined {
+function numericColumn(view: SqlView, question: Question, near: Nearness): Column | undefined {
   const candidates = view.columns.filter(
     ({ type, alias, name }) => type === 'number' && alias === 't' && !/(?:^|_)id$/i.test(name),
   );
@@ -352,7 +352,7 @@ const dimensions: ReadonlyMap<string, string> = new Map(
 );
 
 /** Counts and sums over the rows that hold every name and number of the question. */
-function aggregates(view: View, question: Question, near: Nearness, fit: number): Statement[] {
+function aggregates(view: SqlView, question: Question, near: Nearness, fit: number): Statement[] {
   const { wants, dates } = question;
   const dated = dateFilter(view, dates[0]);
   const strict = question.terms
@@ -388,7 +388,7 @@ const measure = (name: string, title: string, { name: column }: Column): [string
   `${title} ${column}`,
 ];
 
-function toFilter(view: View, words: readonly string[], dated: { sql: string; context: string } | undefined) {
+function toFilter(view: SqlView, words: readonly string[], dated: { sql: string; context: string } | undefined) {
   const conditions = [...words.map((word) => matches(view, word)), ...(dated === undefined ? [] : [dated.sql])];
   return {
     where: conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`,
@@ -399,7 +399,7 @@ function toFilter(view: View, words: readonly string[], dated: { sql: string; co
 }
 
 /** "Which customer has the most orders?": the rows of a child table, counted by parent. */
-function parentAsked(view: View, { terms }: Question, near: Nearness): View['joins'][number] | undefined {
+function parentAsked(view: SqlView, { terms }: Question, near: Nearness): SqlView['joins'][number] | undefined {
   const speaksOf = (name: string) =>
     terms.some(
       (term) =>
@@ -409,8 +409,8 @@ function parentAsked(view: View, { terms }: Question, near: Nearness): View['joi
 }
 
 function mostOf(
-  view: View,
-  parent: View['joins'][number],
+  view: SqlView,
+  parent: SqlView['joins'][number],
   question: Question,
   where: string,
   context: string,

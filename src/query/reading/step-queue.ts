@@ -2,7 +2,7 @@
 import type { ServerKnowledge } from './knowledge.ts';
 import type { Step } from './step.ts';
 
-export interface StepQueue {
+interface StepQueue {
   add(steps: readonly Step[]): void;
   /** The most promising that promises at least so much. */
   next(minPriority: number): Step | undefined;

@@ -11,7 +11,7 @@ export interface Step {
   /** The same for the same call: nothing is asked twice. */
   key: string;
   priority: number;
-  target: Target;
+  target: StepTarget;
   /** Handles that led here; what is found inherits them. */
   scope: Arguments;
   /** What is known of the answer before it comes: the path of a file, the date that was filled in. */
@@ -36,7 +36,7 @@ export interface Step {
   isPlanned: boolean;
 }
 
-export type Target =
+export type StepTarget =
   | { kind: 'tool'; operation: Operation; arguments: Arguments; purpose: 'answer' | 'schema' }
   | { kind: 'resource'; resource: StrategyResource }
   | { kind: 'completion'; template: StrategyTemplate; variable: string; value: string; filled: Filled };
@@ -82,7 +82,7 @@ export const fittingTool = 0.35;
 /** A name that fits the question this well is looked into first. */
 export const fittingLabel = 0.18;
 
-export type StepDetails = Partial<
+type StepDetails = Partial<
   Pick<Step, 'depth' | 'context' | 'spelling' | 'others' | 'titles' | 'input' | 'isAggregate' | 'isPlanned'>
 > & {
   priority: number;

@@ -1,6 +1,6 @@
 /** Tables in text: Markdown, and columns separated by tabs, bars, commas or semicolons under a header. */
 
-export interface TextTable {
+interface TextTable {
   before: string;
   records: Record<string, string>[];
   after: string;

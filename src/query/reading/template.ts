@@ -1,7 +1,7 @@
 import { isObject } from '../../json-rpc.ts';
-import { stopWords } from '../question/question.ts';
+import { stopWords } from '../../similarity/stop-words.ts';
 
-export interface TemplateValues {
+interface TemplateValues {
   query: string;
   id?: string;
   word?: string;

@@ -1,10 +1,11 @@
+import { similarities } from '../../similarity/cosine.ts';
 import { queryTerms } from '../question/terms.ts';
 import type { Item } from './items.ts';
 import { type Passage, passagesOf } from './passages.ts';
-import { cutToTokens, type Ranked, similarities } from './rank.ts';
+import { cutToTokens, type Ranked } from './rank.ts';
 import { estimateTokens } from './tokens.ts';
 
-export interface CondenseInput {
+interface CondenseInput {
   query: string;
   /** In the order of their rank. */
   results: readonly Ranked[];
@@ -50,10 +51,10 @@ interface Draft {
   result: Ranked;
   budget: number;
   isLong: boolean;
-  passages: Placed[];
+  passages: PlacedPassage[];
 }
 
-interface Placed extends Passage {
+interface PlacedPassage extends Passage {
   place: number;
 }
 
@@ -86,9 +87,9 @@ interface Weight {
   similarity: number;
 }
 
-interface Weights {
+interface PassageWeights {
   idf: number[];
-  byPassage: ReadonlyMap<Placed, Weight>;
+  byPassage: ReadonlyMap<PlacedPassage, Weight>;
 }
 
 /** About a hundred results of five kilobytes; beyond, a result's beginning stands for it. */
@@ -97,7 +98,11 @@ const maxEmbedded = 400;
 /** A page-long result has about a hundred; choosing compares them again and again. */
 const maxPerResult = 1_000;
 
-async function weigh(query: string, all: readonly Placed[], embed: CondenseInput['embed']): Promise<Weights> {
+async function weigh(
+  query: string,
+  all: readonly PlacedPassage[],
+  embed: CondenseInput['embed'],
+): Promise<PassageWeights> {
   const passages = all.slice(0, maxWeighed);
   const terms = queryTerms(query);
   const uses = passages.map(({ text }) => terms.countIn(text));
@@ -108,7 +113,7 @@ async function weigh(query: string, all: readonly Placed[], embed: CondenseInput
   const texts = passages.slice(0, maxEmbedded).map(({ text }) => text);
   const vectors = texts.length === 0 ? undefined : await embed?.([query, ...texts]);
   const close = vectors === undefined ? [] : similarities(vectors);
-  const byPassage = passages.map((passage, at): [Placed, Weight] => [
+  const byPassage = passages.map((passage, at): [PlacedPassage, Weight] => [
     passage,
     { counts: uses[at] ?? new Uint32Array(0), similarity: Math.max(0, close[at] ?? 0) },
   ]);
@@ -126,15 +131,15 @@ const minShare = 0.25;
  * it was shown. A result that says nothing about the query shows how it begins.
  */
 function choose(
-  passages: readonly Placed[],
+  passages: readonly PlacedPassage[],
   budget: number,
-  weights: Weights,
+  weights: PassageWeights,
   shown: ReadonlyMap<string, number>,
-): Placed[] {
+): PlacedPassage[] {
   const { idf, byPassage } = weights;
   const most = idf.reduce((sum, value) => sum + value, 0);
   const said = idf.map(() => 0);
-  const gainOf = (passage: Placed): number => {
+  const gainOf = (passage: PlacedPassage): number => {
     const weight = byPassage.get(passage);
     if (weight === undefined) return 0;
     let words = 0;
@@ -147,7 +152,7 @@ function choose(
   };
 
   const left = new Set(passages.slice(0, maxPerResult));
-  const chosen: Placed[] = [];
+  const chosen: PlacedPassage[] = [];
   let tokens = 0;
   let firstGain = 0;
   while (left.size > 0) {
@@ -170,8 +175,8 @@ function choose(
   return chosen.sort((a, b) => a.place - b.place);
 }
 
-function bestOf(passages: Iterable<Placed>, gainOf: (passage: Placed) => number) {
-  let best: { passage?: Placed; gain: number } = { gain: -1 };
+function bestOf(passages: Iterable<PlacedPassage>, gainOf: (passage: PlacedPassage) => number) {
+  let best: { passage?: PlacedPassage; gain: number } = { gain: -1 };
   for (const passage of passages) {
     const gain = gainOf(passage);
     if (gain > best.gain) best = { passage, gain };
@@ -180,7 +185,7 @@ function bestOf(passages: Iterable<Placed>, gainOf: (passage: Placed) => number)
 }
 
 /** With a mark where something was left out. One passage alone may be longer than all that there is room for. */
-function join(passages: readonly Placed[], budget: number): string {
+function join(passages: readonly PlacedPassage[], budget: number): string {
   let text = '';
   let next = 0;
   for (const { text: own, before, place } of passages) {

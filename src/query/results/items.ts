@@ -22,7 +22,7 @@ export interface RelevantItem extends Item {
   relevance: number;
 }
 
-export interface ItemSource {
+interface ItemSource {
   server: string;
   tool: string;
   timestamp: string;
@@ -34,7 +34,7 @@ export interface ItemLimits {
   maxItems: number;
 }
 
-export interface ExtractedItems {
+interface ExtractedItems {
   items: Item[];
   /** True when the answer was larger than the limits and was cut after the last item that fits. */
   truncated: boolean;

@@ -1,5 +1,5 @@
+import { wordsOfItem } from '../../similarity/item-words.ts';
 import { queryTerms } from '../question/terms.ts';
-import { wordsOfItem } from './item-words.ts';
 import type { RelevantItem } from './items.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -17,7 +17,7 @@ export interface Ranked extends Candidate {
   condensed?: true;
 }
 
-export interface RankInput {
+interface RankInput {
   query: string;
   candidates: readonly Candidate[];
   /** Similarity of each candidate to the query, −1 to 1, in the same order; absent where nothing embeds. */
@@ -165,7 +165,7 @@ function clamp(value: number): number {
 /** What the fields around a result cost when it is sent. */
 const tokensAroundResult = 40;
 
-export interface Budget {
+interface Budget {
   maxResults: number;
   maxTokens?: number;
 }
@@ -196,24 +196,4 @@ export function cutToTokens(text: string, tokens: number): string {
   while (end > 0 && estimateTokens(text.slice(0, end)) > tokens - 1) end = Math.floor(end * 0.9);
   const space = text.lastIndexOf(' ', end);
   return `${text.slice(0, space > end / 2 ? space : end).trimEnd()}…`;
-}
-
-/** Cosine of each vector with the first; vectors need not be normalised. */
-export function similarities([query, ...texts]: readonly Float32Array[]): number[] {
-  if (query === undefined) return [];
-  return texts.map((text) => cosine(query, text));
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let product = 0;
-  let ofA = 0;
-  let ofB = 0;
-  for (let i = 0; i < a.length; i++) {
-    const x = a[i] ?? 0;
-    const y = b[i] ?? 0;
-    product += x * y;
-    ofA += x * x;
-    ofB += y * y;
-  }
-  return ofA === 0 || ofB === 0 ? 0 : product / Math.sqrt(ofA * ofB);
 }

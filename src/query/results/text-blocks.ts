@@ -62,7 +62,7 @@ interface Line {
   inCode: boolean;
 }
 
-interface Section {
+interface TextSection {
   lines: Line[];
   title?: string;
 }
@@ -96,7 +96,7 @@ function splitAtRules(lines: Line[]): Line[][] {
   );
 }
 
-function splitSection(lines: Line[]): Section[] {
+function splitSection(lines: Line[]): TextSection[] {
   const starts = (line: Line): boolean => !line.inCode && isHeading(line.text);
   if (!lines.some(starts)) return splitHits({ lines });
   return joinBareHeadings(groupBy(lines, starts)).flatMap((group) => {
@@ -120,7 +120,7 @@ function joinBareHeadings(groups: Line[][]): Line[][] {
   return joined;
 }
 
-function splitHits(section: Section): Section[] {
+function splitHits(section: TextSection): TextSection[] {
   const rows = splitRows(section) ?? splitIndented(section);
   if (rows !== undefined) return rows;
   for (const start of [numbered, bullet]) {
@@ -135,7 +135,7 @@ function splitHits(section: Section): Section[] {
       continue;
     const [lead = [], ...hits] = isStart(groups[0]?.[0] ?? { text: '', inCode: true }) ? [[], ...groups] : groups;
     const leadText = textOf(lead.filter((line) => !isHeading(line.text)));
-    const before: Section[] = leadText.length > 80 ? [{ lines: lead, title: section.title }] : [];
+    const before: TextSection[] = leadText.length > 80 ? [{ lines: lead, title: section.title }] : [];
     return [...before, ...hits.map((lines) => ({ lines }))];
   }
   return splitParagraphs(section);
@@ -146,7 +146,7 @@ const minRows = 4;
 const maxRow = 300;
 
 /** Lines with the same separator are rows of a table without a header: each stands for itself. */
-function splitRows({ lines, title }: Section): Section[] | undefined {
+function splitRows({ lines, title }: TextSection): TextSection[] | undefined {
   const filled = lines.filter((line) => line.text.trim() !== '' && !isHeading(line.text));
   if (filled.length < minRows || filled.some((line) => line.inCode || line.text.length > maxRow)) return undefined;
   const separator = separators.find(
@@ -164,7 +164,7 @@ function splitRows({ lines, title }: Section): Section[] | undefined {
 const keyLine = /^\s*[A-Za-z][\w .-]{0,40}:\s/;
 
 /** A line at the margin and the indented lines below it are one thing, as in YAML. */
-function splitIndented({ lines }: Section): Section[] | undefined {
+function splitIndented({ lines }: TextSection): TextSection[] | undefined {
   const filled = lines.filter((line) => line.text.trim() !== '');
   const tops = filled.filter((line) => !/^\s/.test(line.text));
   const isOutline =
@@ -177,10 +177,10 @@ function splitIndented({ lines }: Section): Section[] | undefined {
 }
 
 /** With a heading the section is one piece unless it is long; without one every paragraph stands for itself. */
-function splitParagraphs(section: Section): Section[] {
+function splitParagraphs(section: TextSection): TextSection[] {
   if (section.title !== undefined && textOf(section.lines).length <= maxPieceChars) return [section];
   const paragraphs = groupBy(section.lines, (line) => !line.inCode && line.text.trim() === '');
-  const pieces: Section[] = [];
+  const pieces: TextSection[] = [];
   let open: Line[] = [];
   let chars = 0;
   for (const paragraph of paragraphs) {
@@ -203,7 +203,7 @@ const bareLink = /https?:\/\/[^\s<>")\]]+/;
 const titleLine = /^(?:\*\*)?(?:title|name)(?:\*\*)?\s*:\s*(?:\*\*)?\s*(.+)$/im;
 const bold = /^\s*(?:[-*+•]|\[?\d{1,4}[.)\]])?\s*\*\*(.{1,200}?)\*\*/;
 
-function describePiece(section: Section): TextPiece {
+function describePiece(section: TextSection): TextPiece {
   // The place that the server gave it is told by its position.
   const text = textOf(section.lines).replace(/^\[?\d{1,4}[.)\]]\s+(?=\S)/, '');
   const linked = findLink(text);

@@ -1,4 +1,4 @@
-import { toCodes } from '../question/word-scanner.ts';
+import { toCodes } from '../../similarity/word-scanner.ts';
 
 /**
  * About how many tokens a model reads a text as: a word of letters costs one and a bit more when it is long, digits go

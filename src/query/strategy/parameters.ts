@@ -1,5 +1,6 @@
 /** What each parameter of a tool is for, read from its name, type, format and description. */
 import { isObject } from '../../json-rpc.ts';
+import { singular } from '../../similarity/stem.ts';
 import { nameWords } from './read-only.ts';
 
 /**
@@ -9,21 +10,12 @@ import { nameWords } from './read-only.ts';
 export type SearchStyle = 'meaning' | 'literal' | 'regex' | 'glob' | 'name' | 'any';
 
 /** Languages in which "find this text" is a plain clause: those of Jira and of Confluence. */
-export type TextLanguage = 'jql' | 'cql';
+type TextLanguage = 'jql' | 'cql';
 
 /** `unsaid`: nothing tells whether a day or a moment is wanted. */
-export type DateFormat =
-  | 'day'
-  | 'moment'
-  | 'seconds'
-  | 'milliseconds'
-  | 'week'
-  | 'month'
-  | 'year'
-  | 'written'
-  | 'unsaid';
+type DateFormat = 'day' | 'moment' | 'seconds' | 'milliseconds' | 'week' | 'month' | 'year' | 'written' | 'unsaid';
 
-export type Role =
+export type ParameterRole =
   | {
       kind: 'words';
       style: SearchStyle;
@@ -55,11 +47,11 @@ export type Role =
   | { kind: 'other' };
 
 /** What a handle is: the part of a thing by which a tool wants to be told which one. */
-export type Attribute = 'path' | 'folder' | 'uri' | 'id' | 'number' | 'name' | 'any';
+type Attribute = 'path' | 'folder' | 'uri' | 'id' | 'number' | 'name' | 'any';
 
 export interface Parameter {
   name: string;
-  role: Role;
+  role: ParameterRole;
   isRequired: boolean;
   /** Takes a list; one value is sent as a list of one. */
   isList: boolean;
@@ -77,12 +69,12 @@ export interface Parameter {
   hasPattern: boolean;
 }
 
-type Schema = Record<string, unknown>;
+type ParameterSchema = Record<string, unknown>;
 
 const maxParameters = 60;
 
 /** What the tool and its server tell about parameters that do not speak for themselves. */
-export interface ParameterContext {
+interface ParameterContext {
   /** The tool's own description. */
   said: string;
   /** The server has a word for folders, so its paths are files. */
@@ -97,7 +89,7 @@ export function readParameters(inputSchema: unknown, context: ParameterContext =
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const entries = Object.entries(properties).slice(0, maxParameters);
   const parameters = entries.map(([name, value]) => {
-    const own: Schema = isObject(value) ? value : {};
+    const own: ParameterSchema = isObject(value) ? value : {};
     const described = own.description === undefined ? { ...own, description: argumentText(context.said, name) } : own;
     return toParameter(name, described, required.has(name), context);
   });
@@ -123,7 +115,7 @@ function argumentText(said: string, name: string): string | undefined {
   return undefined;
 }
 
-function toParameter(name: string, schema: Schema, isRequired: boolean, context: ParameterContext): Parameter {
+function toParameter(name: string, schema: ParameterSchema, isRequired: boolean, context: ParameterContext): Parameter {
   const isList = !allows(schema, 'string') && allows(schema, 'array');
   const element = isList && isObject(schema.items) ? schema.items : {};
   const wrappedIn = onlyHandle(element);
@@ -153,7 +145,7 @@ function toParameter(name: string, schema: Schema, isRequired: boolean, context:
 }
 
 /** `{path}` of the elements of a list, where it is all that they need. */
-function onlyHandle(element: Schema): { name: string; schema: Schema } | undefined {
+function onlyHandle(element: ParameterSchema): { name: string; schema: ParameterSchema } | undefined {
   const properties = isObject(element.properties) ? element.properties : {};
   const handles = Object.entries(properties).filter(([name]) => /^(?:path|file|uri|url|id|name)$/i.test(name));
   const required = Array.isArray(element.required) ? element.required : [];
@@ -162,26 +154,31 @@ function onlyHandle(element: Schema): { name: string; schema: Schema } | undefin
   return { name: first[0], schema: isObject(first[1]) ? first[1] : {} };
 }
 
-function numbersOf({ maximum, minimum, maxLength, minLength }: Schema) {
+function numbersOf({ maximum, minimum, maxLength, minLength }: ParameterSchema) {
   return Object.fromEntries(
     Object.entries({ maximum, minimum, maxLength, minLength }).filter(([, value]) => typeof value === 'number'),
   );
 }
 
-function typeOf(schema: Schema): Parameter['type'] {
+function typeOf(schema: ParameterSchema): Parameter['type'] {
   for (const type of ['string', 'integer', 'number', 'boolean'] as const) if (allows(schema, type)) return type;
   // Untyped parameters take what they are given.
   return schema.type === undefined && schema.anyOf === undefined && schema.oneOf === undefined ? 'string' : 'other';
 }
 
-export function allows(schema: Schema, type: string): boolean {
+export function allows(schema: ParameterSchema, type: string): boolean {
   if (schema.type === type) return true;
   if (Array.isArray(schema.type)) return schema.type.includes(type);
   const variants = [schema.anyOf, schema.oneOf].find(Array.isArray);
   return variants?.some((variant) => isObject(variant) && allows(variant, type)) ?? false;
 }
 
-function roleOf(name: string, schema: Schema, type: Parameter['type'], context: ParameterContext): Role {
+function roleOf(
+  name: string,
+  schema: ParameterSchema,
+  type: Parameter['type'],
+  context: ParameterContext,
+): ParameterRole {
   const words = nameWords(name);
   const said = typeof schema.description === 'string' ? schema.description.slice(0, 600) : '';
   const last = words.at(-1) ?? '';
@@ -200,7 +197,7 @@ function roleOf(name: string, schema: Schema, type: Parameter['type'], context: 
 const limitName =
   /^(?:max |num |number of |page |per |result )?(?:limit|count|max|top k|k|n|num|size|page size|per page|max results|num results|max items|results|rows|records|items|max count|max records|first|top|take)$/;
 
-function pagingRole(name: string, type: Parameter['type']): Role | undefined {
+function pagingRole(name: string, type: Parameter['type']): ParameterRole | undefined {
   if (
     /(?:^| )(?:cursor|page token|next token|continuation token|continuation|after cursor|start cursor|pagetoken)$/.test(
       name,
@@ -229,11 +226,11 @@ const dated = new Set('due created updated modified closed opened published sent
 
 function dateRole(
   words: readonly string[],
-  schema: Schema,
+  schema: ParameterSchema,
   said: string,
   type: Parameter['type'],
   ofTool: string,
-): Role | undefined {
+): ParameterRole | undefined {
   const isFormat = schema.format === 'date' || schema.format === 'date-time';
   const isNamed = words.some(
     (word) => word === 'date' || word === 'day' || word === 'datetime' || word === 'timestamp',
@@ -270,7 +267,12 @@ function dateRole(
   return { kind: 'date', edge: start ? 'start' : end ? 'end' : 'day', format, ...pattern };
 }
 
-function dateFormat(words: readonly string[], schema: Schema, said: string, type: Parameter['type']): DateFormat {
+function dateFormat(
+  words: readonly string[],
+  schema: ParameterSchema,
+  said: string,
+  type: Parameter['type'],
+): DateFormat {
   if (type !== 'string')
     return words.includes('year')
       ? 'year'
@@ -296,7 +298,7 @@ function dateFormat(words: readonly string[], schema: Schema, said: string, type
 const writtenDate = /\b(?:D{1,2}([./-])M{1,2}\1Y{2,4}|M{1,2}([./-])D{1,2}\2Y{2,4}|YYYY([./])MM\3DD|YYYYMMDD)\b/i;
 
 /** `^\d{2}\.\d{2}\.\d{4}$` in a schema is a day in any language. */
-function dayPattern({ pattern }: Schema): string | undefined {
+function dayPattern({ pattern }: ParameterSchema): string | undefined {
   if (typeof pattern !== 'string') return undefined;
   const shape = pattern.replaceAll(/\\d\{(\d)(?:,\d)?\}|\[0-9\]\{(\d)\}/g, (_whole, a, b) =>
     'd'.repeat(Number(a ?? b)),
@@ -305,7 +307,7 @@ function dayPattern({ pattern }: Schema): string | undefined {
   return found === null ? undefined : `DD${found[2]}MM${found[2]}YYYY`;
 }
 
-function numberRole(words: readonly string[], last: string): Role {
+function numberRole(words: readonly string[], last: string): ParameterRole {
   if (numberAttributes.has(last))
     return { kind: 'handle', noun: nounOf(words.slice(0, -1)), attribute: last === 'id' ? 'id' : 'number' };
   return { kind: 'other' };
@@ -332,7 +334,12 @@ const notHandles = new Set(
   ),
 );
 
-function textRole(words: readonly string[], said: string, schema: Schema, context: ParameterContext): Role {
+function textRole(
+  words: readonly string[],
+  said: string,
+  schema: ParameterSchema,
+  context: ParameterContext,
+): ParameterRole {
   const name = words.join(' ');
   const last = words.at(-1) ?? '';
   if (/time ?zone|^tz$/.test(name))
@@ -387,7 +394,11 @@ function languageOf(name: string, said: string): TextLanguage | undefined {
 const saysFile = /\b(?:files?|documents?|workbook|spreadsheet|notes?|pdf|image)\b/i;
 const folderWords = new Set('dir directory folder root workspace cwd vault repository repo workdir'.split(' '));
 
-function pathRole(words: readonly string[], said: string, { namesFolders }: ParameterContext): Role | undefined {
+function pathRole(
+  words: readonly string[],
+  said: string,
+  { namesFolders }: ParameterContext,
+): ParameterRole | undefined {
   const last = words.at(-1) ?? '';
   const isFolder =
     words.some((word) => folderWords.has(word)) ||
@@ -438,15 +449,8 @@ function nounOf(words: readonly string[]): string {
 
 const fillers = new Set('the a of target source src input my your by new old'.split(' '));
 
-export function singular(word: string): string {
-  if (/(?:ss|us|is|series|species)$/.test(word)) return word;
-  if (word.endsWith('ies') && word.length > 4) return `${word.slice(0, -3)}y`;
-  if (/(?:ss|x|ch|sh|zz)es$/.test(word)) return word.slice(0, -2);
-  return word.endsWith('s') && word.length > 3 ? word.slice(0, -1) : word;
-}
-
 /** An enumeration, or one that only the description spells out: ('local'), ('remote') or ('all'). */
-function choicesOf(schema: Schema, said: string, type: Parameter['type']): readonly unknown[] | undefined {
+function choicesOf(schema: ParameterSchema, said: string, type: Parameter['type']): readonly unknown[] | undefined {
   if (schema.const !== undefined) return [schema.const];
   if (Array.isArray(schema.enum)) return schema.enum;
   const constants = [schema.anyOf, schema.oneOf].find(Array.isArray)?.flatMap((variant) => {

@@ -7,7 +7,7 @@ export interface ToolTraits {
   annotations?: { readOnlyHint?: boolean; destructiveHint?: boolean };
 }
 
-export type ReadOnlyVerdict = { reads: true } | { reads: false; reason: string };
+type ReadOnlyVerdict = { reads: true } | { reads: false; reason: string };
 
 const toSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
@@ -123,8 +123,6 @@ export const readsByName = (words: readonly string[]): boolean => verbOf(words).
 
 const isClear = ({ kind, word }: Verb): boolean =>
   kind === 'writes' && (!ambiguousVerbs.has(word) || plainVerbs.has(word));
-
-export const isReadOnly = (tool: ToolTraits): boolean => judgeReadOnly(tool).reads;
 
 /** A server with tools that navigate and click is a remote control: nothing on it is read for a question. */
 export function isRemoteControl(tools: readonly ToolTraits[]): boolean {

@@ -3,7 +3,8 @@
  * discovered. Pure: the same definitions give the same strategy.
  */
 import { isObject } from '../../json-rpc.ts';
-import { type Parameter, readParameters, type SearchStyle, singular, styleOf } from './parameters.ts';
+import { singular } from '../../similarity/stem.ts';
+import { type Parameter, readParameters, type SearchStyle, styleOf } from './parameters.ts';
 import { changes, isRemoteControl, judgeReadOnly, nameWords, readsByName, type ToolTraits } from './read-only.ts';
 
 export interface StrategyTool extends ToolTraits {
@@ -26,7 +27,7 @@ export interface StrategyTemplate extends Omit<StrategyResource, 'uri'> {
  * `search` takes words. `list` enumerates things. `read` takes a handle and gives the thing. `report` takes nothing and
  * says one thing. `sql` takes a statement.
  */
-export type OperationKind = 'search' | 'list' | 'read' | 'report' | 'sql';
+type OperationKind = 'search' | 'list' | 'read' | 'report' | 'sql';
 
 export interface Operation {
   tool: string;

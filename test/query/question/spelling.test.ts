@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { analyseQuestion, stopWords } from '../../../src/query/question/question.ts';
+import { analyseQuestion } from '../../../src/query/question/question.ts';
 import { correctSpelling } from '../../../src/query/question/spelling.ts';
+import { stopWords } from '../../../src/similarity/stop-words.ts';
 import { lexicon } from '../servers.ts';
 
 const correct = (text: string): string => correctSpelling(text, stopWords, lexicon);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stopWords, wordsOf } from '../../../src/query/question/question.ts';
+import { wordsOf } from '../../../src/query/question/question.ts';
 import { queryTerms } from '../../../src/query/question/terms.ts';
-import { stem } from '../../../src/search/stem.ts';
+import { stem } from '../../../src/similarity/stem.ts';
+import { stopWords } from '../../../src/similarity/stop-words.ts';
 import { random } from '../random.ts';
 
 test('words are runs of letters and digits; Kana and Han stand alone', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   createKnowledge,
-  type Listing,
+  type KnownListing,
   recordFailure,
   recordSuccess,
   type ServerKnowledge,
@@ -13,7 +13,7 @@ import { listed, operationOf } from './inputs.ts';
 
 const minute = 60_000;
 
-function listing(tool: string, value: unknown, more: Partial<Listing> = {}): Listing {
+function listing(tool: string, value: unknown, more: Partial<KnownListing> = {}): KnownListing {
   const entries = listed(value);
   return { tool, arguments: {}, noun: '', scope: {}, context: '', isAll: true, at: 0, entries, ...more };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Parameter, type Role, readParameters, singular } from '../../../src/query/strategy/parameters.ts';
+import { type Parameter, type ParameterRole, readParameters } from '../../../src/query/strategy/parameters.ts';
+import { singular } from '../../../src/similarity/stem.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -15,9 +16,9 @@ function parameter(name: string, schema: Schema, ofTool = ''): Parameter {
   return own;
 }
 
-const role = (name: string, schema: Schema, ofTool?: string): Role => parameter(name, schema, ofTool).role;
+const role = (name: string, schema: Schema, ofTool?: string): ParameterRole => parameter(name, schema, ofTool).role;
 
-function assertRoles(cases: readonly (readonly [string, Schema, Partial<Role>])[]): void {
+function assertRoles(cases: readonly (readonly [string, Schema, Partial<ParameterRole>])[]): void {
   for (const [name, schema, expected] of cases)
     assert.partialDeepStrictEqual(role(name, schema), expected, `${name}: ${JSON.stringify(schema)}`);
 }
@@ -79,7 +80,8 @@ test('handles: paths, folders, addresses, ids, numbers, names', () => {
 });
 
 test('dates: the edge by the name, the format by schema and description', () => {
-  const date = (edge: 'start' | 'end' | 'day', format: string) => ({ kind: 'date', edge, format }) as Partial<Role>;
+  const date = (edge: 'start' | 'end' | 'day', format: string) =>
+    ({ kind: 'date', edge, format }) as Partial<ParameterRole>;
   assertRoles([
     ['since', text, date('start', 'unsaid')],
     ['until', text, date('end', 'unsaid')],

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   changes,
-  isReadOnly,
   isRemoteControl,
   judgeReadOnly,
   nameWords,
@@ -17,7 +16,7 @@ const described = (...tools: [string, string][]): ToolTraits[] =>
   tools.map(([name, description]) => ({ name, description }));
 
 function assertAll(tools: readonly ToolTraits[], reads: boolean): void {
-  for (const tool of tools) assert.equal(isReadOnly(tool), reads, JSON.stringify(tool));
+  for (const tool of tools) assert.equal(judgeReadOnly(tool).reads, reads, JSON.stringify(tool));
 }
 
 test('an annotated reader is trusted, also where its name could be an act', () => {
@@ -64,7 +63,7 @@ test('annotations that contradict a reading name win; destructive means somethin
     [{ destructiveHint: false }, true],
     [{ readOnlyHint: true, destructiveHint: true }, true],
   ] as const)
-    assert.equal(isReadOnly({ name: 'search_docs', annotations }), reads, JSON.stringify(annotations));
+    assert.equal(judgeReadOnly({ name: 'search_docs', annotations }).reads, reads, JSON.stringify(annotations));
 });
 
 test('Q-015: without annotations, the verb of the name decides, wherever it stands', () => {

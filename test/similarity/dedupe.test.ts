@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { stopWords } from '../../../src/query/question/question.ts';
-import { type Comparable, dedupe, distanceAtMost, normalise } from '../../../src/query/results/dedupe.ts';
-import { stem } from '../../../src/search/stem.ts';
-import { random } from '../random.ts';
+import { type Comparable, dedupe, normalise } from '../../src/similarity/dedupe.ts';
+import { distanceAtMost } from '../../src/similarity/levenshtein.ts';
+import { stem } from '../../src/similarity/stem.ts';
+import { stopWords } from '../../src/similarity/stop-words.ts';
+import { random } from '../query/random.ts';
 
 const negations = new Set('not no never none nothing without cannot neither nor except unless'.split(' '));
 

@@ -1,15 +1,27 @@
 /** Every setting, described once: environment variable, flag, help, check and default all come from this table. */
-import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { decodeKey } from './credential-key.ts';
-import { AppError, describe } from './errors.ts';
-import { isLoopback } from './loopback.ts';
+import { join } from 'node:path';
+import {
+  atLeast,
+  boolean,
+  type ChildUser,
+  childUser,
+  integer,
+  key,
+  list,
+  networks,
+  oneOf,
+  origin,
+  type Parse,
+  path,
+  rolePairs,
+  seconds,
+  share,
+  text,
+  url,
+} from './parsers.ts';
 
-type Parse<T> = (text: string) => T;
-
-interface Setting<T> {
+export interface Setting<T> {
   env: string;
   help: string;
   example: string;
@@ -19,13 +31,6 @@ interface Setting<T> {
   defaultText?: string;
   /** A wrong value is never repeated in the message. */
   secret?: true;
-}
-
-export interface ChildUser {
-  uid: number;
-  gid: number;
-  name?: string;
-  home: string;
 }
 
 const setting = <T>(definition: Setting<T>): Setting<T> => definition;
@@ -575,239 +580,4 @@ export const settings = {
   }),
 };
 
-type Settings = typeof settings;
-export type SettingName = keyof Settings;
-export type Config = Readonly<{
-  [Name in SettingName]: Settings[Name] extends Setting<infer T> ? T : never;
-}> & { readonly environment: Readonly<NodeJS.ProcessEnv> };
-
-/** Flags win over the environment, the environment over the config file. Everything wrong is reported at once. */
-export function loadConfig(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>> = {}): Config {
-  const problems: string[] = [];
-  const fileName = flags.config ?? environment[settings.config.env];
-  const fromFile = fileName === undefined ? {} : readSettings(fileName, problems);
-  const values: Record<string, unknown> = {};
-
-  for (const [name, definition] of Object.entries(settings) as [SettingName, Setting<unknown>][]) {
-    const source = [
-      { label: `--${flagOf(name)}`, text: flags[name] },
-      { label: definition.env, text: environment[definition.env] },
-      { label: fileVariableOf(definition), text: readSecret(definition, environment, problems) },
-      { label: `${fileName}: settings.${name}`, text: fromFile[name] },
-    ].find((candidate) => candidate.text !== undefined && candidate.text !== '');
-    values[name] = definition.default;
-    if (source?.text === undefined) continue;
-    try {
-      values[name] = definition.parse(source.text);
-    } catch (error) {
-      const shown = definition.secret ? 'the value' : JSON.stringify(source.text);
-      problems.push(`${source.label}: ${shown} ${describe(error)}; example: ${definition.example}`);
-    }
-  }
-
-  const config = Object.freeze({ ...values, environment: Object.freeze({ ...environment }) }) as Config;
-  if (problems.length === 0) problems.push(...contradictions(config));
-  if (problems.length > 0) throw new AppError('CONFIGURATION_INVALID', problems.join('\n'));
-  return config;
-}
-
-/** Every secret can also be in a file, as Docker and Kubernetes hand them out. */
-export function fileVariableOf({ env }: Pick<Setting<unknown>, 'env'>): string {
-  return `${env}_FILE`;
-}
-
-function readSecret(definition: Setting<unknown>, environment: NodeJS.ProcessEnv, problems: string[]) {
-  const variable = fileVariableOf(definition);
-  const file = definition.secret ? environment[variable] : undefined;
-  if (file === undefined || file === '') return undefined;
-  if ((environment[definition.env] ?? '') !== '') {
-    problems.push(`${variable}: ${definition.env} is set as well; example: ${variable}=/run/secrets/name alone`);
-    return undefined;
-  }
-  try {
-    const content = readFileSync(file, 'utf8').trim();
-    if (content !== '') return content;
-    problems.push(`${variable}: ${file} is empty; example: ${variable}=/run/secrets/name`);
-  } catch (error) {
-    problems.push(`${variable}: ${file} cannot be read: ${describe(error)}; example: ${variable}=/run/secrets/name`);
-  }
-  return undefined;
-}
-
-function contradictions(config: Config): string[] {
-  const problems: string[] = [];
-  if (config.databaseUrl !== undefined && config.credentialKey === undefined) {
-    problems.push(
-      `MCP_CREDENTIAL_KEY: required with DATABASE_URL, because replicas share it; example: ${settings.credentialKey.example}`,
-    );
-  }
-  if (config.childUser !== undefined && config.childUser.uid === process.getuid?.()) {
-    problems.push(
-      'MCP_AGGREGATOR_CHILD_USER: is the user that runs the aggregator, which protects nothing; example: nobody',
-    );
-  }
-  if (config.anonymous !== undefined && !isLoopback(config.host)) {
-    problems.push(
-      `MCP_AGGREGATOR_ANONYMOUS: only allowed on a loopback address, and MCP_AGGREGATOR_HOST is ${config.host}; example: MCP_AGGREGATOR_HOST=127.0.0.1`,
-    );
-  }
-  if (config.oidcIssuer?.startsWith('http:') && !isLoopback(new URL(config.oidcIssuer).hostname)) {
-    problems.push(
-      'MCP_AGGREGATOR_OIDC_ISSUER: must be https, except on this machine; example: https://login.example.com',
-    );
-  }
-  return problems;
-}
-
-/** What must never be shown: the secrets as they were given, and the passwords inside of URLs. */
-export function secretValues(config: Config): string[] {
-  return (Object.entries(settings) as [SettingName, Setting<unknown>][]).flatMap(([name, { secret }]) => {
-    const value = config[name];
-    if (secret === undefined || value === undefined) return [];
-    if (Buffer.isBuffer(value)) return [value.toString('base64'), value.toString('base64url'), value.toString('hex')];
-    const texts = Array.isArray(value)
-      ? value.flatMap((entry) => [entry, entry.slice(entry.indexOf('=') + 1)])
-      : [String(value)];
-    return texts.flatMap((text) => {
-      if (!URL.canParse(text)) return [text];
-      // The address itself is no secret.
-      const { password } = new URL(text);
-      return password === '' ? [] : [password, decodeURIComponent(password)];
-    });
-  });
-}
-
-/** `healthIntervalMs` is `--health-interval`: flags, like variables, count in seconds. */
-export function flagOf(name: SettingName): string {
-  return name.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-function readSettings(fileName: string, problems: string[]): Record<string, string> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(readFileSync(fileName, 'utf8'));
-  } catch (error) {
-    problems.push(
-      `${settings.config.env}: ${fileName} cannot be read as JSON: ${describe(error)}; example: servers.json`,
-    );
-    return {};
-  }
-  const found = (parsed as { settings?: unknown } | null)?.settings ?? {};
-  const known = Object.entries(found).filter(([name]) => {
-    if (name in settings) return true;
-    problems.push(`${fileName}: settings.${name}: no such setting; example: "port": 8081`);
-    return false;
-  });
-  return Object.fromEntries(
-    known.map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),
-  );
-}
-
-function text(value: string): string {
-  return value;
-}
-
-function path(value: string): string {
-  return resolve(value.replace(/^~(?=\/|$)/, homedir()));
-}
-
-function list(value: string): string[] {
-  return value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-function childUser(value: string): ChildUser {
-  const numbers = /^(\d{1,10}):(\d{1,10})$/.exec(value);
-  if (numbers !== null) return { uid: Number(numbers[1]), gid: Number(numbers[2]), home: '/' };
-  const line = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .find((entry) => entry.startsWith(`${value}:`));
-  const [name, , uid, gid, , home = '/'] = line?.split(':') ?? [];
-  if (name === undefined) throw new Error('is no user of this machine and not uid:gid');
-  return { uid: Number(uid), gid: Number(gid), name, home };
-}
-
-function networks(value: string): string[] {
-  for (const entry of list(value)) {
-    if (/^(?:loopback|linklocal|uniquelocal)$/.test(entry)) continue;
-    const [address = '', bits, ...more] = entry.split('/');
-    const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-    const isSubnet = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
-    if (most === -1 || !isSubnet || more.length > 0) throw new Error('has an entry that is no address and no network');
-  }
-  return list(value);
-}
-
-function boolean(value: string): boolean {
-  if (/^(true|1|yes|on)$/i.test(value)) return true;
-  if (/^(false|0|no|off)$/i.test(value)) return false;
-  throw new Error('is neither true nor false');
-}
-
-function integer(least: number, most: number): Parse<number> {
-  return (value) => {
-    const number = Number(value);
-    if (!Number.isInteger(number) || number < least || number > most) {
-      throw new Error(`is not a whole number from ${least} to ${most}`);
-    }
-    return number;
-  };
-}
-
-function share(value: string): number {
-  const number = Number(value);
-  if (value.trim() === '' || !(number >= 0 && number <= 1)) throw new Error('is not a number from 0 to 1');
-  return number;
-}
-
-function seconds(least: number, most: number): Parse<number> {
-  return (value) => {
-    const number = Number(value);
-    if (!(number >= least && number <= most)) throw new Error(`is not a number of seconds from ${least} to ${most}`);
-    return Math.round(number * 1_000);
-  };
-}
-
-function oneOf<const T extends string>(...choices: T[]): Parse<T> {
-  return (value) => {
-    const choice = choices.find((candidate) => candidate === value);
-    if (choice === undefined) throw new Error(`is not one of ${choices.join(', ')}`);
-    return choice;
-  };
-}
-
-function atLeast(length: number): Parse<string> {
-  return (value) => {
-    if (value.length < length) throw new Error(`is shorter than ${length} characters`);
-    return value;
-  };
-}
-
-function url(...protocols: string[]): Parse<string> {
-  return (value) => {
-    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
-      throw new Error(`is not a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
-    }
-    return value;
-  };
-}
-
-function origin(value: string): string {
-  const checked = url('http:', 'https:')(value);
-  if (new URL(checked).origin !== checked.replace(/\/$/, '')) throw new Error('is not an address without a path');
-  return new URL(checked).origin;
-}
-
-function rolePairs(value: string): string[] {
-  const pairs = list(value);
-  if (pairs.every((pair) => /^(admin|caller|viewer)=./.test(pair))) return pairs;
-  throw new Error('is not a list of role=value, where role is admin, caller or viewer');
-}
-
-function key(value: string): Buffer {
-  const bytes = decodeKey(value);
-  if (bytes === undefined) throw new Error('is not 32 bytes in base64 or hex');
-  return bytes;
-}
+export type SettingName = keyof typeof settings;

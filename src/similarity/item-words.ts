@@ -1,4 +1,4 @@
-import { type ScannedWords, scanWords } from '../question/word-scanner.ts';
+import { type ScannedWords, scanWords } from './word-scanner.ts';
 
 const scanned = new WeakMap<{ content: string }, ScannedWords>();
 

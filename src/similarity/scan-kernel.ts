@@ -8,7 +8,7 @@ declare const WebAssembly: {
   Instance: new (module: object) => { exports: unknown };
 };
 
-export interface ScanKernel {
+interface ScanKernel {
   memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   scan(request: number, rows: number, count: number, width: number, out: number): void;
 }

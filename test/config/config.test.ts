@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { flagOf, loadConfig, type SettingName, settings } from '../src/config.ts';
+import { flagOf, loadConfig } from '../../src/config/config.ts';
+import { type SettingName, settings } from '../../src/config/settings.ts';
 
 const key = Buffer.alloc(32, 3).toString('base64');
 

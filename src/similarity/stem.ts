@@ -13,12 +13,12 @@ export function stem(word: string): string {
   return stemmed;
 }
 
-function singular(word: string): string {
+/** «series» and «news» are no plurals of anything shorter. */
+export function singular(word: string): string {
+  if (/(?:ss|us|is|series|species)$|^news$/.test(word)) return word;
   if (word.endsWith('ies') && word.length > 4) return `${word.slice(0, -3)}y`;
-  if (word.endsWith('sses') || word.endsWith('xes') || word.endsWith('ches') || word.endsWith('shes'))
-    return word.slice(0, -2);
-  if (word.endsWith('s') && !/(?:ss|us|is|ews)$/.test(word)) return word.slice(0, -1);
-  return word;
+  if (/(?:ss|x|ch|sh|zz)es$/.test(word)) return word.slice(0, -2);
+  return word.endsWith('s') && word.length > 3 ? word.slice(0, -1) : word;
 }
 
 function hasVowel(word: string, suffixLength: number): boolean {

@@ -1,0 +1,62 @@
+/** The resources that one session follows: the address the client uses, and where it leads. */
+import { type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { Router } from '../routing/call.ts';
+import { requireRole } from '../security/policy.ts';
+import { ProtocolError } from './adapt-result.ts';
+import { callerOf } from './bridge.ts';
+import { type Call, maxSubscriptions } from './peer.ts';
+import type { ResourceOwners } from './resource-owners.ts';
+
+interface ResourceSubscriptions {
+  subscribe(call: Call, params: JsonObject): Promise<JsonObject>;
+  unsubscribe(uri: string): Promise<JsonObject>;
+  /** A resource changed, by the server's id and its own address for it: the addresses under which the client knows it. */
+  followed(serverId: string, uri: string): string[];
+  close(): void;
+}
+
+interface Subscription {
+  key: string;
+  opened: Promise<() => Promise<void>>;
+}
+
+const keyOf = (serverId: string, uri: string) => `${serverId} ${uri}`;
+
+export function createResourceSubscriptions(router: Router, owners: ResourceOwners): ResourceSubscriptions {
+  const subscriptions = new Map<string, Subscription>();
+
+  function begin(call: Call, uri: string): Subscription {
+    requireRole(call.peer.principal, 'caller');
+    if (subscriptions.size >= maxSubscriptions)
+      throw new ProtocolError(rpcCodes.invalidParams, `A session may have ${maxSubscriptions} subscriptions`);
+    const { server, uri: theirs } = owners.find(call.peer.scope, uri, call.peer.principal);
+    const subscription = { key: keyOf(server.id, theirs), opened: router.subscribe(server, theirs, callerOf(call)) };
+    subscriptions.set(uri, subscription);
+    // The client that waits for it gets the error as its answer.
+    subscription.opened.catch(() => subscriptions.get(uri) === subscription && subscriptions.delete(uri));
+    return subscription;
+  }
+
+  return {
+    async subscribe(call, { uri }) {
+      if (typeof uri !== 'string') throw new ProtocolError(rpcCodes.invalidParams, 'params.uri must be a string');
+      await (subscriptions.get(uri) ?? begin(call, uri)).opened;
+      return {};
+    },
+    async unsubscribe(uri) {
+      const subscription = subscriptions.get(uri);
+      subscriptions.delete(uri);
+      const release = await subscription?.opened;
+      await release?.();
+      return {};
+    },
+    followed(serverId, uri) {
+      const key = keyOf(serverId, uri);
+      return [...subscriptions].flatMap(([known, subscription]) => (subscription.key === key ? [known] : []));
+    },
+    close() {
+      // Release: the servers may be gone as well, and what is left of a subscription ends with their sessions.
+      for (const { opened } of subscriptions.values()) opened.then((release) => release()).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * The streams of one session: one for each request, and the standalone one for what belongs to no request. A stream that
+ * was cut can be resumed; until then its messages are kept.
+ */
+import type { ServerResponse } from 'node:http';
+import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
+import type { RpcMessage } from '../json-rpc.ts';
+import { createReplayBuffer } from './replay-buffer.ts';
+import { type Recorder, type Replies, serialize, toEvent, writeHead } from './reply.ts';
+
+/** Where messages of one request, or of none, go. */
+export interface Outlet {
+  send(message: RpcMessage): void;
+  /** Closes the stream before the answer: the client comes back for it. */
+  pause?(): void;
+}
+
+interface ReplyOutlet extends Outlet {
+  finish(answers: RpcMessage | RpcMessage[]): void;
+}
+
+interface SessionStreams {
+  /** How many are open. */
+  readonly size: number;
+  readonly standalone: Outlet;
+  /** For the requests of one POST. */
+  reply(
+    response: ServerResponse,
+    accept: { stream: boolean; json: boolean; headers: Record<string, string> | undefined },
+  ): ReplyOutlet;
+  /** Opens the standalone stream, or resumes one; false when the standalone one is open already. */
+  listen(response: ServerResponse, lastEventId: string | undefined): boolean;
+  /** 2024-11-05: one stream for everything, which begins with the address that messages are posted to. */
+  attach(response: ServerResponse, messagesUrl: string): void;
+  close(): void;
+}
+
+interface StreamOptions {
+  sessionId: string;
+  replies: Replies;
+  /** A stream of 2024-11-05 cannot be resumed: its end is the end of the session. */
+  canResume: boolean;
+  /** 2025-11-25: the stream of a request may close before the answer. */
+  mayPause: () => boolean;
+  /** The session was used until now. */
+  onClosed: () => void;
+}
+
+const keepAliveMs = 15_000;
+const retryMs = 1_000;
+const standalone = 0;
+
+export function createSessionStreams(options: StreamOptions): SessionStreams {
+  const { sessionId, replies, canResume, mayPause, onClosed } = options;
+  const buffer = createReplayBuffer();
+  const open = new Map<number, ServerResponse>();
+  const unfinished = new Set<number>([standalone]);
+  let last = standalone;
+
+  function send(stream: number, message: RpcMessage): void {
+    const text = serialize(message);
+    const eventId = canResume ? buffer.record(stream, text) : undefined;
+    const response = open.get(stream);
+    if (response !== undefined) writeTo(response, toEvent(text, eventId));
+  }
+
+  /** A stream that was resumed has a new response while the old one may still be closing. */
+  function add(stream: number, response: ServerResponse): void {
+    open.set(stream, response);
+    response.on('close', () => {
+      if (open.get(stream) === response) open.delete(stream);
+      onClosed();
+    });
+  }
+
+  const recorder: Recorder = {
+    opened(stream, response) {
+      unfinished.add(stream);
+      add(stream, response);
+    },
+    primer: (stream) => (mayPause() ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined),
+    record: buffer.record,
+  };
+
+  return {
+    get size() {
+      return open.size;
+    },
+    standalone: { send: (message) => send(standalone, message) },
+
+    reply(response, { stream: acceptsStream, json: acceptsJson, headers }) {
+      last += 1;
+      const stream = last;
+      const reply = replies.begin(response, { acceptsStream, acceptsJson, headers, recorder, stream });
+      const isCut = () => reply.isStreaming() && (!isOpen(response) || open.get(stream) !== response);
+      // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
+      return {
+        send(message) {
+          if (isCut()) send(stream, message);
+          else reply.push(message);
+        },
+        pause() {
+          if (!mayPause()) return;
+          if (isCut()) open.get(stream)?.end();
+          else reply.pause();
+        },
+        finish(answers) {
+          unfinished.delete(stream);
+          if (!isCut()) return reply.finish(answers);
+          for (const message of [answers].flat()) send(stream, message);
+          open.get(stream)?.end();
+        },
+      };
+    },
+
+    listen(response, lastEventId) {
+      const { stream, events: missed } =
+        lastEventId === undefined ? { stream: standalone, events: [] } : buffer.since(lastEventId);
+      if (lastEventId === undefined && open.has(standalone)) return false;
+      open.get(stream)?.end();
+      writeHead(response, 200, { ...streamHeaders, 'mcp-session-id': sessionId });
+      response.flushHeaders();
+      keepAlive(response);
+      add(stream, response);
+      if (lastEventId === undefined) return true;
+      for (const { id, text } of missed) writeTo(response, toEvent(text, id));
+      if (!unfinished.has(stream)) response.end();
+      return true;
+    },
+
+    attach(response, messagesUrl) {
+      writeHead(response, 200, { ...streamHeaders });
+      response.write(`event: endpoint\ndata: ${messagesUrl}\n\n`);
+      keepAlive(response);
+      open.set(standalone, response);
+    },
+
+    close() {
+      for (const response of open.values()) response.end();
+    },
+  };
+}
+
+function keepAlive(response: ServerResponse): void {
+  const timer = setInterval(() => writeTo(response, ': still here\n\n'), keepAliveMs);
+  response.on('close', () => clearInterval(timer));
+}
