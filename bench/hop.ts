@@ -81,7 +81,11 @@ for (const upstream of flags.upstream.split(',')) {
         // The generator's own first turns are the compiler's.
         const turns = { turnMs: Number(flags.turn), coldRounds: 5, rounds: Number(flags.rounds) };
         const results = await load(targets, { clients, payloadBytes: toBytes(payload), ...turns });
-        report(`${upstream} server, ${payload} payload, ${clients} client${clients === 1 ? '' : 's'}`, targets, results);
+        report(
+          `${upstream} server, ${payload} payload, ${clients} client${clients === 1 ? '' : 's'}`,
+          targets,
+          results,
+        );
       }
     }
   } finally {

@@ -22,6 +22,8 @@ const shared = [
   'ids',
   'json-rpc',
   'json-size',
+  'json-scanner',
+  'raw-result',
   'in-flight-table',
   'lists',
   'long-text',

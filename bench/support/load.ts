@@ -48,7 +48,14 @@ const modernMeta = {
   'io.modelcontextprotocol/clientInfo': { name: 'load', version: '1.0.0' },
 };
 
-async function measure({ targets, clients, payloadBytes, turnMs, coldRounds, rounds }: LoadOptions): Promise<LoadResult[]> {
+async function measure({
+  targets,
+  clients,
+  payloadBytes,
+  turnMs,
+  coldRounds,
+  rounds,
+}: LoadOptions): Promise<LoadResult[]> {
   const filler = fillerOf(payloadBytes);
   const courses = await Promise.all(
     targets.map(
@@ -77,7 +84,8 @@ interface Course {
 }
 
 async function connect({ target, era, token }: LoadTarget, clients: number): Promise<Caller[]> {
-  const callerFor = 'url' in target ? httpCallers(target.url, { era, token, clients }) : stdioCallers(target.command, target.args);
+  const callerFor =
+    'url' in target ? httpCallers(target.url, { era, token, clients }) : stdioCallers(target.command, target.args);
   const callers = Array.from({ length: clients }, callerFor);
   if (era === 'legacy') {
     // All callers of one stdio process share its connection, and with it the handshake.
@@ -89,7 +97,9 @@ async function connect({ target, era, token }: LoadTarget, clients: number): Pro
 async function takeTurn({ target, callers, turns, times }: Course, filler: string, turnMs: number): Promise<void> {
   const cpuBefore = await cpuMicros(target.pid);
   const started = performance.now();
-  const perCaller = await Promise.all(callers.map((caller, at) => loop(caller, target, `of client ${at} ${filler}`, started + turnMs)));
+  const perCaller = await Promise.all(
+    callers.map((caller, at) => loop(caller, target, `of client ${at} ${filler}`, started + turnMs)),
+  );
   const elapsedMs = performance.now() - started;
   const cpu = (await cpuMicros(target.pid)) - cpuBefore;
   const own = perCaller.flat();

@@ -24,6 +24,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import { type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
@@ -320,7 +321,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
       };
     }
 
-    function handle(call: Call, method: string, input: JsonObject): JsonObject | Promise<JsonObject> {
+    function handle(call: Call, method: string, input: JsonObject): Result | Promise<Result> {
       switch (method) {
         case 'initialize':
           if (kind === 'sse') peer = introduce(peer.principal, input);
@@ -392,7 +393,7 @@ export function createLegacyEndpoint(deps: LegacyDependencies): LegacyEndpoint {
         questions.delete(questionId);
         if ('error' in message)
           question?.reject(new RpcError(message.error.code, message.error.message, message.error.data));
-        else question?.resolve(message.result);
+        else question?.resolve(toObject(message.result));
       } else if (isNotification(message)) {
         const { method, params: notice = {} } = message;
         if (method === 'notifications/cancelled') cancel(notice.requestId);

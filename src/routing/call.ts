@@ -10,6 +10,7 @@ import { AppError, describe, RpcError } from '../errors.ts';
 import type { CallEvent, Events } from '../events.ts';
 import { createId } from '../ids.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
+import { memberOf, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
@@ -61,7 +62,7 @@ export interface CallReport {
 }
 
 export interface CallResult {
-  result: JsonObject;
+  result: Result;
   /** The server is DEGRADED: the call was executed all the same. */
   warning?: string;
   routingMs: number;
@@ -69,13 +70,7 @@ export interface CallResult {
 }
 
 export interface Router {
-  relay(
-    server: Server,
-    method: string,
-    params: JsonObject,
-    caller: Caller,
-    exchange?: RelayExchange,
-  ): Promise<JsonObject>;
+  relay(server: Server, method: string, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<Result>;
   callTool(tool: CatalogTool, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<CallResult>;
   /** Tells the server that somebody wants to hear of changes; the function that ends it. */
   subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>>;
@@ -121,7 +116,7 @@ export function createRouter(deps: RouterDependencies): Router {
     caller: Caller,
     exchange: RelayExchange = {},
     timing: { acquiredAt?: number } = {},
-  ): Promise<JsonObject> {
+  ): Promise<Result> {
     const parent = caller.trace;
     if (!tracer.enabled) return send(server, method, carryTrace(params, parent), caller, exchange, timing);
     return recordSpans(parent, { server, method, tool: params.name, timing }, (hop) =>
@@ -137,8 +132,8 @@ export function createRouter(deps: RouterDependencies): Router {
       tool,
       timing,
     }: { server: Server; method: string; tool: unknown; timing: { acquiredAt?: number } },
-    work: (hop: TraceContext | undefined) => Promise<JsonObject>,
-  ): Promise<JsonObject> {
+    work: (hop: TraceContext | undefined) => Promise<Result>,
+  ): Promise<Result> {
     const hop = tracer.child(parent);
     const startedAt = performance.now();
     let error: unknown;
@@ -170,7 +165,7 @@ export function createRouter(deps: RouterDependencies): Router {
     caller: Caller,
     exchange: RelayExchange,
     timing: { acquiredAt?: number },
-  ): Promise<JsonObject> {
+  ): Promise<Result> {
     const link = pool.open(server);
     const place = link.concurrency.enter(exchange.cancel ?? exchange.signal);
     if (place !== undefined) await place;
@@ -187,7 +182,7 @@ export function createRouter(deps: RouterDependencies): Router {
       let session = opened instanceof Promise ? await opened : opened;
       timing.acquiredAt = performance.now();
       try {
-        return maskedResult(await session.request(method, params, deadline.exchange), link);
+        return maskedResult(await session.relay(method, params, deadline.exchange), link);
       } catch (error) {
         if (!(error instanceof ConnectionLost) || error instanceof MessageTooLarge) throw error;
         await link.reportLost(session, error);
@@ -196,7 +191,7 @@ export function createRouter(deps: RouterDependencies): Router {
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
         const current = pool.link(server.id) ?? link;
         session = await current.session(caller.owner, deadline.cancel, caller.principal.id);
-        return maskedResult(await session.request(method, params, deadline.exchange), link);
+        return maskedResult(await session.relay(method, params, deadline.exchange), link);
       }
     } catch (error) {
       throw translate(withLink(error, server, caller.principal), link, deadline);
@@ -259,8 +254,8 @@ export function createRouter(deps: RouterDependencies): Router {
         headers === undefined ? exchange : { ...exchange, headers: { ...exchange.headers, ...headers } },
         timing,
       );
-      outcome = result.isError === true ? 'tool_error' : 'ok';
-      payloads?.keepEnd(call, 'result', result);
+      outcome = memberOf(result, 'isError') === true ? 'tool_error' : 'ok';
+      payloads?.keepEnd(call, 'result', toObject(result));
       return {
         result,
         warning:
@@ -375,8 +370,8 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
 
 /** Servers repeat in their errors what they were given, credentials too; what a call brought is the caller's own. */
-function maskedResult(result: JsonObject, { mask }: Link): JsonObject {
-  return result.isError === true ? maskStrings(result, (text) => maskError(text, mask)) : result;
+function maskedResult(result: Result, { mask }: Link): Result {
+  return memberOf(result, 'isError') === true ? maskStrings(toObject(result), (text) => maskError(text, mask)) : result;
 }
 
 function outcomeOf(error: unknown): Outcome {

@@ -17,7 +17,7 @@ test('lines come in order, short and long ones, however they are cut into chunks
   const onOverflow = () => {
     overflows += 1;
   };
-  readLines(stream, { limit, onLine: (line) => lines.push(line), onOverflow });
+  readLines(stream, { limit, onLine: (line) => lines.push(line.toString()), onOverflow });
   const expected = ['first', 'x'.repeat(1_000_000), 'between', 'é'.repeat(700_000), '', 'last'];
   const bytes = Buffer.from(`${expected.join('\r\n')}\n${'y'.repeat(limit + 1)}\nafter\n`);
   for (let at = 0; at < bytes.length; at += 65_521) stream.write(bytes.subarray(at, at + 65_521));
@@ -35,7 +35,7 @@ test('somebody else has a turn between the lines of one chunk', { timeout: 20_00
     limit,
     onOverflow: () => undefined,
     onLine: (line) => {
-      order.push(line);
+      order.push(line.toString());
       block(10);
     },
   });
@@ -54,8 +54,8 @@ test('when the reading is ended, nothing more is read, not even of the same chun
     limit,
     onOverflow: () => undefined,
     onLine: (line) => {
-      lines.push(line);
-      if (line === '2') end();
+      lines.push(line.toString());
+      if (line.toString() === '2') end();
     },
   });
   stream.write('1\n2\n3\n4\n');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RpcMessage } from '../../src/json-rpc.ts';
+import { toObject } from '../../src/raw-result.ts';
 import { createOrphanReaper } from '../../src/upstream/orphan-reaper.ts';
 import { type Child, startChild } from '../../src/upstream/stdio.ts';
 import { isAlive, untilGone } from '../support/processes.ts';
@@ -36,7 +37,7 @@ test('messages arrive whole, whether they come in pieces, together or with carri
   `);
   await ended;
   assert.deepEqual(
-    messages.map((one) => ('result' in one ? one.result.text : undefined)),
+    messages.map((one) => ('result' in one ? toObject(one.result).text : undefined)),
     ['ä🙂', 'b', 'c', 'd'],
   );
   assert.deepEqual(lines, []);
