@@ -12,199 +12,188 @@ export interface Member {
   end: number;
 }
 
-/** Its methods move on from where it is and say whether that worked; false may also mean: ask the parser. */
 export class JsonScanner {
   readonly bytes: Buffer;
-  at = 0;
   /** A number that JavaScript may not be able to hold. */
   hasLongNumber = false;
   /** A member with the name `uri`, or perhaps with it. */
   hasUri = false;
-  readonly #view: DataView;
-  #hasEscape = false;
+  readonly view: DataView;
+  /** Of the string that was skipped last. */
+  hasEscape = false;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
+}
 
-  /** After the value that ends here, nothing follows. */
-  atEnd(): boolean {
-    this.skipSpace();
-    return this.at === this.bytes.length;
+/** Each `skip…` begins at an index and returns the one behind; -1 where the text is wrong or the parser must be asked. */
+export function skipSpace({ bytes }: JsonScanner, from: number): number {
+  let at = from;
+  while (at < bytes.length && isSpace(bytes[at])) at += 1;
+  return at;
+}
+
+/**
+ * The members of an object, into `members`. -1 also where two have the same name or one is written with escapes: readers
+ * differ in what they make of that. `skip` moves on over a member's value.
+ */
+export function skipObject(
+  scanner: JsonScanner,
+  from: number,
+  members: Member[],
+  skip: (name: string, from: number) => number,
+): number {
+  const { bytes } = scanner;
+  if (bytes[from] !== braceOpen) return -1;
+  let at = skipSpace(scanner, from + 1);
+  if (bytes[at] === braceClose) return at + 1;
+  for (;;) {
+    const start = at;
+    scanner.hasEscape = false;
+    const afterName = skipString(scanner, start);
+    if (afterName === -1 || scanner.hasEscape || members.length === maxMembers) return -1;
+    const name = bytes.toString('utf8', start + 1, afterName - 1);
+    for (const other of members) if (other.name === name) return -1;
+    at = skipSpace(scanner, afterName);
+    if (bytes[at] !== colon) return -1;
+    const value = skipSpace(scanner, at + 1);
+    const end = skip(name, value);
+    if (end === -1) return -1;
+    members.push({ name, start, value, end });
+    at = skipSpace(scanner, end);
+    const next = bytes[at];
+    if (next === braceClose) return at + 1;
+    if (next !== comma) return -1;
+    at = skipSpace(scanner, at + 1);
   }
+}
 
-  skipSpace(): void {
-    const { bytes } = this;
-    let { at } = this;
-    for (let byte = bytes[at]; byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09; byte = bytes[at])
-      at += 1;
-    this.at = at;
-  }
-
-  /**
-   * The members of the object that begins here. Undefined where two have the same name or one is written with escapes:
-   * readers differ in what they make of that. `skip` moves on over a member's value.
-   */
-  members(skip: (name: string) => boolean): Member[] | undefined {
-    const { bytes } = this;
-    if (bytes[this.at] !== braceOpen) return undefined;
-    this.at += 1;
-    this.skipSpace();
-    const members: Member[] = [];
-    if (bytes[this.at] === braceClose) {
-      this.at += 1;
-      return members;
+/** Within `depth` levels already. */
+export function skipValue(scanner: JsonScanner, from: number, depth: number): number {
+  const { bytes } = scanner;
+  let at = from;
+  let level = depth;
+  for (;;) {
+    // A value begins here.
+    let first = bytes[at];
+    if (isSpace(first)) {
+      at = skipSpace(scanner, at);
+      first = bytes[at];
     }
-    for (;;) {
-      const start = this.at;
-      this.#hasEscape = false;
-      if (!this.#skipString() || this.#hasEscape || members.length === maxMembers) return undefined;
-      const name = bytes.toString('utf8', start + 1, this.at - 1);
-      for (const other of members) if (other.name === name) return undefined;
-      this.skipSpace();
-      if (bytes[this.at] !== colon) return undefined;
-      this.at += 1;
-      this.skipSpace();
-      const value = this.at;
-      if (!skip(name)) return undefined;
-      members.push({ name, start, value, end: this.at });
-      this.skipSpace();
-      const next = bytes[this.at];
-      this.at += 1;
-      if (next === braceClose) return members;
-      if (next !== comma) return undefined;
-      this.skipSpace();
-    }
-  }
-
-  /** Within `depth` levels already. */
-  skipValue(depth: number): boolean {
-    const { bytes } = this;
-    const outside = depth;
-    let level = depth;
-    for (;;) {
-      // A value begins here.
-      this.skipSpace();
-      const first = bytes[this.at];
-      if (first === quote) {
-        if (!this.#skipString()) return false;
-      } else if (first === braceOpen || first === bracketOpen) {
-        level += 1;
-        if (level > maxBodyDepth) return false;
-        const isObject = first === braceOpen;
-        containers[level] = first;
-        this.at += 1;
-        this.skipSpace();
-        if (bytes[this.at] === (isObject ? braceClose : bracketClose)) {
-          this.at += 1;
-          level -= 1;
-        } else if (!isObject || this.#skipName()) continue;
-        else return false;
-      } else if (first === minus || isDigit(first)) {
-        if (!this.#skipNumber()) return false;
-      } else if (!this.#skipWord(first)) return false;
-      // A value ended here: what it stands in goes on, or ends as well.
-      for (;;) {
-        if (level === outside) return true;
-        this.skipSpace();
-        const isObject = containers[level] === braceOpen;
-        const next = bytes[this.at];
-        this.at += 1;
-        if (next === comma) {
-          if (!isObject) break;
-          this.skipSpace();
-          if (this.#skipName()) break;
-          return false;
-        }
-        if (next !== (isObject ? braceClose : bracketClose)) return false;
+    if (first === quote) at = skipString(scanner, at);
+    else if (first === braceOpen || first === bracketOpen) {
+      level += 1;
+      if (level > maxBodyDepth) return -1;
+      containers[level] = first;
+      at = skipSpace(scanner, at + 1);
+      if (bytes[at] === first + 2) {
+        at += 1;
         level -= 1;
+      } else {
+        if (first === braceOpen) at = skipName(scanner, at);
+        if (at === -1) return -1;
+        continue;
       }
-    }
-  }
-
-  #skipName(): boolean {
-    const { bytes } = this;
-    const start = this.at;
-    this.#hasEscape = false;
-    if (!this.#skipString()) return false;
-    if (this.#hasEscape) this.hasUri = true;
-    else if (
-      this.at - start === 5 &&
-      bytes[start + 1] === 0x75 &&
-      bytes[start + 2] === 0x72 &&
-      bytes[start + 3] === 0x69
-    )
-      this.hasUri = true;
-    this.skipSpace();
-    if (bytes[this.at] !== colon) return false;
-    this.at += 1;
-    return true;
-  }
-
-  #skipString(): boolean {
-    const { bytes } = this;
-    const view = this.#view;
-    const lastWord = bytes.length - 4;
-    if (bytes[this.at] !== quote) return false;
-    let at = this.at + 1;
+    } else at = isDigit(first) || first === minus ? skipNumber(scanner, at) : skipWord(scanner, at);
+    if (at === -1) return -1;
+    // A value ended here: what it stands in goes on, or ends as well.
     for (;;) {
-      while (at <= lastWord && !hasSpecial(view.getInt32(at, true))) at += 4;
-      const byte = bytes[at];
-      if (byte === quote) {
-        this.at = at + 1;
-        return true;
+      if (level === depth) return at;
+      const container = containers[level] ?? 0;
+      let next = bytes[at];
+      if (isSpace(next)) {
+        at = skipSpace(scanner, at);
+        next = bytes[at];
       }
-      if (byte === undefined || byte < 0x20) return false;
-      if (byte !== backslash) at += 1;
-      else {
-        this.#hasEscape = true;
-        const length = escapeLength(bytes, at);
-        if (length === 0) return false;
-        at += length;
-      }
+      at += 1;
+      if (next === comma) break;
+      // What closes a container stands two places behind what opens it.
+      if (next !== container + 2) return -1;
+      level -= 1;
     }
+    if (containers[level] !== braceOpen) continue;
+    at = skipName(scanner, skipSpace(scanner, at));
+    if (at === -1) return -1;
   }
+}
 
-  #skipNumber(): boolean {
-    const { bytes } = this;
-    const start = this.at;
-    let at = bytes[start] === minus ? start + 1 : start;
-    let from = at;
-    at = afterDigits(bytes, at);
-    if (at === from || (bytes[from] === zero && at > from + 1)) return false;
-    if (bytes[at] === dot) {
-      from = at + 1;
-      at = afterDigits(bytes, from);
-      if (at === from) return false;
-    }
-    let byte = bytes[at];
-    if (byte === 0x65 || byte === 0x45) {
-      this.hasLongNumber = true;
-      byte = bytes[at + 1];
-      from = at + (byte === 0x2b || byte === minus ? 2 : 1);
-      at = afterDigits(bytes, from);
-      if (at === from) return false;
-    }
-    if (at - start > maxSafeDigits) this.hasLongNumber = true;
-    this.at = at;
-    return true;
-  }
+function skipName(scanner: JsonScanner, from: number): number {
+  const { bytes } = scanner;
+  scanner.hasEscape = false;
+  let at = skipString(scanner, from);
+  if (at === -1) return -1;
+  if (scanner.hasEscape || (at - from === 5 && isUri(bytes, from + 1))) scanner.hasUri = true;
+  if (isSpace(bytes[at])) at = skipSpace(scanner, at);
+  return bytes[at] === colon ? at + 1 : -1;
+}
 
-  #skipWord(first: number | undefined): boolean {
-    const word = first === 0x74 ? 'true' : first === 0x66 ? 'false' : first === 0x6e ? 'null' : undefined;
-    if (word === undefined) return false;
-    for (let offset = 1; offset < word.length; offset += 1)
-      if (this.bytes[this.at + offset] !== word.charCodeAt(offset)) return false;
-    this.at += word.length;
-    return true;
+const isUri = (bytes: Buffer, at: number): boolean =>
+  bytes[at] === 0x75 && bytes[at + 1] === 0x72 && bytes[at + 2] === 0x69;
+
+function skipString(scanner: JsonScanner, from: number): number {
+  const { bytes, view } = scanner;
+  const lastWord = bytes.length - 4;
+  const lastPair = bytes.length - 8;
+  if (bytes[from] !== quote) return -1;
+  let at = from + 1;
+  for (;;) {
+    while (at <= lastPair && (specialIn(view.getInt32(at, true)) | specialIn(view.getInt32(at + 4, true))) === 0)
+      at += 8;
+    if (at <= lastWord) {
+      const special = specialIn(view.getInt32(at, true));
+      at += special === 0 ? 4 : (31 - Math.clz32(special & -special)) >> 3;
+    }
+    if (at >= bytes.length) return -1;
+    const byte = bytes[at] ?? 0;
+    if (byte === quote) return at + 1;
+    if (byte < 0x20) return -1;
+    if (byte !== backslash) at += 1;
+    else {
+      scanner.hasEscape = true;
+      const length = escapeLength(bytes, at);
+      if (length === 0) return -1;
+      at += length;
+    }
   }
+}
+
+function skipNumber(scanner: JsonScanner, start: number): number {
+  const { bytes } = scanner;
+  let from = bytes[start] === minus ? start + 1 : start;
+  let at = afterDigits(bytes, from);
+  if (at === from || (bytes[from] === zero && at > from + 1)) return -1;
+  if (bytes[at] === dot) {
+    from = at + 1;
+    at = afterDigits(bytes, from);
+    if (at === from) return -1;
+  }
+  if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+    scanner.hasLongNumber = true;
+    const sign = bytes[at + 1];
+    from = at + (sign === 0x2b || sign === minus ? 2 : 1);
+    at = afterDigits(bytes, from);
+    if (at === from) return -1;
+  }
+  if (at - start > maxSafeDigits) scanner.hasLongNumber = true;
+  return at;
+}
+
+function skipWord({ bytes }: JsonScanner, from: number): number {
+  const first = bytes[from];
+  const word = first === 0x74 ? 'true' : first === 0x66 ? 'false' : first === 0x6e ? 'null' : undefined;
+  if (word === undefined) return -1;
+  for (let offset = 1; offset < word.length; offset += 1)
+    if (bytes[from + offset] !== word.charCodeAt(offset)) return -1;
+  return from + word.length;
 }
 
 /** Undefined where only the parser can tell what this is. */
 export function scanDocument(bytes: Buffer): { hasLongNumber: boolean } | undefined {
   const scanner = new JsonScanner(bytes);
-  return scanner.skipValue(0) && scanner.atEnd() ? scanner : undefined;
+  const at = skipValue(scanner, 0, 0);
+  return at !== -1 && skipSpace(scanner, at) === bytes.length ? scanner : undefined;
 }
 
 const quote = 0x22;
@@ -215,7 +204,6 @@ const zero = 0x30;
 const colon = 0x3a;
 const bracketOpen = 0x5b;
 const backslash = 0x5c;
-const bracketClose = 0x5d;
 const braceOpen = 0x7b;
 const braceClose = 0x7d;
 
@@ -225,15 +213,19 @@ const maxSafeDigits = 15;
 /** What is open at each level; one for all, because no scan is interrupted. */
 const containers = new Uint8Array(maxBodyDepth + 1);
 
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= zero && byte <= 0x39;
 
-/** Whether one of four bytes ends a string, begins an escape or is a control character. */
-function hasSpecial(word: number): boolean {
-  const quotes = word ^ 0x22222222;
+/**
+ * Four bytes at once: the highest bit of those that end a string, begin an escape or are control characters. Above the
+ * first of them there may be others that are none. To flip a bit makes the quotation mark the neighbour of the control
+ * characters, so that one comparison finds both.
+ */
+function specialIn(word: number): number {
+  const flipped = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
-  const found =
-    ((word - 0x20202020) & ~word) | ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes);
-  return (found & 0x80808080) !== 0;
+  return (((flipped - 0x21212121) & ~flipped) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
 }
 
 function afterDigits(bytes: Buffer, from: number): number {

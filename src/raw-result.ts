@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from './exact-json.ts';
 import type { JsonObject } from './json-rpc.ts';
-import { JsonScanner, type Member } from './json-scanner.ts';
+import { JsonScanner, type Member, skipObject, skipSpace, skipValue } from './json-scanner.ts';
 
 export type Result = JsonObject | RawResult;
 
@@ -164,30 +164,29 @@ export function scanAnswer(bytes: Buffer): RawAnswer | undefined {
   let end = 0;
   let hasUri = false;
 
-  function skipMember(name: string): boolean {
+  function skipMember(name: string, from: number): number {
     scanner.hasUri = false;
-    if (!scanner.skipValue(2)) return false;
+    const after = skipValue(scanner, from, 2);
     if (linkingMembers.includes(name)) hasUri ||= scanner.hasUri;
-    return true;
+    return after;
   }
 
-  function skipEnvelope(name: string): boolean {
-    const from = scanner.at;
-    if (name === 'method' || name === 'error') return false;
+  function skipEnvelope(name: string, from: number): number {
+    if (name === 'method' || name === 'error') return -1;
     if (name === 'result') {
-      members = scanner.members(skipMember);
+      members = [];
       start = from;
-      end = scanner.at;
-      return members !== undefined;
+      end = skipObject(scanner, from, members, skipMember);
+      return end;
     }
-    if (!scanner.skipValue(1)) return false;
-    if (name === 'jsonrpc') hasVersion = bytes.toString('latin1', from, scanner.at) === '"2.0"';
-    if (name === 'id') id = toId(bytes.toString('latin1', from, scanner.at));
-    return true;
+    const after = skipValue(scanner, from, 1);
+    if (name === 'jsonrpc') hasVersion = bytes.toString('latin1', from, after) === '"2.0"';
+    if (name === 'id') id = toId(bytes.toString('latin1', from, after));
+    return after;
   }
 
-  scanner.skipSpace();
-  if (scanner.members(skipEnvelope) === undefined || !scanner.atEnd()) return undefined;
+  const after = skipObject(scanner, skipSpace(scanner, 0), [], skipEnvelope);
+  if (after === -1 || skipSpace(scanner, after) !== bytes.length) return undefined;
   if (!hasVersion || id === undefined || members === undefined) return undefined;
   const { hasLongNumber } = scanner;
   return { jsonrpc: '2.0', id, result: new RawResult({ bytes, members, start, end, hasLongNumber, hasUri }) };
