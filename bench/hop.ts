@@ -18,8 +18,8 @@ import { mean, median, printTable } from './table.ts';
  * ratio is the median of those within one round each. CPU per call (of the process in between, where the system tells
  * it) does not depend on who shares the machine. Every target first works for half a minute: a gateway runs for days,
  * and what its first hundred thousand calls cost is the compiler's work. What it then costs differs by a fifth from one
- * process to the next, for the relay as for us, so there are several of each. The payload is the text that a call brings
- * and that the server returns: both directions carry it.
+ * process to the next, for the relay as for us, so there are several of each. The payload is the text that the server
+ * returns; the call brings it, too, or only says how long it is.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -29,6 +29,7 @@ const { values: flags } = parseArgs({
     warmup: { type: 'string', default: '30' },
     clients: { type: 'string', default: '16' },
     payload: { type: 'string', default: '32,10k,1m' },
+    'payload-in': { type: 'string', default: 'answer,both' },
     upstream: { type: 'string', default: 'http-modern,http-legacy,stdio-modern,stdio-legacy' },
     others: { type: 'boolean', default: true },
     aggregator: { type: 'boolean', default: true },
@@ -75,18 +76,13 @@ for (const upstream of flags.upstream.split(',')) {
   try {
     const targets = await startTargets(upstream, closers);
     const warmUp = { clients: 16, turnMs: Number(flags.warmup) * 1_000, coldRounds: 1, rounds: 0 };
-    for (const target of targets) await load([target], { ...warmUp, payloadBytes: 32 });
-    for (const payload of flags.payload.split(',')) {
-      for (const clients of flags.clients.split(',').map(Number)) {
-        // The generator's own first turns are the compiler's.
-        const turns = { turnMs: Number(flags.turn), coldRounds: 5, rounds: Number(flags.rounds) };
-        const results = await load(targets, { clients, payloadBytes: toBytes(payload), ...turns });
-        report(
-          `${upstream} server, ${payload} payload, ${clients} client${clients === 1 ? '' : 's'}`,
-          targets,
-          results,
-        );
-      }
+    for (const target of targets) await load([target], { ...warmUp, payloadBytes: 32, payloadIn: 'both' });
+    for (const { payload, payloadIn, clients } of courses()) {
+      // The generator's own first turns are the compiler's.
+      const turns = { turnMs: Number(flags.turn), coldRounds: 5, rounds: Number(flags.rounds) };
+      const results = await load(targets, { clients, payloadBytes: toBytes(payload), payloadIn, ...turns });
+      const where = payloadIn === 'both' ? 'in both directions' : 'in the answer';
+      report(`${upstream} server, ${payload} ${where}, ${clients} client${clients === 1 ? '' : 's'}`, targets, results);
     }
   } finally {
     for (const close of closers.toReversed()) await close();
@@ -94,6 +90,13 @@ for (const upstream of flags.upstream.split(',')) {
 }
 
 type Closers = (() => Promise<void>)[];
+
+function* courses() {
+  for (const payload of flags.payload.split(','))
+    for (const given of flags['payload-in'].split(','))
+      for (const clients of flags.clients.split(',').map(Number))
+        yield { payload, clients, payloadIn: given === 'both' ? ('both' as const) : ('answer' as const) };
+}
 
 function toBytes(size: string): number {
   const [, number, unit = ''] = /^(\d+)([km]?)$/.exec(size) ?? [];

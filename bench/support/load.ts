@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Pool } from 'undici';
 import { percentile } from '../table.ts';
+import { fillerOf } from './filler.ts';
 
 /**
  * A load generator in a process of its own: `node load.ts '<LoadOptions as JSON>'` prints a LoadResult per target as
@@ -12,8 +13,10 @@ import { percentile } from '../table.ts';
 export interface LoadOptions {
   targets: LoadTarget[];
   clients: number;
-  /** Of the text that every call brings, and that the server returns. */
+  /** Of the text that the server returns. */
   payloadBytes: number;
+  /** Whether the call brings the text as well, or only says how long it is. */
+  payloadIn: 'both' | 'answer';
   turnMs: number;
   /** Before the others, and not counted. */
   coldRounds: number;
@@ -52,11 +55,12 @@ async function measure({
   targets,
   clients,
   payloadBytes,
+  payloadIn,
   turnMs,
   coldRounds,
   rounds,
 }: LoadOptions): Promise<LoadResult[]> {
-  const filler = fillerOf(payloadBytes);
+  const payload = { filler: fillerOf(payloadBytes), isSent: payloadIn === 'both' };
   const courses = await Promise.all(
     targets.map(
       async (target) => ({ target, callers: await connect(target, clients), turns: [], times: [] }) as Course,
@@ -66,7 +70,7 @@ async function measure({
     if (round === 0) for (const { turns, times } of courses) turns.length = times.length = 0;
     // Each begins as often as any other: one that has two turns in a row finds its caches warm in the second.
     const first = (round + coldRounds) % courses.length;
-    for (const course of [...courses.slice(first), ...courses.slice(0, first)]) await takeTurn(course, filler, turnMs);
+    for (const course of [...courses.slice(first), ...courses.slice(0, first)]) await takeTurn(course, payload, turnMs);
   }
   return courses.map(({ turns, times }) => ({
     turns,
@@ -74,6 +78,11 @@ async function measure({
     p95Ms: percentile(times, 95),
     p99Ms: percentile(times, 99),
   }));
+}
+
+interface Payload {
+  filler: string;
+  isSent: boolean;
 }
 
 interface Course {
@@ -94,12 +103,10 @@ async function connect({ target, era, token }: LoadTarget, clients: number): Pro
   return callers;
 }
 
-async function takeTurn({ target, callers, turns, times }: Course, filler: string, turnMs: number): Promise<void> {
+async function takeTurn({ target, callers, turns, times }: Course, payload: Payload, turnMs: number): Promise<void> {
   const cpuBefore = await cpuMicros(target.pid);
   const started = performance.now();
-  const perCaller = await Promise.all(
-    callers.map((caller, at) => loop(caller, target, `of client ${at} ${filler}`, started + turnMs)),
-  );
+  const perCaller = await Promise.all(callers.map((caller, at) => loop(caller, target, payload, started + turnMs, at)));
   const elapsedMs = performance.now() - started;
   const cpu = (await cpuMicros(target.pid)) - cpuBefore;
   const own = perCaller.flat();
@@ -121,29 +128,27 @@ async function handshake(caller: Caller): Promise<void> {
   await caller.notify('notifications/initialized');
 }
 
-/** As documents and tables are: a line break every eighty characters, some quotation marks, no long runs. */
-function fillerOf(bytes: number): string {
-  let text = '';
-  for (let line = 1; text.length < bytes; line += 1)
-    text += `${line}. The "quick" brown fox jumps over the lazy dog, ${line * 7} times in ${line % 60} minutes\n`;
-  return text.slice(0, bytes);
-}
-
 let lastId = 0;
 
 /** Calls one after the other until the deadline and checks every answer: a fast wrong answer is no result. */
-async function loop(caller: Caller, { tool, era }: LoadTarget, more: string, deadline: number): Promise<number[]> {
+async function loop(
+  caller: Caller,
+  { tool, era }: LoadTarget,
+  { filler, isSent }: Payload,
+  deadline: number,
+  client: number,
+): Promise<number[]> {
   const times: number[] = [];
   for (let started = performance.now(); started < deadline; ) {
     const id = ++lastId;
-    const text = `call ${id} ${more}`;
+    const text = `call ${id} of client ${client} `;
     const params = {
       name: tool,
-      arguments: { text },
+      arguments: isSent ? { text: text + filler } : { text, fill: filler.length },
       ...(era === 'modern' ? { _meta: modernMeta } : {}),
     };
     const answer = await caller.call(id, 'tools/call', params);
-    if (answer.result?.content?.[0]?.text !== text)
+    if (answer.result?.content?.[0]?.text !== text + filler)
       throw new Error(`Wrong answer: ${JSON.stringify(answer).slice(0, 500)}`);
     const ended = performance.now();
     times.push(ended - started);
