@@ -18,7 +18,8 @@ import { mean, median, printTable } from './table.ts';
  * ratio is the median of those within one round each. CPU per call (of the process in between, where the system tells
  * it) does not depend on who shares the machine. Every target first works for half a minute: a gateway runs for days,
  * and what its first hundred thousand calls cost is the compiler's work. What it then costs differs by a fifth from one
- * process to the next, for the relay as for us, so there are several of each.
+ * process to the next, for the relay as for us, so there are several of each. The payload is the text that the server
+ * returns; the call brings it, too, or only says how long it is.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -26,7 +27,9 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '60' },
     processes: { type: 'string', default: '2' },
     warmup: { type: 'string', default: '30' },
-    clients: { type: 'string', default: '1,16' },
+    clients: { type: 'string', default: '16' },
+    payload: { type: 'string', default: '32,10k,1m' },
+    'payload-in': { type: 'string', default: 'answer,both' },
     upstream: { type: 'string', default: 'http-modern,http-legacy,stdio-modern,stdio-legacy' },
     others: { type: 'boolean', default: true },
     aggregator: { type: 'boolean', default: true },
@@ -72,12 +75,14 @@ for (const upstream of flags.upstream.split(',')) {
   const closers: (() => Promise<void>)[] = [];
   try {
     const targets = await startTargets(upstream, closers);
-    for (const target of targets)
-      await load([target], { clients: 16, turnMs: Number(flags.warmup) * 1_000, coldRounds: 1, rounds: 0 });
-    for (const clients of flags.clients.split(',').map(Number)) {
+    const warmUp = { clients: 16, turnMs: Number(flags.warmup) * 1_000, coldRounds: 1, rounds: 0 };
+    for (const target of targets) await load([target], { ...warmUp, payloadBytes: 32, payloadIn: 'both' });
+    for (const { payload, payloadIn, clients } of courses()) {
       // The generator's own first turns are the compiler's.
-      const course = { clients, turnMs: Number(flags.turn), coldRounds: 5, rounds: Number(flags.rounds) };
-      report(upstream, clients, targets, await load(targets, course));
+      const turns = { turnMs: Number(flags.turn), coldRounds: 5, rounds: Number(flags.rounds) };
+      const results = await load(targets, { clients, payloadBytes: toBytes(payload), payloadIn, ...turns });
+      const where = payloadIn === 'both' ? 'in both directions' : 'in the answer';
+      report(`${upstream} server, ${payload} ${where}, ${clients} client${clients === 1 ? '' : 's'}`, targets, results);
     }
   } finally {
     for (const close of closers.toReversed()) await close();
@@ -85,6 +90,19 @@ for (const upstream of flags.upstream.split(',')) {
 }
 
 type Closers = (() => Promise<void>)[];
+
+function* courses() {
+  for (const payload of flags.payload.split(','))
+    for (const given of flags['payload-in'].split(','))
+      for (const clients of flags.clients.split(',').map(Number))
+        yield { payload, clients, payloadIn: given === 'both' ? ('both' as const) : ('answer' as const) };
+}
+
+function toBytes(size: string): number {
+  const [, number, unit = ''] = /^(\d+)([km]?)$/.exec(size) ?? [];
+  if (number === undefined) throw new Error(`--payload takes sizes such as 32, 10k and 1m, not "${size}"`);
+  return Number(number) * (unit === 'k' ? 1_024 : unit === 'm' ? 1_048_576 : 1);
+}
 
 function startTargets(upstream: string, closers: Closers): Promise<Target[]> {
   switch (upstream) {
@@ -131,7 +149,13 @@ async function aggregatorTarget(era: Era, connection: Connection, closers: Close
   const aggregator = await startAggregator();
   closers.push(aggregator.close);
   await aggregator.register(serverName, connection);
-  const load = { target: { url: aggregator.mcpUrl() }, era, tool: `${serverName}__echo`, pid: aggregator.pid };
+  // As real clients send one; who calls is then looked up with every call.
+  const { token } = (await aggregator.request('POST', '/api/v1/tokens', {
+    name: 'load',
+    role: 'caller',
+  })) as { token: string };
+  const { pid } = aggregator;
+  const load = { target: { url: aggregator.mcpUrl() }, era, tool: `${serverName}__echo`, pid, token };
   return { name: 'mcp-aggregator', load };
 }
 
@@ -161,7 +185,7 @@ async function load(targets: Target[], course: Omit<LoadOptions, 'targets'>): Pr
   return (await runScript('support/load.ts', JSON.stringify(options))) as LoadResult[];
 }
 
-function report(upstream: string, clients: number, targets: Target[], results: LoadResult[]): void {
+function report(title: string, targets: Target[], results: LoadResult[]): void {
   const ofName = (name: string) => results.filter((_result, at) => targets[at]?.name === name);
   /** By round, the processes of a name together. */
   const each = (name: string, key: keyof LoadResult['turns'][number]) => {
@@ -186,5 +210,5 @@ function report(upstream: string, clients: number, targets: Target[], results: L
     ];
   });
   const columns = ['', 'calls/s', '× direct', '× relay', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs/call'];
-  printTable(`${upstream} server, ${clients} client${clients === 1 ? '' : 's'}`, columns, rows);
+  printTable(title, columns, rows);
 }

@@ -1,5 +1,6 @@
 /** JSON-RPC as MCP uses it. Messages are relayed, so only the envelope is typed; everything inside passes unchanged. */
 import type { RawNumber } from './exact-json.ts';
+import type { RawResult } from './raw-result.ts';
 
 export type JsonObject = { [key: string]: unknown };
 export type RequestId = string | number | RawNumber;
@@ -20,7 +21,7 @@ export interface RpcNotification {
 export interface RpcSuccess {
   jsonrpc: '2.0';
   id: RequestId;
-  result: JsonObject;
+  result: JsonObject | RawResult;
 }
 
 export interface RpcFailure {

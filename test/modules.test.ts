@@ -21,6 +21,8 @@ const shared = [
   'ids',
   'json-rpc',
   'json-size',
+  'json-scanner',
+  'raw-result',
   'in-flight-table',
   'interruptible-delay',
   'lists',

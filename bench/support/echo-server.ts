@@ -1,29 +1,42 @@
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
+import { fillerOf } from './filler.ts';
 
 /**
- * The smallest server there can be: one tool, `echo`, that returns its arguments.
+ * The smallest server there can be: one tool, `echo`, that returns its text, with a filler of `fill` characters behind it.
  * `node echo-server.ts http` prints its address, `node echo-server.ts stdio` speaks on stdin and stdout; with `legacy` it
  * knows nothing of 2026-07-28.
  */
 interface Message {
   id?: number | string;
   method?: string;
-  params?: { name?: string; arguments?: unknown; protocolVersion?: string; _meta?: Record<string, unknown> };
+  params?: {
+    name?: string;
+    arguments?: { text?: unknown; fill?: number };
+    protocolVersion?: string;
+    _meta?: Record<string, unknown>;
+  };
 }
 
 const serverInfo = { name: 'echo', version: '1.0.0' };
 const capabilities = { tools: {} };
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
-const tools = [{ name: 'echo', description: 'Returns its arguments', inputSchema: schema }];
+const tools = [{ name: 'echo', description: 'Returns its text', inputSchema: schema }];
 const cacheable = { ttlMs: 60_000, cacheScope: 'public' };
 
 const results: Record<string, (message: Message) => object> = {
   initialize: ({ params }) => ({ protocolVersion: params?.protocolVersion, capabilities, serverInfo }),
   ping: () => ({}),
   'tools/list': () => ({ tools, ...cacheable }),
-  'tools/call': ({ params }) => ({ content: [{ type: 'text', text: JSON.stringify(params?.arguments ?? {}) }] }),
+  'tools/call': ({ params }) => ({ content: [{ type: 'text', text: echo(params?.arguments) }] }),
 };
+
+const fillers = new Map<number, string>();
+
+function echo({ text = '', fill = 0 }: { text?: unknown; fill?: number } = {}): string {
+  if (!fillers.has(fill)) fillers.set(fill, fillerOf(fill));
+  return `${text}${fillers.get(fill)}`;
+}
 
 if (process.argv[3] !== 'legacy') {
   results['server/discover'] = () => ({ supportedVersions: ['2026-07-28'], capabilities, ...cacheable });

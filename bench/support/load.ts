@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Pool } from 'undici';
 import { percentile } from '../table.ts';
+import { fillerOf } from './filler.ts';
 
 /**
  * A load generator in a process of its own: `node load.ts '<LoadOptions as JSON>'` prints a LoadResult per target as
@@ -12,6 +13,10 @@ import { percentile } from '../table.ts';
 export interface LoadOptions {
   targets: LoadTarget[];
   clients: number;
+  /** Of the text that the server returns. */
+  payloadBytes: number;
+  /** Whether the call brings the text as well, or only says how long it is. */
+  payloadIn: 'both' | 'answer';
   turnMs: number;
   /** Before the others, and not counted. */
   coldRounds: number;
@@ -22,6 +27,7 @@ export interface LoadTarget {
   target: { url: string } | { command: string; args: string[] };
   era: 'legacy' | 'modern';
   tool: string;
+  token?: string;
   /** The process in between, whose CPU time is told. */
   pid?: number;
 }
@@ -45,7 +51,16 @@ const modernMeta = {
   'io.modelcontextprotocol/clientInfo': { name: 'load', version: '1.0.0' },
 };
 
-async function measure({ targets, clients, turnMs, coldRounds, rounds }: LoadOptions): Promise<LoadResult[]> {
+async function measure({
+  targets,
+  clients,
+  payloadBytes,
+  payloadIn,
+  turnMs,
+  coldRounds,
+  rounds,
+}: LoadOptions): Promise<LoadResult[]> {
+  const payload = { filler: fillerOf(payloadBytes), isSent: payloadIn === 'both' };
   const courses = await Promise.all(
     targets.map(
       async (target) => ({ target, callers: await connect(target, clients), turns: [], times: [] }) as Course,
@@ -55,7 +70,7 @@ async function measure({ targets, clients, turnMs, coldRounds, rounds }: LoadOpt
     if (round === 0) for (const { turns, times } of courses) turns.length = times.length = 0;
     // Each begins as often as any other: one that has two turns in a row finds its caches warm in the second.
     const first = (round + coldRounds) % courses.length;
-    for (const course of [...courses.slice(first), ...courses.slice(0, first)]) await takeTurn(course, turnMs);
+    for (const course of [...courses.slice(first), ...courses.slice(0, first)]) await takeTurn(course, payload, turnMs);
   }
   return courses.map(({ turns, times }) => ({
     turns,
@@ -65,6 +80,11 @@ async function measure({ targets, clients, turnMs, coldRounds, rounds }: LoadOpt
   }));
 }
 
+interface Payload {
+  filler: string;
+  isSent: boolean;
+}
+
 interface Course {
   target: LoadTarget;
   callers: Caller[];
@@ -72,8 +92,9 @@ interface Course {
   times: number[];
 }
 
-async function connect({ target, era }: LoadTarget, clients: number): Promise<Caller[]> {
-  const callerFor = 'url' in target ? httpCallers(target.url, era, clients) : stdioCallers(target.command, target.args);
+async function connect({ target, era, token }: LoadTarget, clients: number): Promise<Caller[]> {
+  const callerFor =
+    'url' in target ? httpCallers(target.url, { era, token, clients }) : stdioCallers(target.command, target.args);
   const callers = Array.from({ length: clients }, callerFor);
   if (era === 'legacy') {
     // All callers of one stdio process share its connection, and with it the handshake.
@@ -82,10 +103,10 @@ async function connect({ target, era }: LoadTarget, clients: number): Promise<Ca
   return callers;
 }
 
-async function takeTurn({ target, callers, turns, times }: Course, turnMs: number): Promise<void> {
+async function takeTurn({ target, callers, turns, times }: Course, payload: Payload, turnMs: number): Promise<void> {
   const cpuBefore = await cpuMicros(target.pid);
   const started = performance.now();
-  const perCaller = await Promise.all(callers.map((caller, at) => loop(caller, target, at, started + turnMs)));
+  const perCaller = await Promise.all(callers.map((caller, at) => loop(caller, target, payload, started + turnMs, at)));
   const elapsedMs = performance.now() - started;
   const cpu = (await cpuMicros(target.pid)) - cpuBefore;
   const own = perCaller.flat();
@@ -110,18 +131,25 @@ async function handshake(caller: Caller): Promise<void> {
 let lastId = 0;
 
 /** Calls one after the other until the deadline and checks every answer: a fast wrong answer is no result. */
-async function loop(caller: Caller, { tool, era }: LoadTarget, client: number, deadline: number): Promise<number[]> {
+async function loop(
+  caller: Caller,
+  { tool, era }: LoadTarget,
+  { filler, isSent }: Payload,
+  deadline: number,
+  client: number,
+): Promise<number[]> {
   const times: number[] = [];
   for (let started = performance.now(); started < deadline; ) {
     const id = ++lastId;
-    const text = `call ${id} of client ${client}`;
+    const text = `call ${id} of client ${client} `;
     const params = {
       name: tool,
-      arguments: { text },
+      arguments: isSent ? { text: text + filler } : { text, fill: filler.length },
       ...(era === 'modern' ? { _meta: modernMeta } : {}),
     };
     const answer = await caller.call(id, 'tools/call', params);
-    if (!answer.result?.content?.[0]?.text?.includes(text)) throw new Error(`Wrong answer: ${JSON.stringify(answer)}`);
+    if (answer.result?.content?.[0]?.text !== text + filler)
+      throw new Error(`Wrong answer: ${JSON.stringify(answer).slice(0, 500)}`);
     const ended = performance.now();
     times.push(ended - started);
     started = ended;
@@ -129,9 +157,12 @@ async function loop(caller: Caller, { tool, era }: LoadTarget, client: number, d
   return times;
 }
 
-function httpCallers(address: string, era: LoadTarget['era'], connections: number): () => Caller {
+function httpCallers(
+  address: string,
+  { era, token, clients }: Pick<LoadTarget, 'era' | 'token'> & { clients: number },
+): () => Caller {
   const url = new URL(address);
-  const pool = new Pool(url.origin, { connections, pipelining: 1, keepAliveTimeout: 60_000 });
+  const pool = new Pool(url.origin, { connections: clients, pipelining: 1, keepAliveTimeout: 60_000 });
   return () => {
     let sessionId: string | undefined;
 
@@ -140,6 +171,7 @@ function httpCallers(address: string, era: LoadTarget['era'], connections: numbe
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
         'mcp-protocol-version': era === 'modern' ? '2026-07-28' : '2025-11-25',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
       };
       if (era === 'modern') {

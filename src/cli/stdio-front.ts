@@ -2,6 +2,7 @@
  * MCP on stdin and stdout, for clients that start their servers as programs: every message is passed on to the HTTP
  * endpoint of an aggregator as it came. The client chooses the era; each message shows which it is.
  */
+
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
@@ -23,6 +24,7 @@ import {
   rpcCodes,
   toLine,
 } from '../json-rpc.ts';
+import { toObject } from '../raw-result.ts';
 
 export interface StdioFrontOptions {
   input: Readable;
@@ -217,7 +219,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     session = {
       initialize,
       id: response.headers.get('mcp-session-id') ?? undefined,
-      version: String(answer.result.protocolVersion),
+      version: String(toObject(answer.result).protocolVersion),
       stream: new AbortController(),
       wishes: session?.initialize === initialize ? session.wishes : new Map(),
     };

@@ -2,6 +2,7 @@
 import { listMethods } from '../catalog/discover.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { hopMeta, isObject, type JsonObject, type RequestId, type RpcFailure, rpcCodes } from '../json-rpc.ts';
+import { type Changes, RawResult, type Result } from '../raw-result.ts';
 import type { Peer } from './peer.ts';
 
 /** Results that a client may keep for a while (2026-07-28, caching). */
@@ -9,8 +10,45 @@ const cacheable = new Set(['server/discover', ...listMethods, 'resources/read'])
 
 const hopKeys = new Set<string>(Object.values(hopMeta));
 
-export function adaptResult(peer: Peer, method: string, result: JsonObject, ourInfo: JsonObject): JsonObject {
+export function adaptResult(peer: Peer, method: string, result: Result, ourInfo: JsonObject): Result {
+  if (result instanceof RawResult) return adaptRawResult(peer, method, result, ourInfo);
   return peer.era === 'modern' ? toModern(method, result, ourInfo) : toLegacy(result, peer.protocolVersion);
+}
+
+/** The same, but that what stays as it is goes through as it came. */
+function adaptRawResult(peer: Peer, method: string, result: RawResult, ourInfo: JsonObject): Result {
+  if (peer.era === 'modern') return rawToModern(method, result, ourInfo);
+  const version = peer.protocolVersion;
+  return version < contentSince ? toLegacy(result.toObject(), version) : rawToLegacy(result);
+}
+
+function rawToModern(method: string, result: RawResult, ourInfo: JsonObject): RawResult {
+  const given = result.read('_meta');
+  const meta: JsonObject = isObject(given) ? { ...given } : {};
+  meta[hopMeta.serverInfo] = ourInfo;
+  const changes: Changes = { _meta: JSON.stringify(meta) };
+  const type = result.read('resultType') ?? 'complete';
+  if (type === 'complete') {
+    changes.resultType = '"complete"';
+    if (cacheable.has(method)) {
+      if (!result.has('ttlMs')) changes.ttlMs = '0';
+      if (!result.has('cacheScope')) changes.cacheScope = '"private"';
+    }
+  }
+  return result.withChanges(changes);
+}
+
+function rawToLegacy(result: RawResult): RawResult {
+  const changes: Changes = {};
+  if (result.has('resultType')) for (const name of modernMembers) if (result.has(name)) changes[name] = undefined;
+  const meta = result.read('_meta');
+  if (isObject(meta) && Object.keys(meta).some((key) => hopKeys.has(key))) {
+    const kept = withoutHopKeys(meta);
+    changes._meta = Object.keys(kept).length > 0 ? JSON.stringify(kept) : undefined;
+  }
+  const structured = result.text('structuredContent');
+  if (structured !== undefined && !structured.startsWith('{')) changes.structuredContent = `{"result":${structured}}`;
+  return Object.keys(changes).length === 0 ? result : result.withChanges(changes);
 }
 
 function toModern(method: string, result: JsonObject, ourInfo: JsonObject): JsonObject {
@@ -27,7 +65,7 @@ function toModern(method: string, result: JsonObject, ourInfo: JsonObject): Json
 function toLegacy(result: JsonObject, version: string): JsonObject {
   const plain = result.resultType === undefined ? { ...result } : withoutModernMembers(result);
   if (isObject(plain._meta) && Object.keys(plain._meta).some((key) => hopKeys.has(key))) {
-    const kept = Object.fromEntries(Object.entries(plain._meta).filter(([key]) => !hopKeys.has(key)));
+    const kept = withoutHopKeys(plain._meta);
     if (Object.keys(kept).length > 0) plain._meta = kept;
     else delete plain._meta;
   }
@@ -35,7 +73,7 @@ function toLegacy(result: JsonObject, version: string): JsonObject {
   if (plain.structuredContent !== undefined && !isObject(plain.structuredContent)) {
     plain.structuredContent = { result: plain.structuredContent };
   }
-  if (version < '2025-06-18') {
+  if (version < contentSince) {
     if (Array.isArray(plain.content)) plain.content = plain.content.map((part) => olderContent(part, version));
     if (Array.isArray(plain.messages)) plain.messages = plain.messages.map((message) => olderMessage(message, version));
   }
@@ -44,6 +82,15 @@ function toLegacy(result: JsonObject, version: string): JsonObject {
 
 function withoutModernMembers({ resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest }: JsonObject): JsonObject {
   return rest;
+}
+
+const modernMembers = ['resultType', 'ttlMs', 'cacheScope'];
+
+/** The revision that has all types of content. */
+const contentSince = '2025-06-18';
+
+function withoutHopKeys(meta: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(meta).filter(([key]) => !hopKeys.has(key)));
 }
 
 /** Old clients fail on content types that they do not know; what it was about still reaches the model as text. */

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Cancellation } from '../cancellation.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { memberOf, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Caller } from '../routing/call.ts';
 import type { RelayExchange } from '../routing/deadline.ts';
@@ -14,10 +15,10 @@ import type { Vault } from '../security/credentials.ts';
 import { missingCapability, ProtocolError } from './adapt-result.ts';
 import type { Call, Peer } from './peer.ts';
 
-export type Send = (params: JsonObject, caller: Caller, exchange: RelayExchange) => Promise<JsonObject>;
+export type Send = (params: JsonObject, caller: Caller, exchange: RelayExchange) => Promise<Result>;
 
 export interface Bridge {
-  run(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject>;
+  run(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<Result>;
   readonly parked: number;
   close(): void;
 }
@@ -34,7 +35,7 @@ interface ParkedCall {
   principal: string;
   /** Of what was asked: only the same request resumes the call. */
   digest: () => string;
-  outcome: Promise<JsonObject>;
+  outcome: Promise<Result>;
   questions: Map<string, Question>;
   asked: PromiseWithResolvers<void>;
   cancel: Cancellation;
@@ -82,7 +83,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   /** By owner key: in use while undefined, else the timer that ends the session. */
   const leases = new Map<string, NodeJS.Timeout | undefined>();
 
-  async function run(call: Call, server: Server, method: string, given: JsonObject, send: Send): Promise<JsonObject> {
+  async function run(call: Call, server: Server, method: string, given: JsonObject, send: Send): Promise<Result> {
     const params = withoutLoginState(call, method, given);
     try {
       return await pass(call, server, method, params, namingErrors(send, server, call));
@@ -119,7 +120,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     return state;
   }
 
-  function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
+  function pass(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<Result> {
     const { peer } = call;
     if (peer.era === 'legacy') return askWithin(call, server, params, send);
     if (server.era === 'modern') return relayQuestions(call, server, method, params, send);
@@ -133,14 +134,15 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     method: string,
     params: JsonObject,
     send: Send,
-  ): Promise<JsonObject> {
+  ): Promise<Result> {
     const { requestState, ...plain } = params;
     const digest = () => digestOf(method, params);
     const state = requestState === undefined ? undefined : admitState(call, digest(), requestState);
     if (state !== undefined && state.server !== server.id) throw foreignState();
     const sent = state === undefined ? params : { ...plain, requestState: state.theirs };
-    const result = await send(sent, callerOf(call), exchangeOf(call));
-    if (result.resultType !== 'input_required') return result;
+    const answer = await send(sent, callerOf(call), exchangeOf(call));
+    if (memberOf(answer, 'resultType') !== 'input_required') return answer;
+    const result = toObject(answer);
     const named = nameQuestions(result, server, call);
     if (result.requestState === undefined) return named;
     const { id: principal } = call.peer.principal;
@@ -152,16 +154,17 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   }
 
   /** Legacy client: questions of either era become requests on the stream of its call. */
-  async function askWithin(call: Call, server: Server, params: JsonObject, send: Send): Promise<JsonObject> {
+  async function askWithin(call: Call, server: Server, params: JsonObject, send: Send): Promise<Result> {
     const { ask } = call;
     const onRequest =
       ask &&
       ((method: string, question: JsonObject, signal: AbortSignal) =>
         ask(method, attributed(question, method, server, call), signal));
-    let result = await send(params, callerOf(call), exchangeOf(call, onRequest));
-    for (let round = 0; result.resultType === 'input_required'; round += 1) {
+    let answer = await send(params, callerOf(call), exchangeOf(call, onRequest));
+    for (let round = 0; memberOf(answer, 'resultType') === 'input_required'; round += 1) {
       if (onRequest === undefined || round === maxRounds)
         throw new RpcError(rpcCodes.internalError, 'Too many input requests from the server');
+      const result = toObject(answer);
       const inputResponses: JsonObject = {};
       for (const [key, request] of Object.entries(isObject(result.inputRequests) ? result.inputRequests : {})) {
         if (!isObject(request)) continue;
@@ -169,9 +172,9 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
         inputResponses[key] = await onRequest(String(request.method), forLegacy(question), call.cancel.signal);
       }
       const state = result.requestState === undefined ? {} : { requestState: result.requestState };
-      result = await send({ ...params, inputResponses, ...state }, callerOf(call), exchangeOf(call, onRequest));
+      answer = await send({ ...params, inputResponses, ...state }, callerOf(call), exchangeOf(call, onRequest));
     }
-    return result;
+    return answer;
   }
 
   /** Modern client, legacy server: the call is parked, and the client's retry resumes it. */
@@ -181,7 +184,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     method: string,
     params: JsonObject,
     send: Send,
-  ): Promise<JsonObject> {
+  ): Promise<Result> {
     const { requestState, inputResponses, ...plain } = params;
     const digest = () => digestOf(method, plain);
     const entry =

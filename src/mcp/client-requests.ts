@@ -2,6 +2,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import { type JsonObject, keyOf, type RpcFailure, type RpcMessage, type RpcSuccess, rpcCodes } from '../json-rpc.ts';
+import { toObject } from '../raw-result.ts';
 import { capabilityOf, requireRoom } from './bridge.ts';
 
 interface ClientRequests {
@@ -63,7 +64,7 @@ export function createClientRequests(capabilities: () => JsonObject): ClientRequ
       pending.delete(requestId);
       if ('error' in response)
         request?.reject(new RpcError(response.error.code, response.error.message, response.error.data));
-      else request?.resolve(response.result);
+      else request?.resolve(toObject(response.result));
     },
 
     withdraw(of) {

@@ -17,6 +17,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import { scanDocument } from '../json-scanner.ts';
 import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Principal } from '../security/auth.ts';
@@ -418,7 +419,10 @@ function requireJson(request: IncomingMessage): void {
   throw new ProtocolError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
 }
 
-function parseBody(text: string): unknown {
+function parseBody(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8');
+  const scanned = scanDocument(bytes);
+  if (scanned !== undefined) return scanned.hasLongNumber ? parseJson(text) : JSON.parse(text);
   if (isBodyTooDeep(text))
     throw new ProtocolError(rpcCodes.invalidRequest, `The body is nested more than ${maxBodyDepth} levels deep`, {
       status: 400,
@@ -430,7 +434,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-function readBody(request: IncomingMessage, limit: number): Promise<string> {
+function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
@@ -442,7 +446,7 @@ function readBody(request: IncomingMessage, limit: number): Promise<string> {
     });
     request.on('end', () => {
       const [only] = parts;
-      resolve((parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)).toString('utf8'));
+      resolve(parts.length === 1 && only !== undefined ? only : Buffer.concat(parts));
     });
     request.on('error', () =>
       reject(new ProtocolError(rpcCodes.invalidRequest, 'The request was cut off', { status: 400 })),

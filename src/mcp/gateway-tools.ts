@@ -1,7 +1,9 @@
 /** Our own tools: finding, describing and calling the others without listing them all. */
+
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import type { Result } from '../raw-result.ts';
 import type { SearchAttribution } from '../routing/search-attribution.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
 import { ProtocolError } from './adapt-result.ts';
@@ -13,7 +15,7 @@ export interface GatewayTool {
   definition: JsonObject & { name: string };
   /** Listed only where it can do something. */
   listed(scope: Scope): boolean;
-  call(call: Call, params: JsonObject, callTool: (params: JsonObject) => Promise<JsonObject>): Promise<JsonObject>;
+  call(call: Call, params: JsonObject, callTool: (params: JsonObject) => Promise<Result>): Promise<Result>;
 }
 
 export interface GatewayTools {

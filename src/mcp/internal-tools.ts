@@ -2,6 +2,7 @@
 import { Cancellation } from '../cancellation.ts';
 import { ValidationError } from '../errors.ts';
 import { isObject, type JsonObject, modernVersions, rpcCodes } from '../json-rpc.ts';
+import { toObject } from '../raw-result.ts';
 import type { Caller } from '../routing/call.ts';
 import { ProtocolError } from './adapt-result.ts';
 import type { GatewayTools } from './gateway-tools.ts';
@@ -36,7 +37,7 @@ export function createInternalTools(deps: InternalToolDependencies): InternalToo
     } as const;
     const request = { method: 'tools/call', peer, cancel, trace, notify: () => undefined };
     try {
-      return await deps.methods.handle(request, 'tools/call', { name, arguments: args });
+      return toObject(await deps.methods.handle(request, 'tools/call', { name, arguments: args }));
     } catch (error) {
       throw toValidationError(error) ?? error;
     } finally {

@@ -16,6 +16,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import type { Result } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
@@ -179,7 +180,7 @@ export function createLegacySession(
     };
   }
 
-  function handle(call: Call, method: string, input: JsonObject): JsonObject | Promise<JsonObject> {
+  function handle(call: Call, method: string, input: JsonObject): Result | Promise<Result> {
     switch (method) {
       case 'initialize':
         if (kind === 'sse') peer = introduce(peer.principal, input);

@@ -3,6 +3,7 @@ import type { Catalog, CatalogItem } from '../catalog/catalog.ts';
 import { type Kind, listMethods } from '../catalog/discover.ts';
 import { argumentAt, markedParameters } from '../catalog/parameter-headers.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { memberOf, RawResult, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { CallResult, Router } from '../routing/call.ts';
 import { requireRole } from '../security/policy.ts';
@@ -17,7 +18,7 @@ import type { TaskIds } from './task-ids.ts';
 
 export interface Methods {
   knows(peer: Peer, method: string): boolean;
-  handle(call: Call, method: string, params: JsonObject): Promise<JsonObject> | JsonObject;
+  handle(call: Call, method: string, params: JsonObject): Promise<Result> | Result;
   capabilities(scope: Scope, era: Peer['era']): JsonObject;
   instructions(scope: Scope): string | undefined;
 }
@@ -32,7 +33,7 @@ export interface MethodDependencies {
   listServers: () => Server[];
 }
 
-type Handler = (call: Call, params: JsonObject) => Promise<JsonObject> | JsonObject;
+type Handler = (call: Call, params: JsonObject) => Promise<Result> | Result;
 
 const tasksExtension = 'io.modelcontextprotocol/tasks';
 
@@ -99,7 +100,7 @@ export function createMethods(deps: MethodDependencies): Methods {
     return { [member]: entries, ttlMs, cacheScope: isFiltered ? 'private' : cacheScope };
   }
 
-  async function callTool(call: Call, params: JsonObject): Promise<JsonObject> {
+  async function callTool(call: Call, params: JsonObject): Promise<Result> {
     const { peer } = call;
     if (typeof params.name !== 'string')
       throw new ProtocolError(rpcCodes.invalidParams, 'params.name must be a string');
@@ -121,10 +122,10 @@ export function createMethods(deps: MethodDependencies): Methods {
       router.callTool(tool, sent, caller, exchange).then(withWarning),
     );
     remember(call, tool.server, result);
-    return result.resultType === 'task' ? withTask(peer, tool.server, result) : result;
+    return memberOf(result, 'resultType') === 'task' ? withTask(peer, tool.server, toObject(result)) : result;
   }
 
-  function passOn(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<JsonObject> {
+  function passOn(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<Result> {
     return bridge.run(call, server, method, params, (sent, caller, exchange) => {
       const setting = logLevels.ensure(caller, server);
       return setting === undefined ? send(sent, caller, exchange) : setting.then(() => send(sent, caller, exchange));
@@ -132,7 +133,7 @@ export function createMethods(deps: MethodDependencies): Methods {
   }
 
   /** Whose the resources are that a result speaks of. */
-  function remember({ peer }: Call, server: Server, result: JsonObject): JsonObject {
+  function remember({ peer }: Call, server: Server, result: Result): Result {
     if (peer.scope.single === undefined) owners.remember(server, result, peer.principal);
     return result;
   }
@@ -142,7 +143,7 @@ export function createMethods(deps: MethodDependencies): Methods {
     (params, caller, exchange) =>
       router.relay(server, method, params, caller, exchange);
 
-  async function getPrompt(call: Call, params: JsonObject): Promise<JsonObject> {
+  async function getPrompt(call: Call, params: JsonObject): Promise<Result> {
     if (typeof params.name !== 'string')
       throw new ProtocolError(rpcCodes.invalidParams, 'params.name must be a string');
     const { server, key }: CatalogItem = call.peer.scope.findPrompt(params.name);
@@ -150,7 +151,7 @@ export function createMethods(deps: MethodDependencies): Methods {
     return remember(call, server, await passOn(call, server, 'prompts/get', named, relayTo(server, 'prompts/get')));
   }
 
-  async function readResource(call: Call, params: JsonObject): Promise<JsonObject> {
+  async function readResource(call: Call, params: JsonObject): Promise<Result> {
     if (typeof params.uri !== 'string') throw new ProtocolError(rpcCodes.invalidParams, 'params.uri must be a string');
     const { server, uri } = owners.find(call.peer.scope, params.uri, call.peer.principal);
     const named = { ...params, uri };
@@ -161,7 +162,7 @@ export function createMethods(deps: MethodDependencies): Methods {
     );
   }
 
-  async function complete(call: Call, params: JsonObject): Promise<JsonObject> {
+  async function complete(call: Call, params: JsonObject): Promise<Result> {
     const { scope } = call.peer;
     const ref = isObject(params.ref) ? params.ref : {};
     if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
@@ -207,7 +208,7 @@ export function createMethods(deps: MethodDependencies): Methods {
       cancel: call.cancel,
       onNotification: (method, notice) => call.notify(method, known(notice)),
     });
-    return known(result);
+    return known(toObject(result));
   }
 
   /** One server's own endpoint passes on what we do not know: extensions, methods of revisions to come. */
@@ -256,9 +257,13 @@ export function createMethods(deps: MethodDependencies): Methods {
   };
 }
 
-function withWarning({ result, warning }: CallResult): JsonObject {
+function withWarning({ result, warning }: CallResult): Result {
   if (warning === undefined) return result;
-  return { ...result, _meta: { ...(isObject(result._meta) ? result._meta : {}), 'mcp-aggregator/warning': warning } };
+  const meta = memberOf(result, '_meta');
+  const warned = { ...(isObject(meta) ? meta : {}), 'mcp-aggregator/warning': warning };
+  return result instanceof RawResult
+    ? result.withChanges({ _meta: JSON.stringify(warned) })
+    : { ...result, _meta: warned };
 }
 
 /** Methods that concern one hop only and are never passed on. */

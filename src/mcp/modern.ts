@@ -13,6 +13,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import type { Result } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
@@ -133,7 +134,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     };
   }
 
-  function answer(call: Call, { id, method, params = {} }: RpcRequest): Promise<JsonObject> | JsonObject {
+  function answer(call: Call, { id, method, params = {} }: RpcRequest): Promise<Result> | Result {
     if (method === 'server/discover') return discover(call.peer);
     if (method === 'subscriptions/listen') return listen(call, id, params);
     return methods.handle(call, method, params);

@@ -2,8 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
-import { type RpcMessage, rpcCodes } from '../json-rpc.ts';
+import { type RequestId, type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import { inPieces, isLong } from '../long-text.ts';
+import { RawResult, toByteString } from '../raw-result.ts';
 
 export interface Reply {
   /** Something before the answer. */
@@ -115,18 +116,21 @@ export function toEvent(text: string, id?: string): string {
 
 /** A server may nest its answer deeper than can be written; then that is the answer. */
 export function serialize(body: RpcMessage | RpcMessage[]): string {
+  if (Array.isArray(body)) return `[${body.map(serialize).join(',')}]`;
+  if ('result' in body && body.result instanceof RawResult) return `${beforeResult(body.id)}${body.result.toText()}}`;
   try {
     return JSON.stringify(body);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    const failed = (message: RpcMessage): RpcMessage => ({
+    return JSON.stringify({
       jsonrpc: '2.0',
-      id: 'id' in message ? message.id : null,
+      id: 'id' in body ? body.id : null,
       error: { code: rpcCodes.internalError, message: 'The server answered with something nested too deeply' },
     });
-    return JSON.stringify(Array.isArray(body) ? body.map(failed) : failed(body));
   }
 }
+
+const beforeResult = (id: RequestId): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
 
 export function sendJson(
   response: ServerResponse,
@@ -134,12 +138,37 @@ export function sendJson(
   body: RpcMessage | RpcMessage[],
   more?: Record<string, string>,
 ): void {
+  if (!Array.isArray(body) && 'result' in body && body.result instanceof RawResult)
+    return sendRaw(response, status, { id: body.id, result: body.result }, more);
   // As text it goes out in one piece with the headers; bytes would be a second one.
   const text = serialize(body);
   const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
   writeHead(response, status, more === undefined ? headers : { ...headers, ...more });
   if (isLong(text)) inPieces(text).pipe(response);
   else response.end(text);
+}
+
+/** Copied into one text up to here; beyond, the bytes that came are written themselves. */
+const maxCopiedBytes = 65_536;
+
+function sendRaw(
+  response: ServerResponse,
+  status: number,
+  { id, result }: { id: RequestId; result: RawResult },
+  more: Record<string, string> | undefined,
+): void {
+  const parts = [toByteString(beforeResult(id)), ...result.toParts(), '}'];
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const headers = { 'content-type': 'application/json', 'content-length': String(length) };
+  writeHead(response, status, more === undefined ? headers : { ...headers, ...more });
+  if (length <= maxCopiedBytes) {
+    let text = '';
+    for (const part of parts) text += typeof part === 'string' ? part : part.toString('latin1');
+    return void response.end(text, 'latin1');
+  }
+  response.cork();
+  for (const part of parts) response.write(part, 'latin1');
+  response.end();
 }
 
 /** With the request's id added to the headers. One that is set beforehand makes Node take the slow way for all. */

@@ -4,7 +4,8 @@
  */
 import type { CatalogItem } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
-import { isObject, type JsonObject } from '../json-rpc.ts';
+import { isObject } from '../json-rpc.ts';
+import { linkingMembers, memberOf, RawResult, type Result } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Scope } from './scope.ts';
@@ -28,7 +29,7 @@ export interface ResourceOwners {
   /** The server and the URI as that server knows it. */
   find(scope: Scope, uri: string, principal: Principal): { server: Server; uri: string };
   /** Results may link to resources that no list has: known to whoever got the result. */
-  remember(server: Server, result: JsonObject, principal: Principal): void;
+  remember(server: Server, result: Result, principal: Principal): void;
 }
 
 export function createResourceOwners(findServer: (id: string) => Server | undefined): ResourceOwners {
@@ -126,7 +127,9 @@ function unqualify(uri: string): { server: string; uri: string } | undefined {
 }
 
 /** Links and embedded resources in tool results, prompt messages and resource contents. */
-function eachUri({ content, contents, messages }: JsonObject, take: (uri: string) => void): void {
+function eachUri(result: Result, take: (uri: string) => void): void {
+  if (result instanceof RawResult && !result.hasUri) return;
+  const [content, contents, messages] = linkingMembers.map((name) => memberOf(result, name));
   eachUriIn(content, take);
   eachUriIn(contents, take);
   if (!Array.isArray(messages)) return;

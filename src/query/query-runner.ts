@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import type { FormFiller, Model } from '../model.ts';
+import { toObject } from '../raw-result.ts';
 import type { Caller, Router } from '../routing/call.ts';
 import { resolveTool } from '../routing/resolve.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
@@ -130,13 +131,13 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
   function gatewayTo(server: CatalogServer | undefined, caller: Caller, view: View): ServerGateway {
     const relay = async (method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
       if (server === undefined) throw new Error('no such server');
-      return await router.relay(server, method, params, caller, { signal });
+      return toObject(await router.relay(server, method, params, caller, { signal }));
     };
     return {
       async callTool(name, args, signal) {
         const { tool } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
         const { result } = await router.callTool(tool, { name, arguments: args }, caller, { signal });
-        return result;
+        return toObject(result);
       },
       readResource: (uri, signal) => relay('resources/read', { uri }, signal),
       async complete({ uriTemplate, variable, value, filled }, signal) {

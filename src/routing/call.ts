@@ -10,6 +10,7 @@ import type { Config } from '../config/config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
+import { memberOf, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
@@ -50,7 +51,7 @@ export type Outcome =
   | 'failed';
 
 export interface CallResult {
-  result: JsonObject;
+  result: Result;
   /** The server is DEGRADED: the call was executed all the same. */
   warning?: string;
   routingMs: number;
@@ -58,13 +59,7 @@ export interface CallResult {
 }
 
 export interface Router {
-  relay(
-    server: Server,
-    method: string,
-    params: JsonObject,
-    caller: Caller,
-    exchange?: RelayExchange,
-  ): Promise<JsonObject>;
+  relay(server: Server, method: string, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<Result>;
   callTool(tool: CatalogTool, params: JsonObject, caller: Caller, exchange?: RelayExchange): Promise<CallResult>;
   /** Tells the server that somebody wants to hear of changes; the function that ends it. */
   subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>>;
@@ -109,7 +104,7 @@ export function createRouter(deps: RouterDependencies): Router {
     caller: Caller,
     exchange: RelayExchange = {},
     timing: { acquiredAt?: number } = {},
-  ): Promise<JsonObject> {
+  ): Promise<Result> {
     const parent = caller.trace;
     if (!tracer.enabled) return send(server, method, carryTrace(params, parent), caller, exchange, timing);
     return recordSpans(parent, { server, method, tool: params.name, timing }, (hop) =>
@@ -125,8 +120,8 @@ export function createRouter(deps: RouterDependencies): Router {
       tool,
       timing,
     }: { server: Server; method: string; tool: unknown; timing: { acquiredAt?: number } },
-    work: (hop: TraceContext | undefined) => Promise<JsonObject>,
-  ): Promise<JsonObject> {
+    work: (hop: TraceContext | undefined) => Promise<Result>,
+  ): Promise<Result> {
     const hop = tracer.child(parent);
     const startedAt = performance.now();
     let error: unknown;
@@ -158,7 +153,7 @@ export function createRouter(deps: RouterDependencies): Router {
     caller: Caller,
     exchange: RelayExchange,
     timing: { acquiredAt?: number },
-  ): Promise<JsonObject> {
+  ): Promise<Result> {
     const link = pool.open(server);
     const place = link.concurrency.enter(exchange.cancel ?? exchange.signal);
     if (place !== undefined) await place;
@@ -175,7 +170,7 @@ export function createRouter(deps: RouterDependencies): Router {
       let session = opened instanceof Promise ? await opened : opened;
       timing.acquiredAt = performance.now();
       try {
-        return maskedResult(await session.request(method, params, deadline.exchange), link);
+        return maskedResult(await session.relay(method, params, deadline.exchange), link);
       } catch (error) {
         if (!(error instanceof ConnectionLost) || error instanceof MessageTooLarge) throw error;
         await link.reportLost(session, error);
@@ -184,7 +179,7 @@ export function createRouter(deps: RouterDependencies): Router {
         // The server may have been changed meanwhile: it has another link then, and this one is closed.
         const current = pool.link(server.id) ?? link;
         session = await current.session(caller.owner, deadline.cancel, caller.principal.id);
-        return maskedResult(await session.request(method, params, deadline.exchange), link);
+        return maskedResult(await session.relay(method, params, deadline.exchange), link);
       }
     } catch (error) {
       throw translate(withLink(error, server, caller.principal), link, deadline);
@@ -247,8 +242,8 @@ export function createRouter(deps: RouterDependencies): Router {
         headers === undefined ? exchange : { ...exchange, headers: { ...exchange.headers, ...headers } },
         timing,
       );
-      outcome = result.isError === true ? 'tool_error' : 'ok';
-      payloads?.keepEnd(call, 'result', result);
+      outcome = memberOf(result, 'isError') === true ? 'tool_error' : 'ok';
+      payloads?.keepEnd(call, 'result', toObject(result));
       return {
         result,
         warning:
@@ -363,8 +358,8 @@ function translate(error: unknown, link: Link, deadline: Deadline): unknown {
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
 
 /** Servers repeat in their errors what they were given, credentials too; what a call brought is the caller's own. */
-function maskedResult(result: JsonObject, { mask }: Link): JsonObject {
-  return result.isError === true ? maskStrings(result, (text) => maskError(text, mask)) : result;
+function maskedResult(result: Result, { mask }: Link): Result {
+  return memberOf(result, 'isError') === true ? maskStrings(toObject(result), (text) => maskError(text, mask)) : result;
 }
 
 function outcomeOf(error: unknown): Outcome {

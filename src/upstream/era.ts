@@ -63,13 +63,14 @@ export async function shakeHandsOnChannel(
     const identity = await identify();
     conversation.settle(identity);
     if (identity.era === 'legacy') await conversation.notify('notifications/initialized');
-    const { request, notify, close } = conversation;
+    const { request, relay, notify, close } = conversation;
     return {
       ...identity,
       get heardAt() {
         return conversation.heardAt;
       },
       request,
+      relay,
       notify,
       close,
     };
@@ -147,7 +148,7 @@ async function discover(
   });
   refuseDenied(answer);
   if (answer.status >= 500) {
-    throw new HttpProblem(answer.status, answer.text);
+    throw new HttpProblem(answer.status, answer.body.toString('utf8'));
   }
   const outcome = await firstResponse(answer, options.maxMessageBytes);
   if (isObject(outcome?.result)) return fromDiscover(outcome.result);
@@ -210,7 +211,7 @@ async function firstResponse(answer: WireAnswer, limit: number): Promise<JsonObj
     return found;
   }
   if (contentType(answer) !== 'application/json') return undefined;
-  const [message] = parseMessagesOrNone(answer.text);
+  const [message] = parseMessagesOrNone(answer.body.toString('utf8'));
   return message;
 }
 

@@ -19,6 +19,7 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from '../json-rpc.ts';
+import { type Result, toObject } from '../raw-result.ts';
 import { createQuestions } from './questions.ts';
 import {
   adaptParams,
@@ -40,6 +41,7 @@ import {
   orConnectionLost,
   parseMessages,
   readEvents,
+  readMessages,
   refuseDenied,
   type Wire,
   type WireAnswer,
@@ -87,7 +89,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   if (identity.era === 'legacy') void listen();
 
-  function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
+  function relay(method: string, params: JsonObject, exchange: Exchange = {}): Promise<Result> {
     const usedSession = sessionId;
     const answer = exchangeOne(method, params, exchange);
     if (usedSession === undefined) return answer;
@@ -99,7 +101,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     });
   }
 
-  async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<JsonObject> {
+  async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<Result> {
     const adapted = adaptParams(params, identity, exchange.client);
     const progressToken = isObject(adapted._meta) ? adapted._meta.progressToken : undefined;
     const id = inFlight.add({ exchange, progressToken });
@@ -148,17 +150,17 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     return true;
   }
 
-  function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): JsonObject | Promise<JsonObject> {
+  function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Result | Promise<Result> {
     refuseDenied(answer);
     if (answer.status !== 200) throw toProblem(answer);
     if (answer.events !== undefined) return readStream(answer.events, id, exchange);
-    const outcome = settleAll(parseMessages(answer.text), id, exchange);
+    const outcome = settleAll(readMessages(answer.body), id, exchange);
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
     return outcome();
   }
 
-  async function readStream(stream: EventBody, id: number, exchange: Exchange): Promise<JsonObject> {
-    let outcome: (() => JsonObject) | undefined;
+  async function readStream(stream: EventBody, id: number, exchange: Exchange): Promise<Result> {
+    let outcome: (() => Result) | undefined;
     let lastEventId: string | undefined;
     let retryMs = defaultRetryMs;
     let body = stream;
@@ -171,7 +173,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         (event) => {
           if (event.id !== undefined) lastEventId = event.id;
           if (event.data === '' || outcome !== undefined) return;
-          outcome = settleAll(parseMessages(event.data), id, exchange);
+          outcome = settleAll(readMessages(Buffer.from(event.data)), id, exchange);
           if (outcome !== undefined) stop();
         },
         (ms) => {
@@ -200,8 +202,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
-  function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => JsonObject) | undefined {
-    let outcome: (() => JsonObject) | undefined;
+  function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => Result) | undefined {
+    let outcome: (() => Result) | undefined;
     heardAt = performance.now();
     for (const message of messages) {
       if (isResponse(message)) {
@@ -346,7 +348,8 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     get heardAt() {
       return heardAt;
     },
-    request,
+    relay,
+    request: (method, params, exchange) => relay(method, params, exchange).then(toObject),
     notify,
     async close() {
       if (closed.signal.aborted) return;
@@ -372,13 +375,13 @@ function belongsToRequest(method: string): boolean {
   );
 }
 
-function resultOf(message: RpcMessage): JsonObject {
+function resultOf(message: RpcMessage): Result {
   if ('error' in message) throw new RpcError(message.error.code, message.error.message, message.error.data);
   return 'result' in message ? message.result : {};
 }
 
 function toProblem(answer: WireAnswer): Error {
-  const { text } = answer;
+  const text = answer.body.toString('utf8');
   const body = contentType(answer) === 'application/json' ? tryParse(text) : undefined;
   const error = isObject(body) && isObject(body.error) ? body.error : undefined;
   const expired = answer.status === 404 && (error === undefined || error.code === -32_001 || error.code === -32_000);

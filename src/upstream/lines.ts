@@ -5,7 +5,8 @@ import { createTimeSlice, largeBytes } from '../time-slice.ts';
 export interface LineHandlers {
   /** In bytes; a longer line is left out. */
   limit: number;
-  onLine(line: string): void;
+  /** Without what ends it. */
+  onLine(line: Buffer): void;
   onOverflow(): void;
 }
 
@@ -27,7 +28,7 @@ export function readLines(stream: Readable, { limit, onLine, onOverflow }: LineH
       if (line === undefined) continue;
       const rest = chunk.subarray(start);
       if (line.length > largeBytes) return readLarge(line, rest);
-      onLine(toText(line));
+      onLine(withoutReturn(line));
       if (slice.isOver()) return inAnotherTurn(() => read(rest));
     }
     if (start < chunk.length && !isEnded) keep(chunk.subarray(start));
@@ -58,11 +59,8 @@ export function readLines(stream: Readable, { limit, onLine, onOverflow }: LineH
 
   function readLarge(line: Buffer, rest: Buffer): void {
     inAnotherTurn(() => {
-      const text = toText(line);
-      inAnotherTurn(() => {
-        onLine(text);
-        inAnotherTurn(() => read(rest));
-      });
+      onLine(withoutReturn(line));
+      inAnotherTurn(() => read(rest));
     });
   }
 
@@ -83,7 +81,4 @@ export function readLines(stream: Readable, { limit, onLine, onOverflow }: LineH
   };
 }
 
-function toText(line: Buffer): string {
-  const end = line.at(-1) === 13 ? line.length - 1 : line.length;
-  return line.toString('utf8', 0, end);
-}
+const withoutReturn = (line: Buffer): Buffer => (line.at(-1) === 13 ? line.subarray(0, -1) : line);

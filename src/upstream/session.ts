@@ -16,6 +16,7 @@ import {
   type RpcRequest,
   type RpcSuccess,
 } from '../json-rpc.ts';
+import { type Result, toObject } from '../raw-result.ts';
 import { version } from '../version.ts';
 import { createQuestions } from './questions.ts';
 
@@ -51,6 +52,8 @@ export interface Session extends ServerIdentity {
   /** When the server last said anything at all (epoch, ms). */
   readonly heardAt: number;
   request(method: string, params: JsonObject, exchange?: Exchange): Promise<JsonObject>;
+  /** The same for those who pass the result on. */
+  relay(method: string, params: JsonObject, exchange?: Exchange): Promise<Result>;
   notify(method: string, params?: JsonObject): Promise<void>;
   close(): Promise<void>;
 }
@@ -116,7 +119,7 @@ export interface ChannelHandlers {
 
 interface Pending {
   method: string;
-  resolve: (result: JsonObject) => void;
+  resolve: (result: Result) => void;
   reject: (error: Error) => void;
   exchange: Exchange;
   progressToken: unknown;
@@ -141,10 +144,10 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   const questions = createQuestions((answer) => channel.send(answer));
   const channel = open({ onMessage: receive, onClose: fail });
 
-  function request(method: string, params: JsonObject, exchange: Exchange = {}): Promise<JsonObject> {
+  function relay(method: string, params: JsonObject, exchange: Exchange = {}): Promise<Result> {
     if (lost !== undefined) return Promise.reject(new ConnectionLost(lost.message, 'no', lost));
     if (exchange.signal?.aborted) return Promise.reject(exchange.signal.reason);
-    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const adapted = adaptParams(params, identity, exchange.client);
     // Tokens are unique per channel only if we choose them: two clients may both use 1.
     const meta = isObject(adapted._meta) ? adapted._meta : undefined;
@@ -206,7 +209,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
 
   function settleResponse(message: {
     id: unknown;
-    result?: JsonObject;
+    result?: Result;
     error?: { code: number; message: string; data?: unknown };
   }) {
     abandoned.remove(message.id as number);
@@ -244,7 +247,9 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     get heardAt() {
       return heardAt;
     },
-    request,
+    relay,
+    request: (method: string, params: JsonObject, exchange?: Exchange): Promise<JsonObject> =>
+      relay(method, params, exchange).then(toObject),
     async notify(method: string, params: JsonObject = {}): Promise<void> {
       await channel.send({ jsonrpc: '2.0', method, params: adaptParams(params, identity, undefined) });
     },

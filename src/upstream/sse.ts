@@ -1,6 +1,6 @@
 /** The HTTP+SSE transport of 2024-11-05: one event stream in, a POST for every message out. */
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
-import { parseMessages, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
+import { readEvents, readMessages, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
 
 export interface SseOptions {
   wire: Wire;
@@ -26,7 +26,7 @@ export async function openSse(options: SseOptions): Promise<(handlers: ChannelHa
   let handlers: ChannelHandlers | undefined;
   const finished = readEvents(answer.events, options.maxMessageBytes, (event) => {
     if (event.event === 'endpoint') return endpoint.resolve(event.data);
-    for (const message of parseMessages(event.data)) handlers?.onMessage(message);
+    for (const message of readMessages(Buffer.from(event.data))) handlers?.onMessage(message);
   }).then(
     () => new ConnectionLost('the server ended its event stream', 'maybe'),
     (error: unknown) => (error instanceof ConnectionLost ? error : toConnectionLost(error, wire.url)),

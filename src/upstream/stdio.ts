@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildUser } from '../config/parsers.ts';
 import { parseJson } from '../exact-json.ts';
 import { envelopeProblem, isMessage, isObject, type RpcFailure, rpcCodes, toLine } from '../json-rpc.ts';
+import { scanAnswer } from '../raw-result.ts';
 import { largeBytes } from '../time-slice.ts';
 import { readLines } from './lines.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
@@ -28,6 +29,7 @@ export interface Child extends Channel {
   readonly pid: number | undefined;
 }
 
+const brace = 0x7b;
 const lastOutputMs = 20;
 const graceAfterStdinMs = 500;
 const maxStderrLine = 65_536;
@@ -54,10 +56,23 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   stdin?.on('error', () => undefined); // a closed pipe shows as an exit
   const endings = [
     stdout && readLines(stdout, { limit: options.maxMessageBytes, onLine: receive, onOverflow: overflow }),
-    stderr && readLines(stderr, { limit: maxStderrLine, onLine: options.onLine, onOverflow: () => undefined }),
+    stderr &&
+      readLines(stderr, {
+        limit: maxStderrLine,
+        onLine: (line) => options.onLine(line.toString('utf8')),
+        onOverflow: () => undefined,
+      }),
   ];
 
-  function receive(line: string): void {
+  function receive(bytes: Buffer): void {
+    const answer = bytes[0] === brace ? scanAnswer(bytes) : undefined;
+    if (answer === undefined) return receiveText(bytes.toString('utf8'));
+    heard = true;
+    if (bytes.length < largeBytes) handlers.onMessage(answer);
+    else setImmediate(() => handlers.onMessage(answer));
+  }
+
+  function receiveText(line: string): void {
     const message = line.startsWith('{') || line.startsWith('[') ? parse(line) : undefined;
     for (const given of Array.isArray(message) ? message : [message]) {
       const one = refuseAnswer(given) ?? given;

@@ -6,6 +6,7 @@ import type { CancelSignal } from '../cancellation.ts';
 import { AppError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
+import { scanAnswer } from '../raw-result.ts';
 import { createTimeSlice, largeBytes } from '../time-slice.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from './session.ts';
 
@@ -34,8 +35,8 @@ export interface Credentials {
 export interface WireAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** The whole body, unless it is an event stream. */
-  text: string;
+  /** The whole of it, unless it is an event stream. */
+  body: Buffer;
   events?: EventBody;
 }
 
@@ -82,7 +83,8 @@ export function createWire(options: WireOptions): Wire {
         else reject(error instanceof ConnectionLost ? error : toConnectionLost(error, url));
       };
       const receive = (answer: WireAnswer) => {
-        if (answer.status >= 400 && options.mask !== undefined) answer.text = options.mask(answer.text);
+        if (answer.status >= 400 && options.mask !== undefined)
+          answer.body = Buffer.from(options.mask(answer.body.toString('utf8')));
         resolve(answer);
       };
       pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, receive, fail));
@@ -144,7 +146,7 @@ function createReceiver(
     },
     onResponseStart(controller, status, headers) {
       if (status < 200) return;
-      answer = { status, headers, text: '' };
+      answer = { status, headers, body: noBytes };
       if (contentType(answer) !== 'text/event-stream') return;
       events = new Readable({
         read: () => controller.resume(),
@@ -172,7 +174,7 @@ function createReceiver(
       const bytes = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
       if (answer === undefined) return;
       const whole = answer;
-      whole.text = bytes.toString('utf8');
+      whole.body = bytes;
       if (bytes.length < largeBytes) resolve(whole);
       else setImmediate(() => resolve(whole));
     },
@@ -183,6 +185,8 @@ function createReceiver(
     },
   };
 }
+
+const noBytes = Buffer.alloc(0);
 
 const neverSent = new Set([
   'ECONNREFUSED',
@@ -239,6 +243,12 @@ export function refuseDenied(answer: WireAnswer): void {
   if (answer.status !== 401 && answer.status !== 403) return;
   answer.events?.destroy();
   throw new AccessDenied(answer.status, header(answer, 'www-authenticate'));
+}
+
+/** The messages of an answer; a result among them may be as it came. */
+export function readMessages(bytes: Buffer): RpcMessage[] {
+  const answer = scanAnswer(bytes);
+  return answer === undefined ? parseMessages(bytes.toString('utf8')) : [answer];
 }
 
 export function parseMessages(text: string): RpcMessage[] {

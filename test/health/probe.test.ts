@@ -15,6 +15,7 @@ function session(parts: Partial<Session>): Session {
     serverInfo: {},
     heardAt: 0,
     request: async () => ({}),
+    relay: async () => ({}),
     notify: async () => {},
     close: async () => {},
     ...parts,

@@ -263,3 +263,56 @@ test('numbers that JavaScript cannot hold arrive as they were written', async (t
   const listed = await send('/mcp', '{"jsonrpc":"2.0","id":1,"method":"tools/list"}', session.headers);
   assert.ok(listed.includes(`"maximum":${big}`));
 });
+
+test('a result that nothing changes in arrives as it was written, as JSON and on a stream', async (t) => {
+  const content = '[ {"type":"text", "text":"\\u00e9é\\/"} ]';
+  const structured = '{"price":1.0,\n "many":[1e2,-0,12345678901234567890]}';
+  const long = 'é"\\n'.repeat(200_000);
+  const writing = await listenLocally('/mcp', 0, () => ({
+    close: () => undefined,
+    handle: async (request, response) => {
+      if (request.method !== 'POST') return void response.writeHead(405).end();
+      const { id, method, params } = JSON.parse(await text(request));
+      if (id === undefined) return void response.writeHead(202).end();
+      if (method === 'server/discover') return void response.writeHead(400).end();
+      const tools = ['short', 'long'].map((name) => `{"name":"${name}","inputSchema":{"type":"object"}}`);
+      const more = params?.name === 'long' ? `,"long":${JSON.stringify(long)}` : '';
+      const result = {
+        initialize: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"w","version":"1"}}`,
+        'tools/list': `{"tools":[${tools}]}`,
+        'tools/call': `{"content":${content},"structuredContent":${structured}${more}}`,
+      }[String(method)];
+      const headers = { 'content-type': 'application/json' };
+      response.writeHead(200, headers).end(`{"result":${result ?? '{}'},"id":${id},"jsonrpc":"2.0"}`);
+    },
+  }));
+  t.after(writing.close);
+  await app.add('writing', { base_url: writing.url });
+
+  const send = async (name: string, isModern: boolean, accept: string) => {
+    const modern = modernRequest('tools/call', { name: `writing__${name}`, arguments: {} });
+    const legacy = { jsonrpc: '2.0', id: 'ключ', method: 'tools/call', params: { name: `writing__${name}` } };
+    const headers = {
+      authorization: `Bearer ${app.adminToken}`,
+      'content-type': 'application/json',
+      ...(isModern ? modern.headers : session.headers),
+      accept,
+    };
+    const body = JSON.stringify(isModern ? modern.message : legacy);
+    return await (await fetch(`${app.url}/mcp`, { method: 'POST', headers, body })).text();
+  };
+  for (const isModern of [false, true]) {
+    for (const name of ['short', 'long']) {
+      const answer = await send(name, isModern, 'application/json, text/event-stream');
+      assert.ok(answer.includes(`"content":${content},"structuredContent":${structured}`), answer.slice(0, 500));
+      const { id, result } = JSON.parse(answer);
+      assert.equal(result.long, name === 'long' ? long : undefined);
+      if (!isModern) assert.equal(id, 'ключ');
+    }
+  }
+  // What stands in several lines is one event all the same.
+  const streamed = await send('short', false, 'text/event-stream');
+  assert.ok(streamed.includes(`"structuredContent":${structured.replace('\n', ' ')}`), streamed);
+  const data = streamed.split('\n').findLast((line) => line.startsWith('data: {')) ?? '';
+  assert.equal(JSON.parse(data.slice('data: '.length)).result.structuredContent.price, 1);
+});

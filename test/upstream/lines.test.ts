@@ -18,9 +18,9 @@ test('lines come in order, short and long ones, however they are cut into chunks
     overflows += 1;
   };
   const done = Promise.withResolvers<void>();
-  const onLine = (line: string) => {
-    lines.push(line);
-    if (line === 'after') done.resolve();
+  const onLine = (line: Buffer) => {
+    lines.push(line.toString());
+    if (line.toString() === 'after') done.resolve();
   };
   readLines(stream, { limit, onLine, onOverflow });
   const expected = ['first', 'x'.repeat(1_000_000), 'between', 'é'.repeat(700_000), '', 'last'];
@@ -40,9 +40,9 @@ test('other work has a turn between the lines of one chunk', { timeout: 20_000 }
     limit,
     onOverflow: () => undefined,
     onLine: (line) => {
-      order.push(line);
+      order.push(line.toString());
       block(10);
-      if (line === '6') done.resolve();
+      if (line.toString() === '6') done.resolve();
     },
   });
   setImmediate(() => setImmediate(() => order.push('other work')));
@@ -59,8 +59,8 @@ test('when the reading is ended, nothing more is read, not even of the same chun
     limit,
     onOverflow: () => undefined,
     onLine: (line) => {
-      lines.push(line);
-      if (line === '2') end();
+      lines.push(line.toString());
+      if (line.toString() === '2') end();
     },
   });
   stream.write('1\n2\n3\n4\n');

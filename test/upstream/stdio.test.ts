@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { RpcMessage } from '../../src/json-rpc.ts';
+import { toObject } from '../../src/raw-result.ts';
 import { createOrphanReaper } from '../../src/upstream/orphan-reaper.ts';
 import { type Child, startChild } from '../../src/upstream/stdio.ts';
 import { createStrays } from '../../src/upstream/strays.ts';
@@ -42,7 +43,7 @@ test('messages arrive whole, whether they come in pieces, together or with carri
   `);
   await ended;
   assert.deepEqual(
-    messages.map((one) => ('result' in one ? one.result.text : undefined)),
+    messages.map((one) => ('result' in one ? toObject(one.result).text : undefined)),
     ['ä🙂', 'b', 'c', 'd'],
   );
   assert.deepEqual(lines, []);

@@ -1,8 +1,10 @@
 /** `POST /api/v1/tools/call`: a tool call without an MCP client. */
+
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { JsonObject } from '../../json-rpc.ts';
+import { toObject } from '../../raw-result.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Caller, Router } from '../../routing/call.ts';
 import { resolveTool } from '../../routing/resolve.ts';
@@ -76,7 +78,9 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
         note({ server: tool.server.name, tool: tool.row.name });
         // With a token the server may report progress, and progress extends the deadline.
         const params = { name: body.name, arguments: body.arguments, _meta: { progressToken: randomUUID() } };
-        const { result, warning, routingMs, executionMs } = await router.callTool(tool, params, caller, { signal });
+        const called = await router.callTool(tool, params, caller, { signal });
+        const { warning, routingMs, executionMs } = called;
+        const result = toObject(called.result);
         return {
           ...result,
           content: result.content ?? [],
