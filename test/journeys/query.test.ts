@@ -405,7 +405,7 @@ suite('answers larger than a query may hold', () => {
   let narrow: TestApp;
 
   before(async () => {
-    roomy = await startApp();
+    roomy = await startApp({ MCP_AGGREGATOR_MAX_MESSAGE_BYTES: String(2 ** 26) });
     narrow = await startApp({ MCP_AGGREGATOR_MAX_MESSAGE_BYTES: String(limit) });
     const plain = await startDocumentation(
       createOddDocumentation('plain', { search: () => text('Requests that failed are retried twice.') }),
