@@ -1,0 +1,89 @@
+/**
+ * `npm run code-paths -- [--list call]`: how many source files and functions one operation executes, by V8's coverage of
+ * the real app; with `--list`, the files of that operation with their functions.
+ */
+import { Session } from 'node:inspector/promises';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { printTable } from '../bench/table.ts';
+import { startApp } from '../test/support/app.ts';
+import { stdioFeatureServer } from '../test/support/servers/feature-server.ts';
+
+const { values } = parseArgs({ options: { list: { type: 'string' } } });
+const source = fileURLToPath(new URL('../src/', import.meta.url));
+const server = stdioFeatureServer('legacy');
+
+const inspector = new Session();
+inspector.connect();
+await inspector.post('Profiler.enable');
+await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+const app = await startApp({ MCP_AGGREGATOR_HEALTH_INTERVAL: '3600' });
+
+/** The functions that ran, by file. */
+type Path = Map<string, string[]>;
+const paths: Record<string, Path> = {};
+
+try {
+  await app.add('first', server);
+  const id = await app.add('second', server);
+  const servers = '/api/v1/aggregator/servers';
+  const call = () => mcp('tools/call', { name: 'first.echo', arguments: { message: 'hello', text: 'hello' } });
+  await measure('call', call);
+  await measure('search', () => app.api('POST', '/api/v1/search', { query: 'echo a message' }));
+  await measure('query', () => app.api('POST', '/api/v1/query', { query: 'which notes mention winter' }));
+  await measure('discovery', () => app.api('POST', `${servers}/${id}/refresh`));
+  let count = 0;
+  await measure('registration', () => app.add(`more-${count++}`, server));
+} finally {
+  await app.close();
+  inspector.disconnect();
+}
+
+const count = (path: Path) => [...path.values()].reduce((sum, functions) => sum + functions.length, 0);
+printTable(
+  'Source files and functions that one operation executes',
+  ['operation', 'files', 'functions'],
+  Object.entries(paths).map(([name, path]) => [name, path.size, count(path)]),
+);
+for (const [file, functions] of [...(paths[values.list ?? ''] ?? [])].sort())
+  console.log(`${file}: ${functions.join(', ')}`);
+
+/** Of the second time: the first one loads and compiles. */
+async function measure(name: string, act: () => Promise<unknown>): Promise<void> {
+  await act();
+  await inspector.post('Profiler.takePreciseCoverage');
+  await act();
+  const { result } = await inspector.post('Profiler.takePreciseCoverage');
+  const path: Path = new Map();
+  for (const { url, functions } of result) {
+    if (!url.startsWith('file:')) continue;
+    const file = relative(source, fileURLToPath(url));
+    const ran = functions.filter(({ functionName, ranges }) => functionName !== '' && (ranges[0]?.count ?? 0) > 0);
+    if (!file.startsWith('..') && ran.length > 0) path.set(file, ran.map(({ functionName }) => functionName));
+  }
+  paths[name] = path;
+}
+
+async function mcp(method: string, params: object): Promise<unknown> {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'code-paths', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const response = await fetch(`${app.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${app.adminToken}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      'mcp-name': 'first.echo',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
+  });
+  const text = await response.text();
+  if (!response.ok || text.includes('"error"')) throw new Error(`${method}: ${response.status} ${text}`);
+  return text;
+}
