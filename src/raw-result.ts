@@ -152,9 +152,12 @@ export interface RawAnswer {
 /** The members in which results speak of resources. */
 export const linkingMembers = ['content', 'contents', 'messages'];
 const maxIdDigits = 15;
+/** The parser is faster, byte by byte: for longer ones the scan would keep others waiting. */
+const maxScannedBytes = 4_194_304;
 
 /** An answer with a result to one of our requests, whose ids are small numbers. Undefined for all else: parse it. */
 export function scanAnswer(bytes: Buffer): RawAnswer | undefined {
+  if (bytes.length > maxScannedBytes) return undefined;
   if (!isUtf8(bytes)) return undefined; // the parser replaces what is none
   const scanner = new JsonScanner(bytes);
   let id: number | undefined;

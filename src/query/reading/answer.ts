@@ -1,6 +1,6 @@
 /** What a tool answered, taken apart once: records, texts, links. Items, handles and pages are read from this. */
 import { isObject } from '../../json-rpc.ts';
-import { isDeeperThan } from '../../json-size.ts';
+import { isDeeperThan, jsonSize } from '../../json-size.ts';
 import { printable } from '../results/records.ts';
 import { copyOf, jsonPrefix } from './json-prefix.ts';
 import { parsePythonLiteral } from './literal.ts';
@@ -35,14 +35,18 @@ export interface ParsedAnswer {
 export function parseAnswer(answer: ToolAnswer, maxChars: number): ParsedAnswer {
   const blocks = Array.isArray(answer.content) ? answer.content.filter(isObject) : [];
   const room = { chars: maxChars, truncated: false };
-  if (isDeeperThan(answer.structuredContent, maxDepth))
-    throw new Error(`the answer is nested more than ${maxDepth} levels deep`);
+  const { bytes, depth } = jsonSize(answer.structuredContent);
+  if (depth > maxDepth) throw new Error(`the answer is nested more than ${maxDepth} levels deep`);
   const structured = structureOf(answer.structuredContent, blocks);
   const parts: AnswerPart[] = structured === undefined ? [] : [toRecords(structured)];
   // The specification asks servers to repeat structured content as text for older clients: one of them is enough.
   const others = structured === undefined ? blocks : blocks.filter((block) => block.type !== 'text');
   for (const block of others) parts.push(...blockParts(block, room));
-  return { parts, truncated: room.truncated, receivedChars: charsIn(blocks, answer.structuredContent) };
+  return {
+    parts,
+    truncated: room.truncated,
+    receivedChars: charsIn(blocks) || (answer.structuredContent === undefined ? 0 : bytes),
+  };
 }
 
 /** `resources/read` answers contents; they read like embedded resources. */
@@ -179,12 +183,11 @@ function looksBinary(text: string): boolean {
   return odd > head.length / 20 || (head.length > 0 && printable(head) !== head);
 }
 
-function charsIn(blocks: readonly Record<string, unknown>[], structured: unknown): number {
-  const sent = blocks.reduce((sum, block) => {
+function charsIn(blocks: readonly Record<string, unknown>[]): number {
+  return blocks.reduce((sum, block) => {
     const text = stringOr(block.text, isObject(block.resource) ? stringOr(block.resource.text, '') : '');
     return sum + text.length;
   }, 0);
-  return sent > 0 || structured === undefined ? sent : (JSON.stringify(structured)?.length ?? 0);
 }
 
 function size(bytes: number): string {
