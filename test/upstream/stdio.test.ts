@@ -141,6 +141,7 @@ const onWindows = `Object.defineProperty(process, 'platform', { value: 'win32' }
 const startOne = `
   import { startChild } from ${JSON.stringify(new URL('../../src/upstream/stdio.ts', import.meta.url).href)};
   import { createOrphanReaper } from ${JSON.stringify(new URL('../../src/upstream/orphan-reaper.ts', import.meta.url).href)};
+  import { createStrays } from ${JSON.stringify(new URL('../../src/upstream/strays.ts', import.meta.url).href)};
   const lines: string[] = [];
   startChild(
     {
@@ -148,7 +149,7 @@ const startOne = `
       args: ['a & calc', '%PATH%', 'x"|y'],
       env: process.env,
       maxMessageBytes: 1_000,
-      orphanReaper: createOrphanReaper(),
+      orphanReaper: createOrphanReaper(createStrays(${JSON.stringify(tmpdir())})),
       onLine: (line) => lines.push(line),
     },
     { onMessage: () => undefined, onClose: () => { console.log(JSON.stringify(lines)); process.exit(); } },
