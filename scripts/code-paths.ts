@@ -60,7 +60,11 @@ async function measure(name: string, act: () => Promise<unknown>): Promise<void>
     if (!url.startsWith('file:')) continue;
     const file = relative(source, fileURLToPath(url));
     const ran = functions.filter(({ functionName, ranges }) => functionName !== '' && (ranges[0]?.count ?? 0) > 0);
-    if (!file.startsWith('..') && ran.length > 0) path.set(file, ran.map(({ functionName }) => functionName));
+    if (!file.startsWith('..') && ran.length > 0)
+      path.set(
+        file,
+        ran.map(({ functionName }) => functionName),
+      );
   }
   paths[name] = path;
 }
