@@ -7,6 +7,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { printTable } from '../bench/table.ts';
+import { postModern } from '../test/mcp/clients.ts';
 import { startApp } from '../test/support/app.ts';
 import { stdioFeatureServer } from '../test/support/servers/feature-server.ts';
 
@@ -28,8 +29,8 @@ try {
   await app.add('first', server);
   const id = await app.add('second', server);
   const servers = '/api/v1/aggregator/servers';
-  const call = () => mcp('tools/call', { name: 'first.echo', arguments: { message: 'hello', text: 'hello' } });
-  await measure('call', call);
+  const call = { name: 'first.echo', arguments: { message: 'hello', text: 'hello' } };
+  await measure('call', () => postModern(app, 'tools/call', call));
   await measure('search', () => app.api('POST', '/api/v1/search', { query: 'echo a message' }));
   await measure('query', () => app.api('POST', '/api/v1/query', { query: 'which notes mention winter' }));
   await measure('discovery', () => app.api('POST', `${servers}/${id}/refresh`));
@@ -67,27 +68,4 @@ async function measure(name: string, act: () => Promise<unknown>): Promise<void>
       );
   }
   paths[name] = path;
-}
-
-async function mcp(method: string, params: object): Promise<unknown> {
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'code-paths', version: '1.0.0' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  const response = await fetch(`${app.url}/mcp`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${app.adminToken}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-      'mcp-name': 'first.echo',
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
-  });
-  const text = await response.text();
-  if (!response.ok || text.includes('"error"')) throw new Error(`${method}: ${response.status} ${text}`);
-  return text;
 }

@@ -8,7 +8,7 @@ import type { ToolRow } from './store/schema.ts';
 import type { ToolChanges } from './store/tools.ts';
 
 /** These stay in this process. */
-export interface LocalTopics {
+interface LocalTopics {
   'server.registered': { server_id: string; name: string };
   'server.updated': { server_id: string; name: string };
   'server.removed': { server_id: string; name: string };
@@ -109,7 +109,7 @@ export const replicatedTopics = {
 };
 
 type ReplicatedTopics = { [Name in keyof typeof replicatedTopics]: z.infer<(typeof replicatedTopics)[Name]> };
-export type ReplicatedTopicName = keyof ReplicatedTopics;
+type ReplicatedTopicName = keyof ReplicatedTopics;
 /** Replicated topics that say all by their name. */
 export type EmptyTopicName = {
   [Name in ReplicatedTopicName]: Record<never, never> extends ReplicatedTopics[Name] ? Name : never;

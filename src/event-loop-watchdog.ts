@@ -1,4 +1,4 @@
-/** Notices when nobody could be answered for a while, and says what was being worked on. */
+/** Detects a blocked event loop and reports the work that blocked it. */
 import type { Logger } from './log.ts';
 import { createTimeSlice, type TimeSlice } from './time-slice.ts';
 

@@ -5,8 +5,8 @@ import { maxDescriptors, openDescriptors } from './descriptors.ts';
 import { contentType, createExposition, type KeepSeries, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
 
-/** What rooms keep anyway; asked at every scrape. */
-export interface MetricSources {
+/** Values that modules hold anyway; read at every scrape. */
+interface MetricSources {
   servers(): Iterable<ServerMeasure>;
   tools(): { total: number; classified: number };
   /** Resident memory of a process and everything it started, or undefined where that can't be known. */
@@ -32,7 +32,7 @@ export interface ServerMeasure {
 export const metricsContentType = contentType;
 
 /** Sessions of MCP clients by kind and era. */
-export type SessionCount = readonly [kind: string, era: string, count: number];
+type SessionCount = readonly [kind: string, era: string, count: number];
 
 export interface Metrics {
   onCall(call: Omit<CallMeasure, 'principal' | 'requestId'>): void;
@@ -60,7 +60,7 @@ export interface Metrics {
   close(): void;
 }
 
-export interface ConnectionMeasure {
+interface ConnectionMeasure {
   open: () => number;
   limits: { all: number; perAddress: number };
   refused: Readonly<Record<string, number>>;

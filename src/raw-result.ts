@@ -143,7 +143,7 @@ interface Scanned {
   hasUri: boolean;
 }
 
-export interface RawAnswer {
+interface RawAnswer {
   jsonrpc: '2.0';
   id: number;
   result: RawResult;

@@ -1,25 +1,24 @@
-/** Foreign text is read in slices: after a few milliseconds of it, whoever waits for something else has a turn. */
+/** Foreign text is read in slices: after a few milliseconds of it, other work has a turn. */
 
-/** Long enough to be worth the change, short enough that nobody notices the wait. */
+/** Long enough to be worth the change, short enough that other calls do not notice the wait. */
 const sliceMs = 4;
 /** Texts from here on are taken apart, parsed and written in turns of their own. */
 export const largeBytes = 524_288;
 
 export interface TimeSlice {
-  isOver(): boolean;
   /** Undefined while there is time left, otherwise resolves when the others have had their turn. */
   giveWay(): Promise<void> | undefined;
   end(): void;
 }
 
-/** `onEnd` hears how long each slice took. */
+export const isSliceOver = (began: number): boolean => performance.now() - began >= sliceMs;
+
+/** `onEnd` gets the time that each slice took. */
 export function createTimeSlice(onEnd?: (ms: number) => void): TimeSlice {
   let began = performance.now();
-  const isOver = (): boolean => performance.now() - began >= sliceMs;
   return {
-    isOver,
     giveWay() {
-      if (!isOver()) return undefined;
+      if (!isSliceOver(began)) return undefined;
       onEnd?.(performance.now() - began);
       return nextTurn().then(() => {
         began = performance.now();

@@ -18,10 +18,10 @@ export interface TraceContext {
   readonly state?: string;
 }
 
-export type SpanKind = 'internal' | 'server' | 'client';
+type SpanKind = 'internal' | 'server' | 'client';
 const kindNumbers: Record<SpanKind, number> = { internal: 1, server: 2, client: 3 };
 
-export interface SpanRecord {
+interface SpanRecord {
   name: string;
   kind: SpanKind;
   context: TraceContext | undefined;
@@ -50,7 +50,7 @@ export const noTracer: Tracer = {
   async close() {},
 };
 
-export interface TracedWork<T> {
+interface TracedWork<T> {
   name: string;
   parent: TraceContext | undefined;
   /** Counts and choices, never what somebody asked. */
@@ -76,7 +76,7 @@ export async function traced<T>(
   }
 }
 
-export interface TracerOptions {
+interface TracerOptions {
   endpoint: string;
   /** `name=value` each. */
   headers?: readonly string[];

@@ -71,7 +71,7 @@ export interface Catalog {
   close(): Promise<void>;
 }
 
-export interface CatalogDependencies {
+interface CatalogDependencies {
   db: Database;
   registry: Registry;
   pool: Pool;
@@ -512,10 +512,7 @@ function toDiscovered(server: string, name: string, definition: JsonObject): Dis
 }
 
 /** What changed in a definition, member by member. */
-export function differences(
-  before: JsonObject,
-  after: JsonObject,
-): { member: string; before: unknown; after: unknown }[] {
+function differences(before: JsonObject, after: JsonObject): { member: string; before: unknown; after: unknown }[] {
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return members
     .filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]))

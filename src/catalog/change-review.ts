@@ -31,7 +31,7 @@ export interface ChangeReview {
   readonly pending: number;
 }
 
-export interface ChangeReviewDependencies {
+interface ChangeReviewDependencies {
   db: Database;
   registry: Registry;
   policy: 'allow' | 'review';

@@ -15,7 +15,7 @@ export interface Profiles {
   reload(): Promise<void>;
 }
 
-export interface ProfilesDependencies {
+interface ProfilesDependencies {
   db: Database;
   changes: Changes;
   log: Logger;

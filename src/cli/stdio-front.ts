@@ -26,7 +26,7 @@ import {
 } from '../json-rpc.ts';
 import { toObject } from '../raw-result.ts';
 
-export interface StdioFrontOptions {
+interface StdioFrontOptions {
   input: Readable;
   output: Writable;
   /** Where the endpoint is; asked again when it is no longer there. */
@@ -38,7 +38,7 @@ export interface FrontEndpoint {
   token(): Promise<string | undefined>;
 }
 
-export interface StdioFront {
+interface StdioFront {
   /** Resolves when the client has closed its end and everything is put away. */
   readonly ended: Promise<void>;
 }

@@ -7,13 +7,13 @@ import type { Pool } from '../upstream/pool.ts';
 import { probeSession, probeUrl } from './probe.ts';
 import { judge, type ProbeOutcome } from './verdict.ts';
 
-export interface HealthMonitor {
+interface HealthMonitor {
   /** One check, now; what came of it. */
   check(serverId: string): Promise<ProbeOutcome | undefined>;
   close(): void;
 }
 
-export interface HealthDependencies {
+interface HealthDependencies {
   registry: Registry;
   pool: Pool;
   changes: Changes;

@@ -14,7 +14,7 @@ export function reconnectDelayMs(attempt: number, random: number): number {
   return Math.round(base * (1 - jitter + 2 * jitter * random));
 }
 
-export interface Reconnector {
+interface Reconnector {
   close(): void;
 }
 

@@ -1,7 +1,7 @@
 /** The last hours in memory, for people who look: calls and states per server in slices of time, and the latest calls. */
 import type { Changes, Topics } from '../changes.ts';
 
-export interface Slice {
+interface Slice {
   /** ISO 8601, where the slice begins. */
   at: string;
   calls: number;
@@ -13,7 +13,7 @@ export interface Slice {
   status: string | null;
 }
 
-export interface RecentCall {
+interface RecentCall {
   call_id: string;
   server: string;
   tool: string;

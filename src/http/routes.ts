@@ -21,7 +21,7 @@ import { type StateRouteDependencies, stateRoutes } from './routes/state.ts';
 import { type ToolChangeRouteDependencies, toolChangeRoutes } from './routes/tool-changes.ts';
 import { type ToolRouteDependencies, toolRoutes } from './routes/tools.ts';
 
-export type RouteDependencies = AccessRouteDependencies &
+type RouteDependencies = AccessRouteDependencies &
   ActivityRouteDependencies &
   Omit<BackupRouteDependencies, 'maxServers'> &
   MetricsRouteDependencies &

@@ -71,7 +71,7 @@ const serverStateMs = 86_400_000;
 /** A server that asks several things at once does so within one turn or a few. */
 const gatherMs = 15;
 
-export interface BridgeDependencies {
+interface BridgeDependencies {
   vault: Vault;
   /** How long a session that was opened for a modern client's calls waits for the next one. */
   leaseIdleMs: number;

@@ -30,7 +30,7 @@ import { isModern, type ModernEndpoint } from './modern.ts';
 import { type Replies, sendJson, writeHead } from './reply.ts';
 import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope.ts';
 
-export interface EndpointDependencies extends ScopeDependencies {
+interface EndpointDependencies extends ScopeDependencies {
   config: Config;
   requestAuthenticator: ThrottledRequestAuthenticator;
   modern: ModernEndpoint;
@@ -54,7 +54,7 @@ export interface SessionForwarder {
   ): Promise<'answering' | 'unreachable' | 'lost'>;
 }
 
-export interface Endpoint {
+interface Endpoint {
   /** True when the path is ours; the answer is then under way. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
   /** Nothing new is taken from here on; resolves when everything that was asked is answered. */

@@ -24,7 +24,7 @@ export interface GatewayTools {
   instructions(scope: Scope): string;
 }
 
-export interface RankedTool {
+interface RankedTool {
   tool: CatalogTool;
   score: number;
 }
@@ -33,7 +33,7 @@ export interface GatewayToolDependencies {
   toolSearch: Pick<ToolSearch, 'search'>;
   /** Remembers what a search returned, until one of its tools is called. */
   searchAttribution?: SearchAttribution;
-  /** Tools of other rooms (the aggregator query). */
+  /** Tools of other modules (the aggregator query). */
   more?: GatewayTool[];
 }
 
@@ -220,7 +220,7 @@ function callToolTool(): GatewayTool {
 }
 
 /** `name(path: string, limit?: integer) — What it does.` */
-export function signature(name: string, { row }: CatalogTool): string {
+function signature(name: string, { row }: CatalogTool): string {
   const properties = isObject(row.input_schema.properties) ? row.input_schema.properties : {};
   const required = new Set(Array.isArray(row.input_schema.required) ? row.input_schema.required : []);
   const parameters = Object.entries(properties)
@@ -252,7 +252,7 @@ export function textResult(message: string, structuredContent: JsonObject): Json
   return { content: [{ type: 'text', text: message }], structuredContent };
 }
 
-export function invalid(field: string, reason: string): ProtocolError {
+function invalid(field: string, reason: string): ProtocolError {
   return new ProtocolError(rpcCodes.invalidParams, `Invalid arguments: ${field} ${reason}`, {
     data: { field, reason },
   });

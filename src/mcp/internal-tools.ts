@@ -14,7 +14,7 @@ export interface InternalTools {
   call(name: string, args: JsonObject, caller: Caller, signal: AbortSignal): Promise<JsonObject>;
 }
 
-export interface InternalToolDependencies extends ScopeDependencies {
+interface InternalToolDependencies extends ScopeDependencies {
   methods: Methods;
   gatewayTools: GatewayTools;
 }

@@ -19,7 +19,7 @@ import {
 import { concerns } from './scope.ts';
 import { isIdle, sessionToEvict } from './session-limits.ts';
 
-export interface LegacyDependencies extends Omit<SessionDependencies, 'onClosed'> {
+interface LegacyDependencies extends Omit<SessionDependencies, 'onClosed'> {
   config: Config;
   changes: Changes;
   findServer: (id: string) => Server | undefined;

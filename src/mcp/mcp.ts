@@ -1,4 +1,4 @@
-/** The MCP room from its parts. */
+/** Builds the MCP module. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Profiles } from '../catalog/profiles.ts';
@@ -23,7 +23,7 @@ import { createReplies } from './reply.ts';
 import { createResourceOwners } from './resource-owners.ts';
 import { createTaskIds } from './task-ids.ts';
 
-export interface McpDependencies extends GatewayToolDependencies {
+interface McpDependencies extends GatewayToolDependencies {
   config: Config;
   log: Logger;
   changes: Changes;
@@ -38,7 +38,7 @@ export interface McpDependencies extends GatewayToolDependencies {
   admitCall?: (principal: Principal) => Promise<void>;
 }
 
-export interface Mcp {
+interface Mcp {
   handle(request: IncomingMessage, response: ServerResponse): boolean;
   /** Our own tools, for callers without an MCP client. */
   readonly internalTools: InternalTools;

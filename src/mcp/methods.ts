@@ -23,7 +23,7 @@ export interface Methods {
   instructions(scope: Scope): string | undefined;
 }
 
-export interface MethodDependencies {
+interface MethodDependencies {
   catalog: Catalog;
   router: Router;
   bridge: Bridge;

@@ -30,7 +30,7 @@ import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
 import type { TaskIds } from './task-ids.ts';
 
-export interface ModernDependencies {
+interface ModernDependencies {
   config: Pick<Config, 'maxSessions' | 'maxSessionsPerPrincipal'>;
   methods: Methods;
   router: Router;
@@ -42,7 +42,7 @@ export interface ModernDependencies {
   findServer: (id: string) => Server | undefined;
 }
 
-export interface ModernRequest {
+interface ModernRequest {
   message: RpcRequest;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   principal: Principal;

@@ -16,7 +16,7 @@ export interface Reply {
   isStreaming(): boolean;
 }
 
-export interface ReplyOptions {
+interface ReplyOptions {
   headers?: Record<string, string>;
   acceptsStream: boolean;
   acceptsJson: boolean;

@@ -18,7 +18,7 @@ const maxLinksPerServer = 500;
 const maxPairs = 500;
 const maxLinkLength = 2_048;
 
-export interface OfferedResource {
+interface OfferedResource {
   uri: string;
   item: CatalogItem;
 }

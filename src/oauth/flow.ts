@@ -29,7 +29,7 @@ export interface LoginFlow {
   finish(path: string, parameters: URLSearchParams, principal: string): Promise<Server>;
 }
 
-export interface LoginPreview {
+interface LoginPreview {
   issuer: string;
   /** Where the browser goes: not always the issuer's own address. */
   page: string;
@@ -39,7 +39,7 @@ export interface LoginPreview {
   digest: string;
 }
 
-export interface FlowDependencies {
+interface FlowDependencies {
   db: Database;
   vault: Vault;
   registry: Registry;

@@ -38,7 +38,7 @@ import { expiryOf, type OauthClient, revokeTokens, type TokenAnswer } from './to
 import { createTokenRefresh } from './token-refresh.ts';
 
 /** What one session's requests are asked for before they go, and told of when they are refused. */
-export interface SessionCredentials {
+interface SessionCredentials {
   headers(): Record<string, string> | Promise<Record<string, string>>;
   /** True: there are other credentials now, send it again. False: not a matter of OAuth. */
   refused(refusal: Refusal): Promise<boolean>;
@@ -61,7 +61,7 @@ export interface Logins {
   close(): Promise<void>;
 }
 
-export interface LoginDependencies {
+interface LoginDependencies {
   db: Database;
   vault: Vault;
   secrets: Secrets;

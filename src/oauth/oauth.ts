@@ -1,4 +1,4 @@
-/** The OAuth room from its parts. */
+/** Builds the OAuth module. */
 import type { Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../log.ts';
@@ -18,7 +18,7 @@ import { createRequestAuthenticator, type ResourceAuthenticator } from './reques
 import { createSealedTickets } from './sealed-tickets.ts';
 import { createSignIn, type SignIn } from './sign-in.ts';
 
-export interface OauthDependencies {
+interface OauthDependencies {
   config: Config;
   db: Database;
   vault: Vault;

@@ -34,7 +34,7 @@ export interface QueryRunner {
   close(): void;
 }
 
-export interface ServerStrategy {
+interface ServerStrategy {
   strategy: string[];
   never_called: { tool: string; reason: string }[];
 }
@@ -49,7 +49,7 @@ export interface Asking {
   sampling?: FormFiller;
 }
 
-export interface QueryRunnerDependencies {
+interface QueryRunnerDependencies {
   config: Config;
   catalog: Catalog;
   router: Router;

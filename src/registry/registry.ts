@@ -57,13 +57,13 @@ export function overallStatus(server: Server): { status: Status; error: string |
 }
 
 /** What another replica changed in the store, and what follows for the connection. */
-export interface TakenChange {
+interface TakenChange {
   server: Server;
   kind: 'added' | 'changed' | 'removed';
   reconnect: boolean;
 }
 
-export interface ResolvedConnection {
+interface ResolvedConnection {
   connection: Connection;
   /** Hides the connection's secrets in any text. */
   mask: (text: string) => string;
@@ -109,13 +109,13 @@ interface Identity {
   instructions?: string;
 }
 
-export interface TransitionNote {
+interface TransitionNote {
   error?: string;
   stderr?: readonly string[];
   details?: JsonObject;
 }
 
-export interface RegistryDependencies {
+interface RegistryDependencies {
   db: Database;
   vault: Vault;
   changes: Changes;

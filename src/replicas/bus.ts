@@ -17,7 +17,7 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-export interface BusOptions {
+interface BusOptions {
   db: Database;
   databaseUrl: string;
   redisUrl: string | undefined;

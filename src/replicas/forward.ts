@@ -11,7 +11,7 @@ const connectTimeoutMs = 2_000;
 /** Headers of one hop; the rest, Host and Authorization included, is what the owner must judge by itself. */
 const hopHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect']);
 
-export type Forwarding =
+type Forwarding =
   /** The owner answers. */
   | 'answering'
   /** It never got the request. */
@@ -19,14 +19,14 @@ export type Forwarding =
   /** It may have executed it. */
   | 'lost';
 
-export interface Forwarder {
+interface Forwarder {
   /** The address of the replica that a session's id names, unless that is us, or dead, or asked us already. */
   ownerOf(sessionId: string, request: IncomingMessage): string | undefined;
   /** `body`: what was read of the request already. */
   forward(address: string, request: IncomingMessage, response: ServerResponse, body?: string): Promise<Forwarding>;
 }
 
-export interface ForwarderDependencies {
+interface ForwarderDependencies {
   id: string;
   addressOf(replicaId: string): string | undefined;
 }

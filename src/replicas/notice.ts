@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type ReplicatedChange, replicatedTopics } from '../changes.ts';
 
 /** The replica's own statuses changed: the others read them at once. It does not wait behind other changes. */
-export interface StatusNotice {
+interface StatusNotice {
   topic: 'replica.statuses';
   payload: Record<string, never>;
 }

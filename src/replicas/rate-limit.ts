@@ -2,12 +2,12 @@
 import { AppError } from '../errors.ts';
 import type { Redis } from './redis.ts';
 
-export interface RateLimiter {
+interface RateLimiter {
   /** Counts a call, or throws what the caller is told instead. */
   admit(principalId: string): Promise<void>;
 }
 
-export interface RateLimiterOptions {
+interface RateLimiterOptions {
   perMinute: number;
   redis: Redis | undefined;
   now?: () => number;
@@ -54,7 +54,7 @@ export function createRateLimiter({ perMinute, redis, now = Date.now }: RateLimi
 }
 
 /** Until there is room for one more call, if none are made meanwhile. */
-export function waitMs(state: { current: number; previous: number; passed: number; limit: number }): number {
+function waitMs(state: { current: number; previous: number; passed: number; limit: number }): number {
   const { current, previous, passed, limit } = state;
   // Room comes as the window before fades out; where this window alone is full, as it fades out itself.
   const room = limit - 1;

@@ -13,7 +13,7 @@ export interface Redis {
   close(): Promise<void>;
 }
 
-export interface RedisOptions {
+interface RedisOptions {
   url: string;
   log: Logger;
   onNotice(text: string): void;

@@ -26,7 +26,7 @@ import { type Bus, createBus } from './bus.ts';
 import type { Notice } from './notice.ts';
 import type { Redis } from './redis.ts';
 
-export interface Replicas {
+interface Replicas {
   /** Of this process; another after every start. */
   readonly id: string;
   readonly redis: Redis | undefined;
@@ -43,7 +43,7 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   db: Database;
   changes: Changes;
   databaseUrl: string | undefined;

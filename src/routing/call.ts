@@ -39,7 +39,7 @@ export interface Caller {
   owner?: SessionOwner;
 }
 
-export type Outcome =
+type Outcome =
   | 'ok'
   | 'tool_error'
   | 'rpc_error'
@@ -78,7 +78,7 @@ export interface PayloadKeeper {
   keepEnd(call: CallEvent, part: 'result' | 'error', value: unknown): void;
 }
 
-export interface RouterDependencies {
+interface RouterDependencies {
   config: Config;
   pool: Pool;
   catalog: Catalog;

@@ -51,14 +51,14 @@ export interface ToolSearch {
 }
 
 /** A tool of our own, as `tools/list` shows it. */
-export interface InternalToolDefinition {
+interface InternalToolDefinition {
   name: string;
   title?: string;
   description?: string;
   inputSchema?: unknown;
 }
 
-export interface ToolSearchDependencies {
+interface ToolSearchDependencies {
   db: Database;
   catalog: Catalog;
   skillStore: SkillStore;
@@ -435,7 +435,7 @@ function toAttributes({ tools, metadata }: SearchResult) {
 /** ST-002 */
 const isSearchable = (status: string) => status === 'CONNECTED' || status === 'DEGRADED';
 
-export function toSearchable(row: ToolRow, server: string): SearchableTool {
+function toSearchable(row: ToolRow, server: string): SearchableTool {
   return {
     id: row.id,
     name: row.name,

@@ -15,9 +15,9 @@ export interface Principal {
   profile: string | null;
 }
 
-export type Token = Omit<TokenRow, 'hash'>;
+type Token = Omit<TokenRow, 'hash'>;
 
-export interface NewToken {
+interface NewToken {
   name: string;
   role: Role;
   servers?: string[] | null;

@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 import { ExpiredToken, type Principal, type RequestAuthenticator } from './auth.ts';
 import { networkOf } from './client-address.ts';
 
-export type FailureOutcome = 'expired' | 'answered' | 'delayed' | 'refused';
+type FailureOutcome = 'expired' | 'answered' | 'delayed' | 'refused';
 
 export interface AuthenticationThrottle {
   /** `authenticate` is asked about a token, a code or whatever else can be guessed; `idOf` says who it was. */
@@ -21,7 +21,7 @@ export interface AuthenticationThrottle {
   close(): void;
 }
 
-export interface ThrottleOptions {
+interface ThrottleOptions {
   changes: Changes;
   /** In milliseconds; never goes back. */
   now?: () => number;

@@ -5,7 +5,7 @@
 import type { Changes } from '../changes.ts';
 import type { Audit } from './audit.ts';
 
-export interface FailedAuthenticationAudit {
+interface FailedAuthenticationAudit {
   /** Records what was counted since. */
   flush(): void;
   close(): void;

@@ -19,19 +19,21 @@ const maxRead = 65_536;
 
 /** The beginning of a text, with nothing secret in it. Masked before it is cut: half a secret is not recognised. */
 export function maskBeginning(text: string, mask: Mask, chars: number): string {
-  if (text.length <= maxRead) return mask(text).slice(0, chars);
-  // What was read may end within a secret, and masking may have moved that end to the front.
-  return mask(text.slice(0, maxRead)).slice(0, -maxPattern).slice(0, chars);
+  return maskWithin(text, mask, maxRead).slice(0, chars);
 }
 
-/** An error longer than this has no reader. */
+/** An error longer than this is cut. */
 const maxError = 262_144;
 
-/** What a server says is wrong, with nothing secret in it. */
+/** The text of a server's error, with nothing secret in it. */
 export function maskError(text: string, mask: Mask): string {
-  if (text.length <= maxError) return mask(text);
-  const shown = mask(text.slice(0, maxError)).slice(0, -maxPattern);
-  return `${shown}… (the rest of ${text.length} characters is left out)`;
+  const shown = maskWithin(text, mask, maxError);
+  return text.length <= maxError ? shown : `${shown}… (the rest of ${text.length} characters is left out)`;
+}
+
+/** What was read may end within a secret, and masking may have moved that end to the front. */
+function maskWithin(text: string, mask: Mask, read: number): string {
+  return text.length <= read ? mask(text) : mask(text.slice(0, read)).slice(0, -maxPattern);
 }
 
 /** Deeper than anything that is meant to be read; to follow it would exhaust the stack. */

@@ -40,7 +40,7 @@ export interface PageSessions {
   reload(): Promise<void>;
 }
 
-export interface PageSessionOptions {
+interface PageSessionOptions {
   db: Database;
   vault: Vault;
   requestAuthenticator: RequestAuthenticator;

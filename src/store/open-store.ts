@@ -7,7 +7,7 @@ import { type Database, openDatabase } from './database.ts';
 import { checkDatabaseFile, databaseFileIn } from './integrity.ts';
 import { logFault } from './storage-fault.ts';
 
-export interface StoreOptions {
+interface StoreOptions {
   config: Config;
   log: Logger;
   /** The last process that used the data directory did not close it. */

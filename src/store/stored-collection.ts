@@ -5,7 +5,7 @@
 import type { Changes, EmptyTopicName } from '../changes.ts';
 import { createMutex } from '../mutex.ts';
 
-export interface StoredCollection<Key, Value> {
+interface StoredCollection<Key, Value> {
   readonly entries: ReadonlyMap<Key, Value>;
   /** `store` writes to the database and then to `entries`; the other replicas read them again afterwards. */
   change<Result>(store: (entries: Map<Key, Value>) => Promise<Result>): Promise<Result>;
@@ -13,7 +13,7 @@ export interface StoredCollection<Key, Value> {
   reload(key?: Key): Promise<void>;
 }
 
-export interface StoredCollectionOptions<Key, Value> {
+interface StoredCollectionOptions<Key, Value> {
   /** The stored entries, or only the one with this key. */
   load(key?: Key): Promise<Iterable<readonly [Key, Value]>>;
   /** The topic of these rows. Without it the owner publishes its changes and calls `reload`. */

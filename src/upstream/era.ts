@@ -37,7 +37,7 @@ const verdictLifetimeMs = 7 * 24 * 3_600_000;
 /** How long a child may stay silent on `server/discover` before it is also asked in the old way. */
 const patienceMs = 2_000;
 
-export function isFresh(verdict: EraVerdict | undefined, now: number): verdict is EraVerdict {
+function isFresh(verdict: EraVerdict | undefined, now: number): verdict is EraVerdict {
   return verdict !== undefined && now - Date.parse(verdict.checkedAt) < verdictLifetimeMs;
 }
 

@@ -21,7 +21,7 @@ export interface Fleet {
   start(): void;
 }
 
-export interface FleetDependencies {
+interface FleetDependencies {
   registry: Registry;
   pool: Pool;
   changes: Changes;

@@ -58,7 +58,7 @@ export class HttpProblem extends Error {
   }
 }
 
-export interface HttpSessionOptions {
+interface HttpSessionOptions {
   wire: Wire;
   maxMessageBytes: number;
   identity: ServerIdentity;

@@ -1,8 +1,8 @@
-/** The lines of a byte stream, read in slices of time so that a server that never stops talking keeps nobody waiting. */
+/** The lines of a byte stream, read in slices of time so that a server that never stops writing does not delay other work. */
 import type { Readable } from 'node:stream';
-import { createTimeSlice, largeBytes } from '../time-slice.ts';
+import { isSliceOver, largeBytes } from '../time-slice.ts';
 
-export interface LineHandlers {
+interface LineHandlers {
   /** In bytes; a longer line is left out. */
   limit: number;
   /** Without what ends it. */
@@ -20,7 +20,7 @@ export function readLines(stream: Readable, { limit, onLine, onOverflow }: LineH
   stream.on('data', read);
 
   function read(chunk: Buffer): void {
-    const slice = createTimeSlice();
+    const began = performance.now();
     let start = 0;
     for (let end = chunk.indexOf(10); end !== -1 && !isEnded; end = chunk.indexOf(10, start)) {
       const line = takeLine(chunk.subarray(start, end));
@@ -29,7 +29,7 @@ export function readLines(stream: Readable, { limit, onLine, onOverflow }: LineH
       const rest = chunk.subarray(start);
       if (line.length > largeBytes) return readLarge(line, rest);
       onLine(withoutReturn(line));
-      if (slice.isOver()) return inAnotherTurn(() => read(rest));
+      if (isSliceOver(began)) return inAnotherTurn(() => read(rest));
     }
     if (start < chunk.length && !isEnded) keep(chunk.subarray(start));
   }

@@ -62,7 +62,7 @@ export interface LinkDependencies {
 }
 
 /** What clients follow of a server: it holds for the link that takes another one's place. */
-export interface Following {
+interface Following {
   watch: Watch;
   followers: Followers;
 }

@@ -1,7 +1,7 @@
 /** For whom a server asks on a session that several callers share. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { toAbortSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import { rpcCodes } from '../json-rpc.ts';
 import type { Exchange, SessionEvents } from './session.ts';
 
@@ -9,9 +9,8 @@ const timeoutMs = 5_000;
 const pollMs = 50;
 
 /**
- * Nobody can tell for whom a server asks on the shared session unless just one call is in progress, whoever made it. Of
- * several, those that are answered meanwhile did not ask; one that was given up may have been the one, unless the same
- * client has another.
+ * A question on the shared session belongs to a call for certain only while there is just one. Of several, those that are
+ * answered meanwhile did not ask; one that was given up may have asked, unless the same client has another.
  */
 export function createQuestionAttribution(onAsked: () => void): SessionEvents['onRequest'] {
   let unattributed = 0;
@@ -27,7 +26,7 @@ export function createQuestionAttribution(onAsked: () => void): SessionEvents['o
     unattributed += 1;
     // As many questions as calls: each of the calls may wait for an answer, and none would ever end.
     while (!isRoots && !ended.aborted && left().length > unattributed) {
-      await delay(pollMs, undefined, { signal: ended }).catch(() => undefined); // aborted: the loop ends
+      await interruptibleDelay(pollMs, ended);
     }
     unattributed -= 1;
     const [only, ...others] = left();

@@ -2,7 +2,7 @@
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
 import { readEvents, readMessages, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
 
-export interface SseOptions {
+interface SseOptions {
   wire: Wire;
   maxMessageBytes: number;
   signal: AbortSignal;

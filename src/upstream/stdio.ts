@@ -5,7 +5,15 @@ import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildUser } from '../config/parsers.ts';
 import { parseJson } from '../exact-json.ts';
-import { envelopeProblem, isMessage, isObject, type RpcFailure, rpcCodes, toLine } from '../json-rpc.ts';
+import {
+  envelopeProblem,
+  isMessage,
+  isObject,
+  type RpcFailure,
+  type RpcMessage,
+  rpcCodes,
+  toLine,
+} from '../json-rpc.ts';
 import { scanAnswer } from '../raw-result.ts';
 import { largeBytes } from '../time-slice.ts';
 import { readLines } from './lines.ts';
@@ -13,7 +21,7 @@ import type { OrphanReaper } from './orphan-reaper.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
 import { markerVariable, termGraceMs } from './strays.ts';
 
-export interface ChildOptions {
+interface ChildOptions {
   command: string;
   args: string[];
   env: NodeJS.ProcessEnv;
@@ -67,9 +75,13 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   function receive(bytes: Buffer): void {
     const answer = bytes[0] === brace ? scanAnswer(bytes) : undefined;
     if (answer === undefined) return receiveText(bytes.toString('utf8'));
+    deliver(answer, bytes.length);
+  }
+
+  function deliver(message: RpcMessage, size: number): void {
     heard = true;
-    if (bytes.length < largeBytes) handlers.onMessage(answer);
-    else setImmediate(() => handlers.onMessage(answer));
+    if (size < largeBytes) handlers.onMessage(message);
+    else setImmediate(() => handlers.onMessage(message)); // handling it takes as long as reading it
   }
 
   function receiveText(line: string): void {
@@ -84,9 +96,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
           stop(new ConnectionLost('it printed too much text on stdout that is not MCP', 'maybe'));
         return;
       }
-      heard = true;
-      if (line.length < largeBytes) handlers.onMessage(one);
-      else setImmediate(() => handlers.onMessage(one)); // what becomes of it takes as long again
+      deliver(one, line.length);
     }
   }
 

@@ -29,7 +29,7 @@ interface Listening {
 }
 
 /** `onNotification` hears how the tasks that somebody follows get on, and which lists to read again. */
-export interface WatchOptions {
+interface WatchOptions {
   onNotification(method: string, params: JsonObject): void;
   /** A resource that was followed before the connection was lost is not followed on the new one. */
   onUnfollowed(uri: string, error: unknown): void;

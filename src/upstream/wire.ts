@@ -7,10 +7,10 @@ import { AppError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
 import { scanAnswer } from '../raw-result.ts';
-import { createTimeSlice, largeBytes } from '../time-slice.ts';
+import { isSliceOver, largeBytes, nextTurn } from '../time-slice.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from './session.ts';
 
-export interface WireOptions {
+interface WireOptions {
   url: string;
   headers: Record<string, string>;
   connectTimeoutMs: number;
@@ -49,7 +49,7 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-export interface SendOptions {
+interface SendOptions {
   headers?: Record<string, string>;
   body?: string;
   signal?: CancelSignal;
@@ -280,12 +280,12 @@ export async function readEvents(
     },
     onRetry,
   });
-  const slice = createTimeSlice();
   for await (const chunk of body) {
+    const began = performance.now();
     sinceEvent += chunk.length;
     if (sinceEvent > limit) throw new MessageTooLarge(limit);
     parser.feed(decoder.decode(chunk, { stream: true }));
-    await slice.giveWay();
+    if (isSliceOver(began)) await nextTurn();
   }
 }
 

@@ -22,9 +22,9 @@ export interface BackupRouteDependencies {
 
 const time = z.iso.datetime({ offset: true });
 const json = z.record(z.string(), z.unknown());
-export const backupFormat = 'mcp-aggregator backup';
+const backupFormat = 'mcp-aggregator backup';
 
-export const backupView = z.object({
+const backupView = z.object({
   format: z.literal(backupFormat),
   version: z.literal(1),
   created_at: time,

@@ -11,8 +11,8 @@ import { resolveTool } from '../../routing/resolve.ts';
 import { type AnyRoute, route } from '../route.ts';
 import { lookUpServer } from '../view.ts';
 
-/** Our own tools; the MCP room has them. */
-export interface InternalToolCalls {
+/** The gateway's own tools, which the MCP module provides. */
+interface InternalToolCalls {
   has(name: string): boolean;
   call(name: string, args: JsonObject, caller: Caller, signal: AbortSignal): Promise<JsonObject>;
 }

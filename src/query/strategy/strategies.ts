@@ -4,7 +4,7 @@ import type { Changes } from '../../changes.ts';
 import { isObject, type JsonObject } from '../../json-rpc.ts';
 import { type Strategy, type StrategyTool, toResource, toTemplate, workOutStrategy } from './strategy.ts';
 
-export interface Strategies {
+interface Strategies {
   of(serverId: string): Strategy;
   close(): void;
 }
@@ -16,7 +16,7 @@ interface Known {
   strategy: Strategy;
 }
 
-export interface StrategiesDependencies {
+interface StrategiesDependencies {
   catalog: Pick<Catalog, 'snapshot'>;
   changes: Changes;
   /** The option `query_readers` of a server. */
