@@ -69,9 +69,7 @@ function contradictions(config: Config): string[] {
     );
   }
   if (config.childUser !== undefined && config.childUser.uid === process.getuid?.()) {
-    problems.push(
-      'MCP_AGGREGATOR_CHILD_USER: is the user that runs the aggregator, which protects nothing; example: nobody',
-    );
+    problems.push('MCP_AGGREGATOR_CHILD_USER: must differ from the user that runs the aggregator; example: nobody');
   }
   if (config.anonymous !== undefined && !isLoopback(config.host)) {
     problems.push(

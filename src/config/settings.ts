@@ -120,7 +120,7 @@ export const settings = {
   }),
   childUser: setting({
     env: 'MCP_AGGREGATOR_CHILD_USER',
-    help: 'the user (a name, or uid:gid) that runs STDIO servers, so that they cannot read the files and memory of the aggregator; needs root',
+    help: 'user (name or uid:gid) of STDIO servers; protects the files and memory of the aggregator; requires root',
     example: 'nobody',
     parse: childUser,
     default: undefined as ChildUser | undefined,

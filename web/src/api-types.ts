@@ -3366,7 +3366,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nobody is signed in */
+            /** @description No session */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -83,7 +83,7 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       role: 'public',
       answers: {
         200: { description: 'The principal of this request', schema: principalView },
-        204: { description: 'Nobody is signed in' },
+        204: { description: 'No session' },
         429: tooMany,
       },
       async handle({ request, reply, address }) {
