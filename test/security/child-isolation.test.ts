@@ -127,7 +127,7 @@ suite('what children can read', () => {
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /MCP_AGGREGATOR_CHILD_USER: "no-such-user" is no user of this machine/);
     const same = await runCommand(['serve'], { env: { MCP_AGGREGATOR_CHILD_USER: '0:0' } });
-    assert.match(same.stderr, /MCP_AGGREGATOR_CHILD_USER: is the user that runs the aggregator/);
+    assert.match(same.stderr, /MCP_AGGREGATOR_CHILD_USER: must differ from the user that runs the aggregator/);
     // As somebody who is not root and may become nobody else.
     const script = `
       const { requireChildUser } = await import(${JSON.stringify(new URL('../../src/upstream/child-user.ts', import.meta.url).href)});
