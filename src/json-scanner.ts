@@ -21,6 +21,8 @@ export class JsonScanner {
   readonly view: DataView;
   /** Of the string that was skipped last. */
   hasEscape = false;
+  /** More levels than we read. */
+  isTooDeep = false;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
@@ -85,7 +87,10 @@ export function skipValue(scanner: JsonScanner, from: number, depth: number): nu
     if (first === quote) at = skipString(scanner, at);
     else if (first === braceOpen || first === bracketOpen) {
       level += 1;
-      if (level > maxBodyDepth) return -1;
+      if (level > maxBodyDepth) {
+        scanner.isTooDeep = true;
+        return -1;
+      }
       containers[level] = first;
       at = skipSpace(scanner, at + 1);
       if (bytes[at] === first + 2) {
@@ -204,7 +209,7 @@ const zero = 0x30;
 const colon = 0x3a;
 const bracketOpen = 0x5b;
 const backslash = 0x5c;
-const braceOpen = 0x7b;
+export const braceOpen = 0x7b;
 const braceClose = 0x7d;
 
 /** Objects with more members than this are the parser's: names are compared with one another. */

@@ -4,8 +4,9 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from './exact-json.ts';
-import type { JsonObject } from './json-rpc.ts';
-import { JsonScanner, type Member, skipObject, skipSpace, skipValue } from './json-scanner.ts';
+import { type JsonObject, type RpcFailure, rpcCodes } from './json-rpc.ts';
+import { braceOpen, JsonScanner, type Member, skipObject, skipSpace, skipValue } from './json-scanner.ts';
+import { maxBodyDepth } from './json-size.ts';
 
 export type Result = JsonObject | RawResult;
 
@@ -26,8 +27,8 @@ export class RawResult {
   readonly #changes: Changes | undefined;
   #object: JsonObject | undefined;
 
-  constructor(scanned: Scanned, changes?: Changes) {
-    this.#bytes = scanned.bytes;
+  constructor(bytes: Buffer, scanned: LocatedResult, changes?: Changes) {
+    this.#bytes = bytes;
     this.#members = scanned.members;
     this.#start = scanned.start;
     this.#end = scanned.end;
@@ -50,10 +51,18 @@ export class RawResult {
     return member && this.#parse(member.value, member.end);
   }
 
-  /** Of the value's JSON, as it came. */
-  text(name: string): string | undefined {
+  /** The value's JSON, as it came. */
+  bytes(name: string): Buffer | undefined {
     const member = this.#find(name);
-    return member && this.#bytes.toString('utf8', member.value, member.end);
+    return member && this.#bytes.subarray(member.value, member.end);
+  }
+
+  text(name: string): string | undefined {
+    return this.bytes(name)?.toString('utf8');
+  }
+
+  get byteLength(): number {
+    return this.#end - this.#start;
   }
 
   toObject(): JsonObject {
@@ -63,14 +72,13 @@ export class RawResult {
 
   withChanges(changes: Changes): RawResult {
     const scanned = {
-      bytes: this.#bytes,
       members: this.#members,
       start: this.#start,
       end: this.#end,
       hasLongNumber: this.#hasLongNumber,
       hasUri: this.hasUri,
     };
-    return new RawResult(scanned, { ...this.#changes, ...changes });
+    return new RawResult(this.#bytes, scanned, { ...this.#changes, ...changes });
   }
 
   /** In the order in which they are written. */
@@ -134,13 +142,19 @@ export class RawResult {
   }
 }
 
-interface Scanned {
-  bytes: Buffer;
+interface LocatedResult {
   members: readonly Member[];
   start: number;
   end: number;
   hasLongNumber: boolean;
   hasUri: boolean;
+}
+
+/** Plain data, so that a worker thread can find it. */
+export interface LocatedAnswer {
+  id: number;
+  /** Undefined where it is nested too deeply. */
+  result?: LocatedResult;
 }
 
 interface RawAnswer {
@@ -152,12 +166,20 @@ interface RawAnswer {
 /** The members in which results speak of resources. */
 export const linkingMembers = ['content', 'contents', 'messages'];
 const maxIdDigits = 15;
-/** The parser is faster, byte by byte: for longer ones the scan would keep others waiting. */
-const maxScannedBytes = 4_194_304;
 
 /** An answer with a result to one of our requests, whose ids are small numbers. Undefined for all else: parse it. */
-export function scanAnswer(bytes: Buffer): RawAnswer | undefined {
-  if (bytes.length > maxScannedBytes) return undefined;
+export function scanAnswer(bytes: Buffer): RawAnswer | RpcFailure | undefined {
+  const scanned = locateAnswer(bytes);
+  return scanned && toAnswer(bytes, scanned);
+}
+
+export function toAnswer(bytes: Buffer, { id, result }: LocatedAnswer): RawAnswer | RpcFailure {
+  if (result !== undefined) return { jsonrpc: '2.0', id, result: new RawResult(bytes, result) };
+  const message = `The server's answer is nested more than ${maxBodyDepth} levels deep`;
+  return { jsonrpc: '2.0', id, error: { code: rpcCodes.internalError, message } };
+}
+
+export function locateAnswer(bytes: Buffer): LocatedAnswer | undefined {
   if (!isUtf8(bytes)) return undefined; // the parser replaces what is none
   const scanner = new JsonScanner(bytes);
   let id: number | undefined;
@@ -180,6 +202,8 @@ export function scanAnswer(bytes: Buffer): RawAnswer | undefined {
       members = [];
       start = from;
       end = skipObject(scanner, from, members, skipMember);
+      // What is no object is the parser's, unless its depth rules that out as well.
+      if (bytes[from] !== braceOpen) skipValue(scanner, from, 1);
       return end;
     }
     const after = skipValue(scanner, from, 1);
@@ -189,10 +213,11 @@ export function scanAnswer(bytes: Buffer): RawAnswer | undefined {
   }
 
   const after = skipObject(scanner, skipSpace(scanner, 0), [], skipEnvelope);
+  if (scanner.isTooDeep && id !== undefined && members !== undefined) return { id };
   if (after === -1 || skipSpace(scanner, after) !== bytes.length) return undefined;
   if (!hasVersion || id === undefined || members === undefined) return undefined;
   const { hasLongNumber } = scanner;
-  return { jsonrpc: '2.0', id, result: new RawResult({ bytes, members, start, end, hasLongNumber, hasUri }) };
+  return { id, result: { members, start, end, hasLongNumber, hasUri } };
 }
 
 function toId(text: string): number | undefined {

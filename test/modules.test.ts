@@ -31,6 +31,7 @@ const shared = [
   'mutex',
   'unicode',
   'version',
+  'worker-task',
   'tracing',
   'prometheus',
   'safe-mode',

@@ -87,14 +87,20 @@ test('numbers that JavaScript may not hold are told', () => {
     assert.equal(scanDocument(Buffer.from(text))?.hasLongNumber, false, text);
 });
 
-test('what is nested too deeply is left to the parser', () => {
+test('what is nested too deeply is refused where its id comes first, and is left to the parser otherwise', () => {
   const nested = (levels: number) => Buffer.from('['.repeat(levels) + ']'.repeat(levels));
   assert.ok(scanDocument(nested(maxBodyDepth)));
   assert.equal(scanDocument(nested(maxBodyDepth + 1)), undefined);
   assert.equal(scanDocument(nested(1_000_000)), undefined);
   const answer = (levels: number) => Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"a":${nested(levels)}}}`);
   assert.ok(scanAnswer(answer(maxBodyDepth - 2)));
-  assert.equal(scanAnswer(answer(maxBodyDepth - 1)), undefined);
+  for (const tooDeep of [answer(maxBodyDepth - 1), Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${nested(100_000)}}`)])
+    assert.deepEqual(scanAnswer(tooDeep), {
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code: -32603, message: "The server's answer is nested more than 1000 levels deep" },
+    });
+  assert.equal(scanAnswer(Buffer.from(`{"jsonrpc":"2.0","result":${nested(maxBodyDepth)},"id":1}`)), undefined);
 });
 
 test('a result that was scanned says what the parser says, whole, by member and with changes', () => {
@@ -105,7 +111,7 @@ test('a result that was scanned says what the parser says, whole, by member and 
     const whole = Buffer.from(spell(envelope(result, random), random));
     const bytes = round % 4 === 0 ? damage(whole, random) : whole;
     const answer = scanAnswer(bytes);
-    if (answer === undefined) continue;
+    if (answer === undefined || 'error' in answer) continue;
     scanned += 1;
     const parsed = parseJson(bytes.toString()) as { jsonrpc: unknown; id: unknown; result: JsonObject };
     assert.equal(parsed.jsonrpc, '2.0');

@@ -24,7 +24,7 @@ function agrees(bytes: Buffer): boolean {
   const parsed = tryParse(text);
   if ((scanDocument(bytes) !== undefined) !== (parsed !== undefined)) return false;
   const answer = scanAnswer(bytes);
-  if (answer === undefined) return true;
+  if (answer === undefined || 'error' in answer) return true;
   const expected = parsed?.value as { id: unknown; result: unknown };
   return (
     answer.id === expected.id && JSON.stringify(JSON.parse(answer.result.toText())) === JSON.stringify(expected.result)

@@ -1,6 +1,7 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { maxDescriptors } from '../descriptors.ts';
@@ -14,12 +15,14 @@ import type { Logger } from '../log.ts';
 import { inPieces, isLong } from '../long-text.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Metrics } from '../metrics.ts';
+import { RawResult } from '../raw-result.ts';
 import type { Principal } from '../security/auth.ts';
 import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import { createClientAddress, createProxyCheck } from '../security/client-address.ts';
 import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole, requireUnbound } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
+import { largeBytes } from '../time-slice.ts';
 import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { connectionLimits, limitConnections } from './connection-limits.ts';
 import { createCors } from './cors.ts';
@@ -183,7 +186,8 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
           request,
           reply,
         };
-        return await definition.handle(context as unknown as RouteContext<never, never, never>);
+        const answer = await definition.handle(context as unknown as RouteContext<never, never, never>);
+        return answer instanceof RawResult ? sendRaw(reply, answer) : answer;
       },
     });
   }
@@ -379,4 +383,12 @@ function maskedText({ error_code, ...body }: ErrorBody, secrets: Secrets): strin
   } catch {
     return undefined; // the framework would answer with the message of whatever failed here
   }
+}
+
+/** The bytes that came are not copied. */
+function sendRaw(reply: FastifyReply, result: RawResult): FastifyReply {
+  const parts = result.toParts().map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part));
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  reply.header('content-type', 'application/json; charset=utf-8').header('content-length', length);
+  return reply.send(length < largeBytes ? Buffer.concat(parts, length) : Readable.from(parts, { objectMode: false }));
 }

@@ -1,4 +1,5 @@
 /** The aggregator query with everything it needs: who may be asked, how a tool is found, how it is called. */
+
 import { stat } from 'node:fs/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import { seesNamed, type View } from '../catalog/view.ts';
@@ -7,7 +8,7 @@ import type { Config } from '../config/config.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import type { FormFiller, Model } from '../model.ts';
-import { toObject } from '../raw-result.ts';
+import { memberOf, type Result } from '../raw-result.ts';
 import type { Caller, Router } from '../routing/call.ts';
 import { resolveTool } from '../routing/resolve.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
@@ -16,6 +17,7 @@ import { type ContextOutput, collectContext } from './context-agent.ts';
 import { type QueryDeps, type QueryServer, type QueryWatch, runQuery } from './query.ts';
 import { presentOutput } from './query-output.ts';
 import type { QueryOutput } from './query-tool.ts';
+import { toExcerpt } from './reading/excerpt.ts';
 import { createKnowledge } from './reading/knowledge.ts';
 import type { BeginWork, ServerGateway } from './reading/reading.ts';
 import { parseQuery } from './request.ts';
@@ -129,21 +131,21 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
   }
 
   function gatewayTo(server: CatalogServer | undefined, caller: Caller, view: View): ServerGateway {
-    const relay = async (method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
+    const relay = async (method: string, params: JsonObject, signal: AbortSignal): Promise<Result> => {
       if (server === undefined) throw new Error('no such server');
-      return toObject(await router.relay(server, method, params, caller, { signal }));
+      return await router.relay(server, method, params, caller, { signal });
     };
     return {
       async callTool(name, args, signal) {
         const { tool } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
         const { result } = await router.callTool(tool, { name, arguments: args }, caller, { signal });
-        return toObject(result);
+        return await toExcerpt(result);
       },
-      readResource: (uri, signal) => relay('resources/read', { uri }, signal),
+      readResource: (uri, signal) => relay('resources/read', { uri }, signal).then(toExcerpt),
       async complete({ uriTemplate, variable, value, filled }, signal) {
         const ref = { type: 'ref/resource', uri: uriTemplate };
         const params = { ref, argument: { name: variable, value }, context: { arguments: { ...filled } } };
-        const { completion } = await relay('completion/complete', params, signal);
+        const completion = memberOf(await relay('completion/complete', params, signal), 'completion');
         const values = isObject(completion) && Array.isArray(completion.values) ? completion.values : [];
         return values.filter((found) => typeof found === 'string');
       },
@@ -168,6 +170,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
       const span = { name: 'query', parent: caller.trace, attributes: queryAttributes };
       const output = await traced(tracer, span, async (trace) => {
         const started = performance.now();
+        await toolSearch.lexicon.load();
         const query = {
           ...common(within(asking, trace)),
           rules: rulesFor(deps.listRules(), asking.view.server),

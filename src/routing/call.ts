@@ -10,7 +10,7 @@ import type { Config } from '../config/config.ts';
 import { AppError, describe, RpcError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
-import { memberOf, type Result, toObject } from '../raw-result.ts';
+import { memberOf, RawResult, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
@@ -359,7 +359,17 @@ const isTimeout = (reason: unknown): boolean => reason instanceof DOMException &
 
 /** Servers repeat in their errors what they were given, credentials too; what a call brought is the caller's own. */
 function maskedResult(result: Result, { mask }: Link): Result {
-  return memberOf(result, 'isError') === true ? maskStrings(toObject(result), (text) => maskError(text, mask)) : result;
+  if (memberOf(result, 'isError') !== true) return result;
+  if (result instanceof RawResult && result.byteLength > maxErrorBytes) return tooLargeError(result.byteLength);
+  return maskStrings(toObject(result), (text) => maskError(text, mask));
+}
+
+/** To read and mask a larger one would delay other calls. */
+const maxErrorBytes = 2_097_152;
+
+function tooLargeError(bytes: number): JsonObject {
+  const text = `The tool reported an error of ${bytes} bytes, which is too large to show`;
+  return { content: [{ type: 'text', text }], isError: true };
 }
 
 function outcomeOf(error: unknown): Outcome {

@@ -26,7 +26,17 @@ import {
   type Session,
   type SessionEvents,
 } from './session.ts';
-import { contentType, header, parseMessages, readEvents, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
+import {
+  contentType,
+  header,
+  isEmptyEvent,
+  joinParts,
+  parseMessages,
+  readEvents,
+  refuseDenied,
+  type Wire,
+  type WireAnswer,
+} from './wire.ts';
 
 export interface EraVerdict {
   era: 'modern' | 'legacy';
@@ -202,8 +212,10 @@ async function firstResponse(answer: WireAnswer, limit: number): Promise<JsonObj
   if (events !== undefined) {
     let found: JsonObject | undefined;
     await readEvents(events, limit, (event) => {
-      if (event.data === '') return;
-      found ??= parseMessages(event.data).find((message) => !('method' in message)) as JsonObject | undefined;
+      if (isEmptyEvent(event)) return;
+      found ??= parseMessages(joinParts(event.data).toString('utf8')).find((message) => !('method' in message)) as
+        | JsonObject
+        | undefined;
       if (found !== undefined) events.destroy();
     }).catch((error: unknown) => {
       if (found === undefined) throw error;

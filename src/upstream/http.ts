@@ -38,8 +38,9 @@ import {
 import {
   contentType,
   type EventBody,
+  isEmptyEvent,
   orConnectionLost,
-  parseMessages,
+  readEventData,
   readEvents,
   readMessages,
   refuseDenied,
@@ -154,7 +155,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     refuseDenied(answer);
     if (answer.status !== 200) throw toProblem(answer);
     if (answer.events !== undefined) return readStream(answer.events, id, exchange);
-    const outcome = settleAll(readMessages(answer.body), id, exchange);
+    const outcome = settleAll(readMessages(answer), id, exchange);
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
     return outcome();
   }
@@ -167,14 +168,19 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     let cuts = 0;
     for (;;) {
       const stop = body.destroy.bind(body);
+      const settle = (messages: RpcMessage[]): void => {
+        outcome = settleAll(messages, id, exchange);
+        if (outcome !== undefined) stop();
+      };
       const wasCut = await readEvents(
         body,
         maxMessageBytes,
         (event) => {
           if (event.id !== undefined) lastEventId = event.id;
-          if (event.data === '' || outcome !== undefined) return;
-          outcome = settleAll(readMessages(Buffer.from(event.data)), id, exchange);
-          if (outcome !== undefined) stop();
+          if (isEmptyEvent(event) || outcome !== undefined) return;
+          const messages = readEventData(event.data);
+          if (messages instanceof Promise) return messages.then(settle);
+          settle(messages);
         },
         (ms) => {
           retryMs = Math.max(minRetryMs, Math.min(ms, maxRetryMs));
@@ -276,7 +282,10 @@ export function createHttpSession(options: HttpSessionOptions): Session {
             maxMessageBytes,
             (event) => {
               if (event.id !== undefined) lastEventId = event.id;
-              if (event.data !== '') parseMessages(event.data).forEach(handle);
+              if (isEmptyEvent(event)) return;
+              const messages = readEventData(event.data);
+              if (messages instanceof Promise) return messages.then((read) => read.forEach(handle));
+              messages.forEach(handle);
             },
             (ms) => {
               retryMs = Math.max(minRetryMs, Math.min(ms, maxRetryMs));

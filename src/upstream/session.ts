@@ -88,8 +88,8 @@ export class ConnectionLost extends Error {
 
 /** What the server sent is larger than we take. It would be so again, so the request is not repeated. */
 export class MessageTooLarge extends ConnectionLost {
-  constructor(limit: number) {
-    super(`the server sent a message of more than ${limit} bytes (MCP_AGGREGATOR_MAX_MESSAGE_BYTES)`, 'maybe');
+  constructor(limit: number, which = '(MCP_AGGREGATOR_MAX_MESSAGE_BYTES)') {
+    super(`the server sent a message of more than ${limit} bytes ${which}`, 'maybe');
     this.name = 'MessageTooLarge';
   }
 }

@@ -1,6 +1,7 @@
 /** The HTTP+SSE transport of 2024-11-05: one event stream in, a POST for every message out. */
+import type { RpcMessage } from '../json-rpc.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
-import { readEvents, readMessages, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
+import { joinParts, readEventData, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
 
 interface SseOptions {
   wire: Wire;
@@ -24,9 +25,14 @@ export async function openSse(options: SseOptions): Promise<(handlers: ChannelHa
 
   const endpoint = Promise.withResolvers<string>();
   let handlers: ChannelHandlers | undefined;
+  const deliver = (messages: RpcMessage[]): void => {
+    for (const message of messages) handlers?.onMessage(message);
+  };
   const finished = readEvents(answer.events, options.maxMessageBytes, (event) => {
-    if (event.event === 'endpoint') return endpoint.resolve(event.data);
-    for (const message of readMessages(Buffer.from(event.data))) handlers?.onMessage(message);
+    if (event.event === 'endpoint') return endpoint.resolve(joinParts(event.data).toString('utf8'));
+    const messages = readEventData(event.data);
+    if (messages instanceof Promise) return messages.then(deliver);
+    deliver(messages);
   }).then(
     () => new ConnectionLost('the server ended its event stream', 'maybe'),
     (error: unknown) => (error instanceof ConnectionLost ? error : toConnectionLost(error, wire.url)),

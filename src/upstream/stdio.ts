@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildUser } from '../config/parsers.ts';
+import { describe } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import {
   envelopeProblem,
@@ -14,8 +15,9 @@ import {
   rpcCodes,
   toLine,
 } from '../json-rpc.ts';
+import { braceOpen } from '../json-scanner.ts';
 import { scanAnswer } from '../raw-result.ts';
-import { largeBytes } from '../time-slice.ts';
+import { maxParsedBytes, readLarge } from './large-messages.ts';
 import { readLines } from './lines.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
@@ -37,7 +39,6 @@ export interface Child extends Channel {
   readonly pid: number | undefined;
 }
 
-const brace = 0x7b;
 const lastOutputMs = 20;
 const graceAfterStdinMs = 500;
 const maxStderrLine = 65_536;
@@ -63,25 +64,42 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   });
   stdin?.on('error', () => undefined); // a closed pipe shows as an exit
   const endings = [
-    stdout && readLines(stdout, { limit: options.maxMessageBytes, onLine: receive, onOverflow: overflow }),
+    stdout &&
+      readLines(stdout, {
+        limit: options.maxMessageBytes,
+        onLine: receive,
+        onLargeLine: receiveLarge,
+        onOverflow: overflow,
+      }),
     stderr &&
       readLines(stderr, {
         limit: maxStderrLine,
         onLine: (line) => options.onLine(line.toString('utf8')),
+        onLargeLine: async () => undefined, // the limit is lower
         onOverflow: () => undefined,
       }),
   ];
 
   function receive(bytes: Buffer): void {
-    const answer = bytes[0] === brace ? scanAnswer(bytes) : undefined;
-    if (answer === undefined) return receiveText(bytes.toString('utf8'));
-    deliver(answer, bytes.length);
+    const answer = bytes[0] === braceOpen ? scanAnswer(bytes) : undefined;
+    if (answer === undefined) receiveText(bytes.toString('utf8'));
+    else deliver(answer);
   }
 
-  function deliver(message: RpcMessage, size: number): void {
+  async function receiveLarge(parts: readonly Buffer[]): Promise<void> {
+    try {
+      const { bytes, answer } = await readLarge(parts);
+      if (answer !== undefined) deliver(answer);
+      else if (bytes.length <= maxParsedBytes) receiveText(bytes.toString('utf8'));
+      else stop(new MessageTooLarge(maxParsedBytes, 'that is not a result'));
+    } catch (error) {
+      stop(new ConnectionLost(`a message of the server could not be read: ${describe(error)}`, 'maybe', error));
+    }
+  }
+
+  function deliver(message: RpcMessage): void {
     heard = true;
-    if (size < largeBytes) handlers.onMessage(message);
-    else setImmediate(() => handlers.onMessage(message)); // handling it takes as long as reading it
+    handlers.onMessage(message);
   }
 
   function receiveText(line: string): void {
@@ -96,7 +114,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
           stop(new ConnectionLost('it printed too much text on stdout that is not MCP', 'maybe'));
         return;
       }
-      deliver(one, line.length);
+      deliver(one);
     }
   }
 

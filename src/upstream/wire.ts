@@ -1,13 +1,16 @@
 /** HTTP to one server over kept-alive connections, and its event streams. */
 import { Readable } from 'node:stream';
-import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Dispatcher, Pool } from 'undici';
 import type { CancelSignal } from '../cancellation.ts';
 import { AppError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { isMessage, type RpcMessage } from '../json-rpc.ts';
 import { scanAnswer } from '../raw-result.ts';
-import { isSliceOver, largeBytes, nextTurn } from '../time-slice.ts';
+import { maskError } from '../security/mask.ts';
+import { createTimeShare, largeBytes } from '../time-slice.ts';
+import { createEventReader, type ServerEvent } from './event-reader.ts';
+import { maxParsedBytes, readLarge } from './large-messages.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from './session.ts';
 
 interface WireOptions {
@@ -37,6 +40,8 @@ export interface WireAnswer {
   headers: Record<string, string | string[] | undefined>;
   /** The whole of it, unless it is an event stream. */
   body: Buffer;
+  /** The answer in the body, where it was large and has been read already. */
+  message?: RpcMessage;
   events?: EventBody;
 }
 
@@ -84,7 +89,7 @@ export function createWire(options: WireOptions): Wire {
       };
       const receive = (answer: WireAnswer) => {
         if (answer.status >= 400 && options.mask !== undefined)
-          answer.body = Buffer.from(options.mask(answer.body.toString('utf8')));
+          answer.body = Buffer.from(maskError(answer.body.toString('utf8'), options.mask));
         resolve(answer);
       };
       pool.dispatch(request, createReceiver(options.maxMessageBytes, signal, receive, fail));
@@ -170,13 +175,14 @@ function createReceiver(
     onResponseEnd() {
       release();
       if (events !== undefined) return void events.push(null);
-      const [only] = parts;
-      const bytes = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
       if (answer === undefined) return;
       const whole = answer;
-      whole.body = bytes;
-      if (bytes.length < largeBytes) resolve(whole);
-      else setImmediate(() => resolve(whole));
+      if (length > largeBytes) {
+        readLarge(parts).then(({ bytes, answer: message }) => resolve({ ...whole, body: bytes, message }), reject);
+        return;
+      }
+      whole.body = joinParts(parts);
+      resolve(whole);
     },
     onResponseError(_controller, error) {
       release();
@@ -246,10 +252,23 @@ export function refuseDenied(answer: WireAnswer): void {
 }
 
 /** The messages of an answer; a result among them may be as it came. */
-export function readMessages(bytes: Buffer): RpcMessage[] {
-  const answer = scanAnswer(bytes);
-  return answer === undefined ? parseMessages(bytes.toString('utf8')) : [answer];
+export function readMessages({ body, message = scanAnswer(body) }: Pick<WireAnswer, 'body' | 'message'>): RpcMessage[] {
+  if (message !== undefined) return [message];
+  if (body.length > maxParsedBytes) throw new MessageTooLarge(maxParsedBytes, 'that is not a result');
+  return parseMessages(body.toString('utf8'));
 }
+
+/** A promise for a large one, which a worker thread reads. */
+export function readEventData(data: readonly Buffer[]): RpcMessage[] | Promise<RpcMessage[]> {
+  const bytes = data.reduce((sum, part) => sum + part.length, 0);
+  if (bytes <= largeBytes) return readMessages({ body: joinParts(data) });
+  return readLarge(data).then(({ bytes: body, answer }) => readMessages({ body, message: answer }));
+}
+
+export const joinParts = (parts: readonly Buffer[]): Buffer =>
+  parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+
+export const isEmptyEvent = ({ data }: ServerEvent): boolean => data.every(({ length }) => length === 0);
 
 export function parseMessages(text: string): RpcMessage[] {
   let parsed: unknown;
@@ -264,28 +283,28 @@ export function parseMessages(text: string): RpcMessage[] {
   return messages;
 }
 
-/** Feeds every event to `onEvent` until the stream ends; `onRetry` hears how long the server wants us to wait. */
+/** Feeds every event to `onEvent`, one after the other, until the stream ends; `onRetry` gets the server's wait. */
 export async function readEvents(
   body: EventBody,
   limit: number,
-  onEvent: (event: EventSourceMessage) => void,
+  onEvent: (event: ServerEvent) => void | Promise<void>,
   onRetry?: (ms: number) => void,
 ): Promise<void> {
-  const decoder = new TextDecoder();
-  let sinceEvent = 0;
-  const parser = createParser({
-    onEvent(event) {
-      sinceEvent = 0;
-      onEvent(event);
-    },
-    onRetry,
-  });
+  const share = createTimeShare();
+  let events: ServerEvent[] = [];
+  const reader = createEventReader({ onEvent: (event) => void events.push(event), onRetry });
   for await (const chunk of body) {
     const began = performance.now();
-    sinceEvent += chunk.length;
-    if (sinceEvent > limit) throw new MessageTooLarge(limit);
-    parser.feed(decoder.decode(chunk, { stream: true }));
-    if (isSliceOver(began)) await nextTurn();
+    reader.read(chunk);
+    if (reader.pendingBytes > limit) throw new MessageTooLarge(limit);
+    const complete = events;
+    events = [];
+    for (const event of complete) {
+      const handled = onEvent(event);
+      if (handled !== undefined) await handled;
+    }
+    const restMs = share.rest(began);
+    if (restMs > 0) await delay(restMs);
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { nextTurn } from '../../src/time-slice.ts';
 import { readLines } from '../../src/upstream/lines.ts';
 
 const limit = 4_000_000;
@@ -22,13 +23,23 @@ test('lines come in order, short and long ones, however they are cut into chunks
     lines.push(line.toString());
     if (line.toString() === 'after') done.resolve();
   };
-  readLines(stream, { limit, onLine, onOverflow });
+  const large: string[] = [];
+  const onLargeLine = async (parts: readonly Buffer[]) => {
+    onLine(Buffer.concat(parts));
+    large.push(lines.at(-1)?.[0] ?? '');
+    await nextTurn();
+  };
+  readLines(stream, { limit, onLine, onLargeLine, onOverflow });
   const expected = ['first', 'x'.repeat(1_000_000), 'between', 'é'.repeat(700_000), '', 'last'];
   const bytes = Buffer.from(`${expected.join('\r\n')}\n${'y'.repeat(limit + 1)}\nafter\n`);
   for (let at = 0; at < bytes.length; at += 65_521) stream.write(bytes.subarray(at, at + 65_521));
   stream.end();
   await done.promise;
-  assert.deepEqual(lines, [...expected, 'after']);
+  assert.deepEqual(
+    lines.map((line) => line.replace('\r', '')),
+    [...expected, 'after'],
+  );
+  assert.deepEqual(large, ['x', 'é']);
   assert.equal(overflows, 1);
 });
 
@@ -39,6 +50,7 @@ test('other work has a turn between the lines of one chunk', { timeout: 20_000 }
   readLines(stream, {
     limit,
     onOverflow: () => undefined,
+    onLargeLine: async () => undefined,
     onLine: (line) => {
       order.push(line.toString());
       block(10);
@@ -58,6 +70,7 @@ test('when the reading is ended, nothing more is read, not even of the same chun
   const end = readLines(stream, {
     limit,
     onOverflow: () => undefined,
+    onLargeLine: async () => undefined,
     onLine: (line) => {
       lines.push(line.toString());
       if (line.toString() === '2') end();

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { JsonObject } from '../../json-rpc.ts';
-import { toObject } from '../../raw-result.ts';
+import { memberOf, RawResult, type Result } from '../../raw-result.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Caller, Router } from '../../routing/call.ts';
 import { resolveTool } from '../../routing/resolve.ts';
@@ -80,40 +80,40 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
         const params = { name: body.name, arguments: body.arguments, _meta: { progressToken: randomUUID() } };
         const called = await router.callTool(tool, params, caller, { signal });
         const { warning, routingMs, executionMs } = called;
-        const result = toObject(called.result);
-        return {
-          ...result,
-          content: result.content ?? [],
-          isError: result.isError === true,
-          metadata: {
-            routed_to: tool.server.name,
-            server_id: tool.server.id,
-            tool: tool.row.name,
-            strategy,
-            routing_time_ms: milliseconds(routingMs),
-            execution_time_ms: milliseconds(executionMs),
-            total_time_ms: milliseconds(performance.now() - started),
-            ...(warning === undefined ? {} : { warning }),
-          },
-        };
+        return withMetadata(called.result, {
+          routed_to: tool.server.name,
+          server_id: tool.server.id,
+          tool: tool.row.name,
+          strategy,
+          routing_time_ms: milliseconds(routingMs),
+          execution_time_ms: milliseconds(executionMs),
+          total_time_ms: milliseconds(performance.now() - started),
+          ...(warning === undefined ? {} : { warning }),
+        });
       },
     }),
   ];
 }
 
 function toInternalAnswer(tool: string, result: JsonObject, ms: number) {
-  return {
-    ...result,
-    content: Array.isArray(result.content) ? result.content : [],
-    isError: result.isError === true,
-    metadata: {
-      routed_to: 'mcp-aggregator',
-      server_id: null,
-      tool,
-      strategy: 'INTERNAL',
-      routing_time_ms: 0,
-      execution_time_ms: ms,
-      total_time_ms: ms,
-    },
-  };
+  return withMetadata(result, {
+    routed_to: 'mcp-aggregator',
+    server_id: null,
+    tool,
+    strategy: 'INTERNAL',
+    routing_time_ms: 0,
+    execution_time_ms: ms,
+    total_time_ms: ms,
+  });
 }
+
+/** A result that was not read goes out as it came. */
+function withMetadata(result: Result, metadata: object): Result {
+  const isError = memberOf(result, 'isError') === true;
+  if (!(result instanceof RawResult)) return { ...result, content: result.content ?? [], isError, metadata };
+  const given = result.bytes('content');
+  const content = given === undefined || given.equals(nothing) ? { content: '[]' } : {};
+  return result.withChanges({ ...content, isError: String(isError), metadata: JSON.stringify(metadata) });
+}
+
+const nothing = Buffer.from('null');

@@ -12,6 +12,8 @@ export interface ToolAnswer {
   content?: unknown;
   structuredContent?: unknown;
   isError?: unknown;
+  /** There was more of it. */
+  isTruncated?: unknown;
 }
 
 /** Blocks or a structure; a server that answers neither does not answer. */
@@ -34,7 +36,7 @@ export interface ParsedAnswer {
 
 export function parseAnswer(answer: ToolAnswer, maxChars: number): ParsedAnswer {
   const blocks = Array.isArray(answer.content) ? answer.content.filter(isObject) : [];
-  const room = { chars: maxChars, truncated: false };
+  const room = { chars: maxChars, truncated: answer.isTruncated === true };
   const { bytes, depth } = jsonSize(answer.structuredContent);
   if (depth > maxDepth) throw new Error(`the answer is nested more than ${maxDepth} levels deep`);
   const structured = structureOf(answer.structuredContent, blocks);
