@@ -1,92 +1,89 @@
-/** Work that would block the event loop runs in a thread of its own, which ends when there has been none for a while. */
-import { parentPort, type Transferable, Worker } from 'node:worker_threads';
+/** Work that would block the event loop runs in one thread beside it, which ends when there has been none for a while. */
+import { extname } from 'node:path';
+import { type Transferable, Worker } from 'node:worker_threads';
 import { createMutex } from './mutex.ts';
+
+/** What the thread returns; memory that is transferred is not copied. */
+export interface Worked<Output> {
+  output: Output;
+  transfer: Transferable[];
+}
 
 export interface WorkerTask<Input, Output> {
   /** One after the other. What is transferred can no longer be used here. */
   run(input: Input, transfer: Transferable[]): Promise<Output>;
 }
 
-interface WorkerOptions {
+export interface Order {
+  module: string;
+  input: unknown;
+}
+
+export type Answer = { output: unknown } | { error: string };
+
+interface TaskOptions {
   deadlineMs: number;
 }
 
-type Answer<Output> = { output: Output } | { error: string };
+const idleMs = 10_000;
+const maxHeapMb = 128;
+const maxYoungMb = 8;
+// Compiled for publishing, the program has another extension.
+const program = new URL(`worker-thread${extname(import.meta.url)}`, import.meta.url);
 
-const idleMs = 30_000;
-const maxHeapMb = 64;
+const mutex = createMutex();
+let thread: Worker | undefined;
+let idle: NodeJS.Timeout | undefined;
 
-export function createWorkerTask<Input, Output>(
-  program: URL,
-  { deadlineMs }: WorkerOptions,
-): WorkerTask<Input, Output> {
-  const mutex = createMutex();
-  let worker: Worker | undefined;
-  let idle: NodeJS.Timeout | undefined;
-
-  function start(): Worker {
-    const started = new Worker(program, {
-      env: {},
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
-    });
-    started.unref();
-    return started;
-  }
-
-  function end(): void {
-    void worker?.terminate();
-    worker = undefined;
-  }
-
-  async function run(input: Input, transfer: Transferable[]): Promise<Output> {
-    clearTimeout(idle);
-    worker ??= start();
-    const answer = await answerOf<Output>(worker, () => worker?.postMessage(input, transfer), deadlineMs).catch(
-      (error: unknown) => {
-        end();
-        throw error;
-      },
-    );
-    idle = setTimeout(end, idleMs).unref();
-    if ('error' in answer) throw new Error(answer.error);
-    return answer.output;
-  }
-
-  return { run: (input, transfer) => mutex(() => run(input, transfer)) };
+/** The module exports `work`, from the input to what it `Worked`. */
+export function createWorkerTask<Input, Output>(module: URL, { deadlineMs }: TaskOptions): WorkerTask<Input, Output> {
+  return {
+    run: (input, transfer) =>
+      mutex(async () => (await carryOut({ module: module.href, input }, transfer, deadlineMs)) as Output),
+  };
 }
 
-function answerOf<Output>(worker: Worker, send: () => void, deadlineMs: number): Promise<Answer<Output>> {
-  return new Promise<Answer<Output>>((resolve, reject) => {
-    const timer = setTimeout(
-      () => settle(() => reject(new Error('the worker thread did not finish in time'))),
-      deadlineMs,
-    );
-    const onExit = () => settle(() => reject(new Error('the worker thread ended')));
-    const onError = (error: Error) => settle(() => reject(error));
-    const onMessage = (answer: Answer<Output>) => settle(() => resolve(answer));
+async function carryOut(order: Order, transfer: Transferable[], deadlineMs: number): Promise<unknown> {
+  clearTimeout(idle);
+  thread ??= startThread();
+  const answer = await answerOf(thread, order, transfer, deadlineMs).catch((error: unknown) => {
+    endThread();
+    throw error;
+  });
+  idle = setTimeout(endThread, idleMs).unref();
+  if ('error' in answer) throw new Error(answer.error);
+  return answer.output;
+}
+
+function startThread(): Worker {
+  const started = new Worker(program, {
+    env: {},
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: maxYoungMb },
+  });
+  started.unref();
+  // An error that comes when no work is waiting must not be an uncaught one.
+  started.on('error', () => undefined);
+  return started;
+}
+
+function endThread(): void {
+  void thread?.terminate();
+  thread = undefined;
+}
+
+function answerOf(worker: Worker, order: Order, transfer: Transferable[], deadlineMs: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) => settle(() => reject(error));
+    const timer = setTimeout(() => fail(new Error('the worker thread did not finish in time')), deadlineMs);
+    const onExit = () => fail(new Error('the worker thread ended'));
+    const onMessage = (answer: Answer) => settle(() => resolve(answer));
     function settle(act: () => void): void {
       clearTimeout(timer);
-      worker.off('exit', onExit).off('error', onError).off('message', onMessage);
-      // An error that comes later must not be an uncaught one.
-      worker.on('error', () => undefined);
+      worker.off('exit', onExit).off('error', fail).off('message', onMessage);
       act();
     }
-    worker.on('exit', onExit).on('error', onError).on('message', onMessage);
-    send();
-  });
-}
-
-/** In the thread. */
-export function serveWorkerTask<Input, Output>(
-  work: (input: Input) => { output: Output; transfer: Transferable[] },
-): void {
-  parentPort?.on('message', (input: Input) => {
-    try {
-      const { output, transfer } = work(input);
-      parentPort?.postMessage({ output }, transfer);
-    } catch (error) {
-      parentPort?.postMessage({ error: error instanceof Error ? error.message : String(error) });
-    }
+    worker.on('exit', onExit).on('error', fail).on('message', onMessage);
+    worker.postMessage(order, transfer);
   });
 }

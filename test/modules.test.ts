@@ -32,6 +32,7 @@ const shared = [
   'unicode',
   'version',
   'worker-task',
+  'worker-thread',
   'tracing',
   'prometheus',
   'safe-mode',

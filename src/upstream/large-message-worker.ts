@@ -1,11 +1,12 @@
 import { locateAnswer } from '../raw-result.ts';
-import { serveWorkerTask } from '../worker-task.ts';
+import type { Worked } from '../worker-task.ts';
 import type { LocatedMessage } from './large-messages.ts';
 
-serveWorkerTask<Uint8Array[], LocatedMessage>((parts) => {
+/** In the worker thread. */
+export function work(parts: Uint8Array[]): Worked<LocatedMessage> {
   const bytes = joinParts(parts);
   return { output: { bytes, located: locateAnswer(Buffer.from(bytes.buffer)) }, transfer: [bytes.buffer] };
-});
+}
 
 /** Memory of its own, which can be handed over. */
 function joinParts(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -19,9 +19,9 @@ export interface LocatedMessage {
 export const maxParsedBytes = 8_388_608;
 
 const deadlineMs = 10_000;
-// Compiled for publishing, the program has another extension.
-const program = new URL(`large-message-worker${extname(import.meta.url)}`, import.meta.url);
-const task = createWorkerTask<Uint8Array[], LocatedMessage>(program, { deadlineMs });
+// Compiled for publishing, it has another extension.
+const module = new URL(`large-message-worker${extname(import.meta.url)}`, import.meta.url);
+const task = createWorkerTask<Uint8Array[], LocatedMessage>(module, { deadlineMs });
 
 export async function readLarge(parts: readonly Buffer[]): Promise<LargeMessage> {
   const given = parts.map(withOwnMemory);

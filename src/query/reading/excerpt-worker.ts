@@ -1,12 +1,13 @@
 import { isObject } from '../../json-rpc.ts';
-import { serveWorkerTask } from '../../worker-task.ts';
+import type { Worked } from '../../worker-task.ts';
 import type { AnswerBytes, Excerpt } from './excerpt.ts';
 import { jsonPrefix } from './json-prefix.ts';
 
 /** More than a query ever reads, so that the reader sees that there was more. */
 const maxChars = 1_048_576;
 
-serveWorkerTask<AnswerBytes, Excerpt>(({ content, contents, structuredContent }) => {
+/** In the worker thread. */
+export function work({ content, contents, structuredContent }: AnswerBytes): Worked<Excerpt> {
   let isTruncated = false;
 
   function cut(text: unknown): unknown {
@@ -46,7 +47,7 @@ serveWorkerTask<AnswerBytes, Excerpt>(({ content, contents, structuredContent })
     structuredContent: readStructure(structuredContent),
   };
   return { output: { ...output, isTruncated }, transfer: [] };
-});
+}
 
 const maxBlocks = 10_000;
 

@@ -13,9 +13,9 @@ export interface Excerpt extends ToolAnswer {
 }
 
 const deadlineMs = 10_000;
-// Compiled for publishing, the program has another extension.
-const program = new URL(`excerpt-worker${extname(import.meta.url)}`, import.meta.url);
-const task = createWorkerTask<AnswerBytes, Excerpt>(program, { deadlineMs });
+// Compiled for publishing, it has another extension.
+const module = new URL(`excerpt-worker${extname(import.meta.url)}`, import.meta.url);
+const task = createWorkerTask<AnswerBytes, Excerpt>(module, { deadlineMs });
 
 export async function toExcerpt(result: Result): Promise<Excerpt> {
   if (!(result instanceof RawResult)) return result;
