@@ -29,31 +29,10 @@ import { type ChangeReview, createChangeReview } from './change-review.ts';
 import { type Kind, type Listing, listAll } from './discover.ts';
 import { interpretNotifications } from './notifications.ts';
 import { markedParameters } from './parameter-headers.ts';
-import { toCanonical, toWireName } from './tool-name.ts';
+import { type CatalogSnapshot, createSnapshot, itemKinds, type Snapshot } from './snapshot.ts';
+import { toCanonical } from './tool-name.ts';
 
-export interface CatalogTool {
-  readonly row: ToolRow;
-  readonly server: Server;
-  readonly wireName: string;
-}
-
-export interface CatalogItem {
-  readonly key: string;
-  readonly wireName: string;
-  readonly definition: JsonObject;
-  readonly server: Server;
-}
-
-export interface Snapshot {
-  readonly version: number;
-  readonly tools: readonly CatalogTool[];
-  readonly toolsByWireName: ReadonlyMap<string, CatalogTool>;
-  readonly toolsByCanonicalName: ReadonlyMap<string, CatalogTool>;
-  readonly toolsByOriginalName: ReadonlyMap<string, readonly CatalogTool[]>;
-  readonly toolsByServer: ReadonlyMap<string, readonly CatalogTool[]>;
-  readonly items: Readonly<Record<ServerItemKind, readonly CatalogItem[]>>;
-  readonly promptsByName: ReadonlyMap<string, CatalogItem>;
-}
+export type { CatalogItem, CatalogTool, Snapshot } from './snapshot.ts';
 
 export interface Catalog {
   readonly snapshot: Snapshot;
@@ -84,7 +63,6 @@ interface CatalogDependencies {
 
 const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
 const changedBy = { tool: 'tools', prompt: 'prompts', resource: 'resources', resource_template: 'resources' } as const;
-const itemKinds = ['prompt', 'resource', 'resource_template'] as const;
 const debounceMs = 100;
 const maxWaitMs = 10_000;
 const calmMs = 10_000;
@@ -106,13 +84,13 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     changes,
   });
   let lastSync: string | null = null;
-  let version = 0;
 
   for (const row of await findTools(db)) append(tools, row.source_server_id ?? '', row);
   for (const list of tools.values()) list.sort((a, b) => a.position - b.position);
   for (const row of await findServerItems(db))
     itemsOf(row.server_id)[row.kind].push({ key: row.key, definition: row.definition });
   for (const serverId of new Set([...tools.keys(), ...items.keys()])) measure(serverId);
+  let registryVersion = registry.version;
   let snapshot = build();
 
   function measure(serverId: string): void {
@@ -126,33 +104,18 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     return existing;
   }
 
-  /** Servers by name, and within a server in the server's own order: the same list every time. */
-  function build(): Snapshot {
-    const next = emptySnapshot(++version);
-    for (const server of registry.list()) {
-      const own: CatalogTool[] = [];
-      for (const row of tools.get(server.id) ?? []) {
-        const tool = {
-          row,
-          server,
-          wireName: freeName(next.toolsByWireName, toWireName(server.name, row.original_name)),
-        };
-        own.push(tool);
-        next.tools.push(tool);
-        next.toolsByWireName.set(tool.wireName, tool);
-        next.toolsByCanonicalName.set(row.name, tool);
-        append(next.toolsByOriginalName, row.original_name, tool);
-      }
-      next.toolsByServer.set(server.id, own);
-      for (const kind of itemKinds) {
-        for (const { key, definition } of itemsOf(server.id)[kind]) {
-          const item = { key, definition, server, wireName: kind === 'prompt' ? toWireName(server.name, key) : key };
-          next.items[kind].push(item);
-          if (kind === 'prompt') next.promptsByName.set(item.wireName, item);
-        }
-      }
+  function build(): CatalogSnapshot {
+    registryVersion = registry.version;
+    return createSnapshot(registry.list(), (id) => ({ tools: tools.get(id) ?? [], items: itemsOf(id) }));
+  }
+
+  /** With the servers as they are now. */
+  function currentSnapshot(): Snapshot {
+    if (registryVersion !== registry.version) {
+      registryVersion = registry.version;
+      snapshot = snapshot.withServers(registry.find);
     }
-    return next;
+    return snapshot;
   }
 
   async function refresh(serverId: string, which: readonly Kind[] = everyKind): Promise<void> {
@@ -411,7 +374,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
 
   return {
     get snapshot() {
-      return snapshot;
+      return currentSnapshot();
     },
     get lastSync() {
       return lastSync;
@@ -470,30 +433,10 @@ function compareTools(before: readonly ToolRow[], after: readonly ToolRow[]): To
   return changes;
 }
 
-function emptySnapshot(version: number) {
-  return {
-    version,
-    tools: [] as CatalogTool[],
-    toolsByWireName: new Map<string, CatalogTool>(),
-    toolsByCanonicalName: new Map<string, CatalogTool>(),
-    toolsByOriginalName: new Map<string, CatalogTool[]>(),
-    toolsByServer: new Map<string, CatalogTool[]>(),
-    items: { prompt: [], resource: [], resource_template: [] } as Record<ServerItemKind, CatalogItem[]>,
-    promptsByName: new Map<string, CatalogItem>(),
-  };
-}
-
 function append<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const list = map.get(key);
   if (list === undefined) map.set(key, [value]);
   else list.push(value);
-}
-
-/** Two hashed names are practically never equal; if they are, the later one in the fixed order gets a number. */
-function freeName(taken: ReadonlyMap<string, unknown>, wanted: string): string {
-  let name = wanted;
-  for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
-  return name;
 }
 
 function toDiscovered(server: string, name: string, definition: JsonObject): DiscoveredTool {

@@ -90,7 +90,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     const servers = deps.listServers().filter(({ name }) => view.server(name));
     const byName = new Map(servers.map((server) => [server.name, server]));
     return {
-      servers: () => Promise.all(servers.map((server) => toQueryServer(server, view))),
+      servers: () => Promise.all(servers.map((server) => toQueryServer(deps.findServer(server.id) ?? server, view))),
       async findTools(query, names, limit) {
         const request = { query, limit, serverFilter: [...names], isVisible: seesNamed(view, catalog) };
         const { tools } = await toolSearch.search(request, undefined, caller.trace);

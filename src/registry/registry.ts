@@ -23,6 +23,7 @@ import {
   type ServerRowPatch as RowPatch,
   updateServer,
 } from '../store/servers.ts';
+import { deepFreeze } from './deep-freeze.ts';
 import { best, type Lifecycle, type LifecycleEvent, type Status, transition } from './lifecycle.ts';
 import {
   type Connection,
@@ -33,14 +34,15 @@ import {
   urlProblem,
 } from './server.ts';
 
-export interface Server extends Omit<ServerRow, 'options' | 'connection_config'> {
-  options: ServerOptions;
-  lifecycle: Lifecycle;
-  sealed: string;
+/** Frozen, with everything in it: a change is another value under the same id, so that the current one is the registry's. */
+export interface Server extends Readonly<Omit<ServerRow, 'options' | 'connection_config'>> {
+  readonly options: ServerOptions;
+  readonly lifecycle: Lifecycle;
+  readonly sealed: string;
   /** The server wants a login (OAuth) that nobody made yet, or that no longer holds. */
-  login: 'required' | 'expired' | null;
+  readonly login: 'required' | 'expired' | null;
   /** What the other living replicas say of it. */
-  elsewhere: readonly ReplicaView[];
+  readonly elsewhere: readonly ReplicaView[];
 }
 
 export interface ReplicaView {
@@ -70,6 +72,8 @@ interface ResolvedConnection {
 }
 
 export interface Registry {
+  /** Another number after every change of any server: what was made of their values is then out of date. */
+  readonly version: number;
   list(): Server[];
   get(id: string): Server;
   find(id: string): Server | undefined;
@@ -130,9 +134,16 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   /** How often each server was changed here: what was read before such a change is too old to be taken. */
   const ownChanges = new Map<string, number>();
   let writing: Promise<unknown> = Promise.resolve();
+  let version = 0;
 
   // Nothing is connected when we start, whatever the rows say.
-  for (const row of (await findServers(db)).rows) servers.set(row.id, { ...toServer(row), status: 'DISCONNECTED' });
+  for (const row of (await findServers(db)).rows) put({ ...toServer(row), status: 'DISCONNECTED' });
+
+  function put(server: Server): Server {
+    servers.set(server.id, deepFreeze(server));
+    version += 1;
+    return server;
+  }
 
   /** In order, and never in the way: what is in memory is what counts, the store follows. */
   function write(task: () => Promise<unknown>): void {
@@ -141,9 +152,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       .catch((error: unknown) => log.error({ err: error }, 'a change of a server was not stored'));
   }
 
-  function change(server: Server, patch: RowPatch): void {
-    Object.assign(server, patch, { updated_at: new Date().toISOString() });
+  function change(server: Server, patch: Omit<RowPatch, 'options' | 'connection_config'>): Server {
     write(() => updateServer(db, server.id, patch));
+    return put({ ...server, ...patch, updated_at: new Date().toISOString() });
   }
 
   function get(id: string): Server {
@@ -175,19 +186,23 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   function take(row: ServerRow): TakenChange | undefined {
     const server = servers.get(row.id);
     if (server === undefined) {
-      const added = toServer(row);
-      servers.set(row.id, added);
+      const added = put(toServer(row));
       changes.publish('server.registered', { server_id: row.id, name: row.name });
       return { server: added, kind: 'added', reconnect: false };
     }
-    const before = configured(server);
     const fresh = toServer(row);
     const moved = isMoved(server, fresh);
-    Object.assign(server, configured(fresh), { sealed: fresh.sealed, updated_at: row.updated_at });
-    if (moved) Object.assign(server, { era: null, era_checked_at: null, interactive: false });
-    if (!moved && isDeepStrictEqual(before, configured(server))) return undefined;
+    const changed = put({
+      ...server,
+      ...configured(fresh),
+      sealed: fresh.sealed,
+      updated_at: row.updated_at,
+      ...(moved ? nothingLearned : {}),
+    });
+    if (!moved && isDeepStrictEqual(configured(server), configured(changed))) return undefined;
     changes.publish('server.updated', { server_id: row.id, name: row.name });
-    return { server, kind: 'changed', reconnect: moved || !isDeepStrictEqual(before.options, server.options) };
+    const reconnect = moved || !isDeepStrictEqual(server.options, changed.options);
+    return { server: changed, kind: 'changed', reconnect };
   }
 
   /** The same credentials under another key are no other connection. */
@@ -205,12 +220,16 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
   function drop(server: Server): boolean {
     if (!servers.delete(server.id)) return false;
+    version += 1;
     secrets.forget(server.id);
     changes.publish('server.removed', { server_id: server.id, name: server.name });
     return true;
   }
 
   return {
+    get version() {
+      return version;
+    },
     list: () => [...servers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     get,
     find: (id) => servers.get(id),
@@ -237,8 +256,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         },
         { maxServers: config.maxServers },
       );
-      const server = servers.get(id) ?? toServer(row);
-      servers.set(id, server);
+      const server = servers.get(id) ?? put(toServer(row));
       changes.publish('server.stored', { server_id: id });
       record(id, 'REGISTERED', { transport_type: row.transport_type, origin });
       changes.publish('server.registered', { server_id: id, name: row.name });
@@ -246,7 +264,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     },
 
     async update(id, patch) {
-      const server = get(id);
+      get(id);
       const connection = patchedConnection(openConnection(id), patch);
       if (connection !== undefined) requireAllowed(connection.transport_type, config);
       const fields: RowPatch = {};
@@ -257,20 +275,24 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       if (connection !== undefined) {
         fields.transport_type = connection.transport_type;
         fields.connection_config = { sealed: vault.seal(connection.connection_config, id) };
-        // Another address may be another server: what was learned about the old one is void.
-        Object.assign(fields, { era: null, era_checked_at: null, interactive: false });
+        Object.assign(fields, nothingLearned);
       }
       const row = await changing(id, () => updateServer(db, id, fields));
       if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
-      const before = server.options;
+      const before = get(id);
       // Only what was patched: the rest of the row may be behind what is in memory.
-      const { connection_config: sealed, ...changed } = fields;
-      Object.assign(server, changed, { updated_at: row.updated_at });
-      if (sealed !== undefined) server.sealed = sealed.sealed;
+      const { connection_config, options, ...changed } = fields;
+      const server = put({
+        ...before,
+        ...changed,
+        ...(options === undefined ? {} : { options }),
+        ...(connection_config === undefined ? {} : connection_config),
+        updated_at: row.updated_at,
+      });
       record(id, 'UPDATED', { fields: Object.keys(patch) });
       changes.publish('server.updated', { server_id: id, name: server.name });
       const otherSession =
-        patch.options !== undefined && !isDeepStrictEqual(ofSession(before), ofSession(patch.options));
+        patch.options !== undefined && !isDeepStrictEqual(ofSession(before.options), ofSession(patch.options));
       return { server, reconnect: connection !== undefined || otherSession };
     },
 
@@ -283,7 +305,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
     async setDesired(id, desired) {
       // Stored even where it is no news here: another replica may have stored the opposite a moment ago.
-      get(id).desired = desired;
+      put({ ...get(id), desired });
       await changing(id, () => updateServer(db, id, { desired }));
     },
 
@@ -296,16 +318,16 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         log.debug({ server: server.name, status: previous.status, event }, 'event is illegal in this state');
         return undefined;
       }
-      server.lifecycle = next;
+      const moved = put({ ...server, lifecycle: next });
       if (next.status === previous.status) return next;
 
-      const patch: RowPatch = { status: next.status };
-      if (next.status === 'CONNECTED') Object.assign(patch, { error_message: null });
+      const patch: Omit<RowPatch, 'options' | 'connection_config'> = { status: next.status };
+      if (next.status === 'CONNECTED') patch.error_message = null;
       if (event === 'connect_succeeded') patch.connected_at = new Date().toISOString();
       if (note.error !== undefined) patch.error_message = secrets.mask(note.error, id);
       if (event === 'disconnected') patch.error_message = null;
       if (note.stderr !== undefined) patch.stderr_tail = note.stderr.join('\n');
-      change(server, patch);
+      const { error_message } = change(moved, patch);
       record(id, next.status, {
         from: previous.status,
         event,
@@ -323,7 +345,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         name: server.name,
         status: next.status,
         previous: previous.status,
-        error_message: server.error_message,
+        error_message,
       });
       return next;
     },
@@ -385,7 +407,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     recordLogin(id, login) {
       const server = servers.get(id);
       if (server === undefined || server.login === login) return;
-      server.login = login;
+      put({ ...server, login });
       if (login !== null) record(id, 'LOGIN', { login });
       changes.publish('server.updated', { server_id: id, name: server.name });
     },
@@ -397,7 +419,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
 
     recordToolCount(id, count) {
       const server = servers.get(id);
-      if (server !== undefined) server.tool_count = count;
+      if (server !== undefined && server.tool_count !== count) put({ ...server, tool_count: count });
     },
 
     recordDiscovery(id, problem) {
@@ -429,10 +451,11 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     },
 
     recordOtherReplicas(views) {
-      for (const server of servers.values()) {
-        const before = overallStatus(server).status;
-        server.elsewhere = views.get(server.id) ?? [];
-        if (overallStatus(server).status !== before)
+      for (const server of [...servers.values()]) {
+        const elsewhere = views.get(server.id) ?? [];
+        if (isDeepStrictEqual(elsewhere, server.elsewhere)) continue;
+        const seen = put({ ...server, elsewhere });
+        if (overallStatus(seen).status !== overallStatus(server).status)
           changes.publish('server.updated', { server_id: server.id, name: server.name });
       }
     },
@@ -442,6 +465,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     },
   };
 }
+
+/** Another address may be another server: what was learned about the old one is void. */
+const nothingLearned = { era: null, era_checked_at: null, interactive: false };
 
 function toServer({ connection_config, options, ...row }: ServerRow): Server {
   return {
