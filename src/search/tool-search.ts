@@ -1,26 +1,15 @@
-/** Keeps the search index in step with the catalog: embeds tools as they come and classifies them into skills beside it. */
+/** Keeps the search index in step with the catalog: embeds tools as they come and takes over the skills that they are given. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
-import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import type { Model } from '../model.ts';
-import { type ClassificationQueue, createClassificationQueue } from '../skills/classification-queue.ts';
-import { createModelClassifier, type ToolToClassify } from '../skills/classifier-model.ts';
-import { classifyTool } from '../skills/classify.ts';
-import { rememberClassifications } from '../skills/remembered-classifications.ts';
 import type { SkillStore } from '../skills/skill-store.ts';
 import { createSkillVectors } from '../skills/skill-vectors.ts';
-import type { Skill } from '../skills/taxonomy.ts';
+import { toSkillText } from '../skills/taxonomy.ts';
 import type { Database } from '../store/database.ts';
 import type { ToolRow } from '../store/schema.ts';
-import {
-  clearToolSkills,
-  type ToolChanges,
-  type ToolSkills,
-  updateClassificationState,
-  updateToolSkills,
-} from '../store/tools.ts';
+import type { ToolChanges } from '../store/tools.ts';
 import { findVectors, upsertVectors } from '../store/vectors.ts';
 import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
 import { loadStaticEmbedder, type StaticEmbedder } from './embed.ts';
@@ -39,14 +28,15 @@ export interface ToolSearch {
   toolsOfSkill(id: string): number;
   /** Vectors of the built-in model, whatever search uses. */
   embed(texts: readonly string[]): Float32Array[];
+  /** The same of tools; waits for those that are on their way into the index. */
+  vectorsOf(ids: readonly number[]): Promise<Map<number, Float32Array>>;
   /** How rare words are, how near to one another, and which stand for others. */
   lexicon: Pick<StaticEmbedder, 'rarity' | 'embedText'> & Thesaurus;
   quality(): Promise<QualityReport>;
-  readonly backlog: { embedding: number; classification: number };
+  /** Tools that wait for their vector. */
+  readonly backlog: number;
   /** Undefined where Qdrant is not configured. */
   pingVectors: (() => Promise<void>) | undefined;
-  /** Embedded, indexed and classified: nothing is under way. */
-  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -67,37 +57,23 @@ interface ToolSearchDependencies {
   config: Config;
   /** Our own tools: what a search without external tools finds. */
   internalTools?: readonly InternalToolDefinition[];
-  /** Classifies tools; without it the embedded classifier does. */
-  model?: Model;
   tracer?: Tracer;
-  /** False where another replica classifies this server's tools. */
-  isOurs?: (serverId: string) => boolean;
 }
 
-type Skills = Omit<ToolSkills, 'id'>;
-
-const saveEveryMs = 100;
-const saveAgainMs = 1_000;
 const embedAtOnce = 256;
 
 export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
-  const { db, catalog, skillStore, changes, log, config, tracer = noTracer, isOurs = () => true } = deps;
+  const { db, catalog, skillStore, changes, log, config, tracer = noTracer } = deps;
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
-  /** The skills that tools were given, until they are stored; null where a tool could not be classified yet. */
-  const unsaved = new Map<number, Skills | null>();
   /** Tools on their way into the index; one that is removed meanwhile must not arrive. */
   const expected = new Map<number, SearchableTool>();
-  let toQueue = 0;
   let working: Promise<unknown> = Promise.resolve();
-  let saveTimer: NodeJS.Timeout | undefined;
-  let isClosed = false;
   let skillsAreStale = true;
-  let prototypes: { id: string; vector: Float32Array }[] = [];
+  let skillIds: string[] = [];
 
-  rememberSkills();
-  const queue = createQueue();
+  setSkills();
   const mirror = config.qdrantUrl === undefined ? undefined : startMirror(config.qdrantUrl);
   // Lists need not wait for the index; a search that comes too early does.
   const filled = fill();
@@ -108,10 +84,12 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
   }
   const off = [
     changes.subscribe('tools.discovered', ({ server, toolChanges }) => follow(server, toolChanges)),
-    changes.subscribe('tools.reloaded', ({ server, toolChanges }) => followReplica(server, toolChanges)),
-    changes.subscribe('skills.changed', reclassify),
-    // Those that no replica has classified yet.
-    changes.subscribe('lease.gained', ({ server_id }) => classifyPending((candidate) => candidate === server_id)),
+    changes.subscribe('tools.reloaded', ({ server, toolChanges }) => {
+      takeSkills(toolChanges.unchanged);
+      follow(server, toolChanges);
+    }),
+    changes.subscribe('tools.classified', ({ tools }) => takeSkills(tools)),
+    changes.subscribe('skills.changed', setSkills),
     changes.subscribe('server.status', ({ name, status }) => index.setAvailable(name, isSearchable(status))),
     changes.subscribe('server.removed', ({ name }) =>
       forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id)),
@@ -133,16 +111,6 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
       else fresh.push(tool);
     }
     await embedAndEnter(fresh);
-    // EC-009: what could not be classified before the last stop is tried again.
-    classifyPending((serverId) => isOurs(serverId));
-  }
-
-  function classifyPending(concerns: (serverId: string) => boolean): void {
-    const pending = catalog.snapshot.tools.filter(
-      ({ row, server }) =>
-        row.classification_state !== 'CLASSIFIED' && queue.stateOf(row.id) !== 'CLASSIFYING' && concerns(server.id),
-    );
-    queue.add(pending.map(({ row }) => toClassify(row)));
   }
 
   function enter(tool: SearchableTool, vector: Float32Array): void {
@@ -206,45 +174,42 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     const rows = [...changes.added, ...changes.changed.map(({ after }) => after)];
     const tools = rows.map((row) => toSearchable(row, server.name));
     for (const tool of tools) expected.set(tool.id, tool);
-    toQueue += rows.length;
-    working = working
-      .then(() => embedAndEnter(tools))
-      .then(() => queue.add(rows.map(toClassify)))
-      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'))
-      .finally(() => {
-        toQueue -= rows.length;
-      });
-  }
-
-  /** Where another replica discovered and classifies; `unchanged` may have other skills. */
-  function followReplica(server: { name: string }, changes: ToolChanges): void {
-    forget(changes.removed.map((row) => row.id));
-    const rows = [...changes.added, ...changes.changed.map(({ after }) => after)];
-    for (const row of changes.unchanged) takeSkills(row);
-    const tools = rows.map((row) => toSearchable(row, server.name));
-    for (const tool of tools) expected.set(tool.id, tool);
     working = working
       .then(() => embedAndEnter(tools))
       .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'));
   }
 
-  function takeSkills({ id, skill_ids, primary_skill_id }: ToolSkills | ToolRow): void {
-    const tool = index.get(id);
-    if (tool === undefined) return;
-    Object.assign(tool, { skillIds: skill_ids, primarySkillId: primary_skill_id });
-    skillVectors.setTool(id, skill_ids, index.vectorOf(id) ?? null);
+  function takeSkills(rows: readonly ToolRow[]): void {
+    const taken = rows.flatMap(({ id, skill_ids: skillIds, primary_skill_id: primarySkillId }) => {
+      // A tool that is on its way brings them along.
+      const awaited = expected.get(id);
+      if (awaited !== undefined) Object.assign(awaited, { skillIds, primarySkillId });
+      const tool = index.get(id);
+      if (tool === undefined || hasSkills(tool, skillIds, primarySkillId)) return [];
+      return [Object.assign(tool, { skillIds, primarySkillId })];
+    });
+    mirror?.touch(taken.map(({ id }) => id));
+    if (usesBuiltIn())
+      return setSkillVectors(taken, new Map(taken.flatMap(({ id }) => toEntry(id, index.vectorOf(id)))));
+    working = working
+      .then(async () => setSkillVectors(taken, await ownVectors(taken.map(({ id }) => id))))
+      .catch((error: unknown) => log.error({ err: error }, 'skills could not be indexed'));
+  }
+
+  function setSkillVectors(tools: readonly SearchableTool[], vectors: ReadonlyMap<number, Float32Array>): void {
+    for (const tool of tools) {
+      if (index.get(tool.id) === tool) skillVectors.setTool(tool.id, tool.skillIds, vectors.get(tool.id) ?? null);
+    }
     skillsAreStale = true;
   }
 
   function forget(ids: number[]): void {
     for (const id of ids) {
       expected.delete(id);
-      unsaved.delete(id);
       index.remove(id);
       skillVectors.removeTool(id);
     }
     mirror?.touch(ids);
-    queue.remove(ids);
     skillsAreStale = true;
   }
 
@@ -272,85 +237,12 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     return mirror.scan({ serverNames: names, embeddingModel: index.embedder.identity });
   }
 
-  function createQueue(): ClassificationQueue {
-    const model = deps.model && rememberClassifications(db, createModelClassifier(deps.model));
-    return createClassificationQueue({
-      async classify(tools, signal) {
-        if (model !== undefined) return await model(tools, skillStore.list(), signal);
-        const vectors = await ownVectors(tools.map(({ id }) => id));
-        return new Map([...vectors].map(([id, vector]) => [id, classifyTool(vector, prototypes)]));
-      },
-      onClassified(id, { skillIds, primarySkillId, assignments }) {
-        const skill_confidences = Object.fromEntries(
-          assignments.map(({ skillId, confidence }) => [skillId, confidence]),
-        );
-        unsaved.set(id, { skill_ids: skillIds, primary_skill_id: primarySkillId, skill_confidences });
-        saveSoon();
-      },
-      onUnclassified(id, error) {
-        if (error !== null) log.debug({ tool: id, error: describe(error) }, 'a tool could not be classified yet');
-        unsaved.set(id, error === null ? noSkills : null);
-        saveSoon();
-      },
-    });
-  }
-
-  /** Many results, one write and one new snapshot. */
-  function saveSoon(afterMs = saveEveryMs): void {
-    if (isClosed) return;
-    saveTimer ??= setTimeout(() => {
-      saveTimer = undefined;
-      working = working.then(save).catch((error: unknown) => {
-        log.error({ err: error }, 'skills could not be stored; they are stored again soon');
-        saveSoon(saveAgainMs);
-      });
-    }, afterMs);
-  }
-
-  async function save(): Promise<void> {
-    const outcomes = new Map(unsaved);
-    const { fitting, unfit, notYet } = sortOutcomes(outcomes);
-    await updateToolSkills(db, fitting);
-    await clearToolSkills(db, unfit);
-    await updateClassificationState(db, notYet, 'UNCLASSIFIED');
-    const changed = catalog.snapshot.tools.flatMap(({ row }): ToolRow[] => {
-      const skills = outcomes.get(row.id);
-      if (skills === undefined) return [];
-      return [{ ...row, ...skills, ...(skills === null || skills === noSkills ? asUnclassified : asClassified) }];
-    });
-    changes.publish('tools.classified', { tools: changed });
-    const vectors = await ownVectors(fitting.map(({ id }) => id));
-    for (const [id, skills] of outcomes) {
-      if (unsaved.get(id) === skills) unsaved.delete(id);
-      const tool = index.get(id);
-      if (tool === undefined || skills === null) continue;
-      Object.assign(tool, { skillIds: skills.skill_ids, primarySkillId: skills.primary_skill_id });
-      skillVectors.setTool(id, skills.skill_ids, vectors.get(id) ?? null);
-    }
-    mirror?.touch([...fitting.map(({ id }) => id), ...unfit]);
-    skillsAreStale = true;
-    const serverIds = new Set(changed.flatMap(({ source_server_id: id }) => (id === null ? [] : [id])));
-    for (const server_id of serverIds) changes.publish('tools.stored', { server_id });
-  }
-
-  function rememberSkills(): void {
+  function setSkills(): void {
     const skills = skillStore.list();
-    for (const { id } of prototypes) if (skillStore.find(id) === undefined) skillVectors.removeSkill(id);
-    prototypes = skills.map((skill) => ({ id: skill.id, vector: builtIn.embedText(textOf(skill)) }));
-    for (const { id, vector } of prototypes) skillVectors.setSkill(id, vector);
+    for (const id of skillIds) if (skillStore.find(id) === undefined) skillVectors.removeSkill(id);
+    skillIds = skills.map(({ id }) => id);
+    for (const skill of skills) skillVectors.setSkill(skill.id, builtIn.embedText(toSkillText(skill)));
     skillsAreStale = true;
-  }
-
-  function reclassify({ reloaded }: { reloaded: boolean }): void {
-    rememberSkills();
-    const { tools } = catalog.snapshot;
-    queue.add(tools.filter(({ server }) => isOurs(server.id)).map(({ row }) => toClassify(row)));
-    if (reloaded) return;
-    // A replica that leads a server classifies its tools itself; of the others, the next one that leads finds them so.
-    const others = tools.filter(({ server }) => !isOurs(server.id)).map(({ row }) => row.id);
-    working = working
-      .then(() => updateClassificationState(db, others, 'CLASSIFYING'))
-      .catch((error: unknown) => log.error({ err: error }, 'skills could not be stored'));
   }
 
   function refreshSkills(): void {
@@ -394,29 +286,19 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
       await filled;
       return inspectQuality(usesBuiltIn() ? index : await ownIndex(), (text) => builtIn.embedText(text));
     },
+    async vectorsOf(ids) {
+      await working;
+      return await ownVectors(ids);
+    },
     get backlog() {
-      // Those that could not be classified yet still wait in the queue.
-      const toSave = [...unsaved.values()].filter((skills) => skills !== null);
-      return {
-        embedding: expected.size + (service?.pending ?? 0),
-        classification: toQueue + queue.pending + toSave.length,
-      };
+      return expected.size + (service?.pending ?? 0);
     },
     pingVectors: mirror === undefined ? undefined : () => mirror.ping(),
-    async idle() {
-      await working;
-      await queue.idle();
-      while (saveTimer !== undefined) await new Promise((resolve) => setTimeout(resolve, saveEveryMs));
-      await working;
-    },
     async close() {
-      isClosed = true;
       for (const stop of off) stop();
       await started;
       await service?.close();
       await mirror?.close();
-      await queue.close();
-      clearTimeout(saveTimer);
       await working;
     },
   };
@@ -471,32 +353,17 @@ function toPoint(tool: SearchableTool, vector: Float32Array, serverId: string | 
   };
 }
 
-/** Where the tool describes itself its server's name adds little, and without it the same tool elsewhere is the same. */
-function toClassify({ id, name, original_name, description }: ToolRow): ToolToClassify {
-  return { id, name: description ? original_name : name, description: description ?? '' };
+function hasSkills(
+  { skillIds, primarySkillId }: SearchableTool,
+  ids: readonly string[],
+  primary: string | null,
+): boolean {
+  return primarySkillId === primary && isDeepStrictEqual(skillIds, ids);
 }
-
-function sortOutcomes(outcomes: ReadonlyMap<number, Skills | null>) {
-  const fitting: ToolSkills[] = [];
-  const unfit: number[] = [];
-  const notYet: number[] = [];
-  for (const [id, skills] of outcomes) {
-    if (skills === null) notYet.push(id);
-    else if (skills === noSkills) unfit.push(id);
-    else fitting.push({ id, ...skills });
-  }
-  return { fitting, unfit, notYet };
-}
-
-const noSkills: Skills = { skill_ids: [], primary_skill_id: null, skill_confidences: {} };
-const asClassified = { is_classified: true, classification_state: 'CLASSIFIED' } as const;
-const asUnclassified = { is_classified: false, classification_state: 'UNCLASSIFIED' } as const;
 
 function toEntry(id: number, vector: Float32Array | undefined): [number, Float32Array][] {
   return vector === undefined ? [] : [[id, vector]];
 }
-
-const textOf = ({ name, description, examples }: Skill) => `${name}. ${description}. ${examples.join('. ')}`;
 
 /** They have no row in the database; negative ids keep them apart from those that have one. */
 async function indexInternalTools(
