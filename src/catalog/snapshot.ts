@@ -39,7 +39,7 @@ interface ServerLists {
   readonly items: Readonly<Record<ServerItemKind, readonly ListedItem[]>>;
 }
 
-interface ListedItem {
+export interface ListedItem {
   readonly key: string;
   readonly definition: JsonObject;
 }
