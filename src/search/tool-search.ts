@@ -1,27 +1,23 @@
-/** Keeps the search index in step with the catalog: embeds tools as they come and takes over the skills that they are given. */
-import { isDeepStrictEqual } from 'node:util';
+/** Finds tools for a task: the index, the models that embed it, Qdrant beside it where that is configured. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../log.ts';
 import type { SkillStore } from '../skills/skill-store.ts';
-import { createSkillVectors } from '../skills/skill-vectors.ts';
-import { toSkillText } from '../skills/taxonomy.ts';
 import type { Database } from '../store/database.ts';
-import type { ToolRow } from '../store/schema.ts';
-import type { ToolChanges } from '../store/tools.ts';
-import { findVectors, upsertVectors } from '../store/vectors.ts';
 import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
 import { loadStaticEmbedder, type StaticEmbedder } from './embed.ts';
-import { createQdrant, type ToolPoint } from './qdrant.ts';
+import { type InternalToolDefinition, indexInternalTools } from './internal-tools.ts';
+import { createQdrant } from './qdrant.ts';
 import { createQdrantMirror, type QdrantMirror } from './qdrant-mirror.ts';
 import { inspectQuality, type QualityReport } from './quality.ts';
 import { type RemoteScan, type SearchRequest, type SearchResult, search } from './search.ts';
-import { createSearchIndex, embedTools, type SearchIndex } from './search-index.ts';
+import { createSearchIndex, type SearchIndex } from './search-index.ts';
 import { createServiceVectors, type ServiceVectors } from './service-vectors.ts';
+import { createSkillIndex } from './skill-index.ts';
 import { createThesaurus, type Thesaurus } from './thesaurus.ts';
-import type { SearchableTool } from './tool.ts';
-import { contentHash, toFloats, toVectorRows } from './vector-row.ts';
+import { createToolIndex } from './tool-index.ts';
+import { toPoint } from './tool-row.ts';
 
 export interface ToolSearch {
   search(request: SearchRequest, signal?: AbortSignal, trace?: TraceContext): Promise<SearchResult>;
@@ -40,14 +36,6 @@ export interface ToolSearch {
   close(): Promise<void>;
 }
 
-/** A tool of our own, as `tools/list` shows it. */
-interface InternalToolDefinition {
-  name: string;
-  title?: string;
-  description?: string;
-  inputSchema?: unknown;
-}
-
 interface ToolSearchDependencies {
   db: Database;
   catalog: Catalog;
@@ -60,80 +48,36 @@ interface ToolSearchDependencies {
   tracer?: Tracer;
 }
 
-const embedAtOnce = 256;
-
 export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
-  const { db, catalog, skillStore, changes, log, config, tracer = noTracer } = deps;
+  const { catalog, changes, config, tracer = noTracer } = deps;
   const builtIn = loadStaticEmbedder();
-  const index = createSearchIndex(builtIn, builtIn);
-  const skillVectors = createSkillVectors(builtIn.dimensions);
-  /** Tools on their way into the index; one that is removed meanwhile must not arrive. */
-  const expected = new Map<number, SearchableTool>();
-  let working: Promise<unknown> = Promise.resolve();
-  let skillsAreStale = true;
-  let skillIds: string[] = [];
-
-  setSkills();
-  const mirror = config.qdrantUrl === undefined ? undefined : startMirror(config.qdrantUrl);
-  // Lists need not wait for the index; a search that comes too early does.
-  const filled = fill();
-  filled.catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'));
-  working = filled;
-  for (const server of new Set(catalog.snapshot.tools.map((tool) => tool.server))) {
-    index.setAvailable(server.name, isSearchable(server.lifecycle.status));
-  }
-  const off = [
-    changes.subscribe('tools.discovered', ({ server, toolChanges }) => follow(server, toolChanges)),
-    changes.subscribe('tools.reloaded', ({ server, toolChanges }) => {
-      takeSkills(toolChanges.unchanged);
-      follow(server, toolChanges);
-    }),
-    changes.subscribe('tools.classified', ({ tools }) => takeSkills(tools)),
-    changes.subscribe('skills.changed', setSkills),
-    changes.subscribe('server.status', ({ name, status }) => index.setAvailable(name, isSearchable(status))),
-    changes.subscribe('server.removed', ({ name }) =>
-      forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id)),
-    ),
-  ];
+  const skills = createSkillIndex(builtIn, deps.skillStore);
   const internalIndex = indexInternalTools(deps.internalTools ?? [], builtIn);
   let service: ServiceVectors | undefined;
+  const toolIndex = createToolIndex({
+    ...deps,
+    builtIn,
+    skills,
+    onTouched: (ids) => mirror?.touch(ids),
+    onEntered: () => service?.wake(),
+  });
+  const { index, filled, ownVectors } = toolIndex;
+  const mirror = config.qdrantUrl === undefined ? undefined : startMirror(config.qdrantUrl);
   const started = filled.then(startService, () => undefined);
 
-  /** From the store where it has them, else embedded now: the built-in table is fast enough to wait for. */
-  async function fill(): Promise<void> {
-    const stored = new Map((await findVectors(db, builtIn.identity)).map((row) => [row.tool_id, row]));
-    const fresh: SearchableTool[] = [];
-    const tools = catalog.snapshot.tools.map(({ row, server }) => toSearchable(row, server.name));
-    for (const tool of tools) expected.set(tool.id, tool);
-    for (const tool of tools) {
-      const known = stored.get(tool.id);
-      if (known?.content_hash === contentHash(tool)) enter(tool, toFloats(known.vector));
-      else fresh.push(tool);
-    }
-    await embedAndEnter(fresh);
-  }
-
-  function enter(tool: SearchableTool, vector: Float32Array): void {
-    if (expected.get(tool.id) !== tool) return;
-    expected.delete(tool.id);
-    index.upsert(tool, usesBuiltIn() ? vector : null);
-    mirror?.touch([tool.id]);
-    // As the index keeps it, which is not to the last digit: a restart must not move the skills.
-    skillVectors.setTool(tool.id, tool.skillIds, index.vectorOf(tool.id) ?? vector);
-    skillsAreStale = true;
-  }
-
-  async function embedAndEnter(tools: SearchableTool[]): Promise<void> {
-    for (let from = 0; from < tools.length; from += embedAtOnce) {
-      const batch = tools.slice(from, from + embedAtOnce);
-      const vectors = await embedTools(builtIn, batch);
-      for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
-      await upsertVectors(db, toVectorRows(builtIn, batch, vectors)).catch((error: unknown) =>
-        log.warn({ err: error }, 'vectors could not be stored; the next start makes them again'),
-      );
-      await new Promise(setImmediate);
-    }
-    service?.wake();
+  function startMirror(url: string): QdrantMirror {
+    return createQdrantMirror({
+      qdrant: createQdrant({ url }),
+      log: deps.log,
+      dimensions: () => index.embedder.dimensions,
+      pointOf(id) {
+        const tool = index.get(id);
+        const vector = index.vectorOf(id);
+        if (tool === undefined || vector === undefined) return undefined;
+        const server = catalog.snapshot.toolsByCanonicalName.get(tool.name)?.server;
+        return toPoint(tool, vector, server?.id ?? null, index.embedder.identity);
+      },
+    });
   }
 
   function startService(): void {
@@ -142,88 +86,19 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     service = createServiceVectors({
       service: { url, model, apiKey },
       builtIn,
-      db,
-      log,
+      db: deps.db,
+      log: deps.log,
       tools: () => index.tools(),
       onComplete(embedder, vectors) {
         // biome-ignore lint/correctness/useHookAtTopLevel: not that kind of hook
         index.useEmbedder(embedder, vectors);
         mirror?.touch(vectors.keys());
-        skillsAreStale = true;
+        skills.invalidate();
       },
       onVector(tool, vector) {
         if (index.get(tool.id) !== tool) return;
         index.upsert(tool, vector);
         mirror?.touch([tool.id]);
-      },
-    });
-  }
-
-  const usesBuiltIn = () => index.embedder.identity === builtIn.identity;
-
-  /** In the built-in model's space, whatever search uses: there skills and tools compare. */
-  async function ownVectors(ids: readonly number[]): Promise<Map<number, Float32Array>> {
-    const tools = ids.flatMap((id) => index.get(id) ?? []);
-    if (usesBuiltIn()) return new Map(tools.flatMap(({ id }) => toEntry(id, index.vectorOf(id))));
-    const vectors = await embedTools(builtIn, tools);
-    return new Map(tools.flatMap(({ id }, place) => toEntry(id, vectors[place])));
-  }
-
-  function follow(server: { name: string }, changes: ToolChanges): void {
-    forget(changes.removed.map((row) => row.id));
-    const rows = [...changes.added, ...changes.changed.map(({ after }) => after)];
-    const tools = rows.map((row) => toSearchable(row, server.name));
-    for (const tool of tools) expected.set(tool.id, tool);
-    working = working
-      .then(() => embedAndEnter(tools))
-      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'));
-  }
-
-  function takeSkills(rows: readonly ToolRow[]): void {
-    const taken = rows.flatMap(({ id, skill_ids: skillIds, primary_skill_id: primarySkillId }) => {
-      // A tool that is on its way brings them along.
-      const awaited = expected.get(id);
-      if (awaited !== undefined) Object.assign(awaited, { skillIds, primarySkillId });
-      const tool = index.get(id);
-      if (tool === undefined || hasSkills(tool, skillIds, primarySkillId)) return [];
-      return [Object.assign(tool, { skillIds, primarySkillId })];
-    });
-    mirror?.touch(taken.map(({ id }) => id));
-    if (usesBuiltIn())
-      return setSkillVectors(taken, new Map(taken.flatMap(({ id }) => toEntry(id, index.vectorOf(id)))));
-    working = working
-      .then(async () => setSkillVectors(taken, await ownVectors(taken.map(({ id }) => id))))
-      .catch((error: unknown) => log.error({ err: error }, 'skills could not be indexed'));
-  }
-
-  function setSkillVectors(tools: readonly SearchableTool[], vectors: ReadonlyMap<number, Float32Array>): void {
-    for (const tool of tools) {
-      if (index.get(tool.id) === tool) skillVectors.setTool(tool.id, tool.skillIds, vectors.get(tool.id) ?? null);
-    }
-    skillsAreStale = true;
-  }
-
-  function forget(ids: number[]): void {
-    for (const id of ids) {
-      expected.delete(id);
-      index.remove(id);
-      skillVectors.removeTool(id);
-    }
-    mirror?.touch(ids);
-    skillsAreStale = true;
-  }
-
-  function startMirror(url: string): QdrantMirror {
-    return createQdrantMirror({
-      qdrant: createQdrant({ url }),
-      log,
-      dimensions: () => index.embedder.dimensions,
-      pointOf(id) {
-        const tool = index.get(id);
-        const vector = index.vectorOf(id);
-        if (tool === undefined || vector === undefined) return undefined;
-        const server = catalog.snapshot.toolsByCanonicalName.get(tool.name)?.server;
-        return toPoint(tool, vector, server?.id ?? null, index.embedder.identity);
       },
     });
   }
@@ -237,29 +112,9 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     return mirror.scan({ serverNames: names, embeddingModel: index.embedder.identity });
   }
 
-  function setSkills(): void {
-    const skills = skillStore.list();
-    for (const id of skillIds) if (skillStore.find(id) === undefined) skillVectors.removeSkill(id);
-    skillIds = skills.map(({ id }) => id);
-    for (const skill of skills) skillVectors.setSkill(skill.id, builtIn.embedText(toSkillText(skill)));
-    skillsAreStale = true;
-  }
-
-  function refreshSkills(): void {
-    if (!skillsAreStale) return;
-    skillsAreStale = false;
-    // Skill vectors live in the built-in model's space; another model's requests cannot be compared with them.
-    const skills = usesBuiltIn() ? skillStore.list() : [];
-    index.setSkills(
-      skills.flatMap(({ id, name }) => {
-        const vector = skillVectors.vectorOf(id);
-        return vector === undefined ? [] : [{ id, name, vector }];
-      }),
-    );
-  }
-
   /** Another model's vectors tell nothing about probes that the built-in one embeds. */
   async function ownIndex(): Promise<SearchIndex> {
+    if (index.embedder.identity === builtIn.identity) return index;
     const own = createSearchIndex(builtIn, builtIn);
     const tools = [...index.tools()];
     const vectors = await ownVectors(tools.map(({ id }) => id));
@@ -271,7 +126,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     search: (request, signal, trace) =>
       traced(tracer, { name: 'search', parent: trace, attributes: toAttributes }, async () => {
         await filled;
-        refreshSkills();
+        skills.refresh(index);
         const found =
           request.includeExternal === false
             ? await search(await internalIndex, { ...request, isVisible: undefined }, signal)
@@ -279,27 +134,26 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
         changes.publish('search.finished', { ms: found.metadata.totalTimeMs });
         return found;
       }),
-    toolsOfSkill: (id) => skillVectors.toolCount(id),
+    toolsOfSkill: skills.toolCount,
     embed: (texts) => texts.map((text) => builtIn.embedText(text)),
+    async vectorsOf(ids) {
+      await toolIndex.settled();
+      return await ownVectors(ids);
+    },
     lexicon: { rarity: builtIn.rarity, embedText: builtIn.embedText, ...createThesaurus() },
     async quality() {
       await filled;
-      return inspectQuality(usesBuiltIn() ? index : await ownIndex(), (text) => builtIn.embedText(text));
-    },
-    async vectorsOf(ids) {
-      await working;
-      return await ownVectors(ids);
+      return inspectQuality(await ownIndex(), (text) => builtIn.embedText(text));
     },
     get backlog() {
-      return expected.size + (service?.pending ?? 0);
+      return toolIndex.pending + (service?.pending ?? 0);
     },
     pingVectors: mirror === undefined ? undefined : () => mirror.ping(),
     async close() {
-      for (const stop of off) stop();
+      await toolIndex.close();
       await started;
       await service?.close();
       await mirror?.close();
-      await working;
     },
   };
 }
@@ -312,70 +166,4 @@ function toAttributes({ tools, metadata }: SearchResult) {
     'mcp_aggregator.search.servers_searched': metadata.serversSearched,
     'mcp_aggregator.search.parts': metadata.parts.length,
   };
-}
-
-/** ST-002 */
-const isSearchable = (status: string) => status === 'CONNECTED' || status === 'DEGRADED';
-
-function toSearchable(row: ToolRow, server: string): SearchableTool {
-  return {
-    id: row.id,
-    name: row.name,
-    originalName: row.original_name,
-    server,
-    title: row.title ?? undefined,
-    description: row.description ?? '',
-    inputSchema: row.input_schema,
-    skillIds: row.skill_ids,
-    primarySkillId: row.primary_skill_id,
-    isExternal: row.is_external,
-  };
-}
-
-function toPoint(tool: SearchableTool, vector: Float32Array, serverId: string | null, model: string): ToolPoint {
-  return {
-    id: tool.id,
-    vector,
-    payload: {
-      type: 'tool',
-      db_id: tool.id,
-      name: tool.name,
-      description: tool.description,
-      source_server_id: serverId,
-      source_server_name: tool.server,
-      original_name: tool.originalName,
-      is_external: tool.isExternal,
-      is_classified: tool.skillIds.length > 0,
-      skill_ids: tool.skillIds,
-      primary_skill_id: tool.primarySkillId,
-      embedding_model: model,
-    },
-  };
-}
-
-function hasSkills(
-  { skillIds, primarySkillId }: SearchableTool,
-  ids: readonly string[],
-  primary: string | null,
-): boolean {
-  return primarySkillId === primary && isDeepStrictEqual(skillIds, ids);
-}
-
-function toEntry(id: number, vector: Float32Array | undefined): [number, Float32Array][] {
-  return vector === undefined ? [] : [[id, vector]];
-}
-
-/** They have no row in the database; negative ids keep them apart from those that have one. */
-async function indexInternalTools(
-  definitions: readonly InternalToolDefinition[],
-  embedder: StaticEmbedder,
-): Promise<SearchIndex> {
-  const tools = definitions.map(({ name, title, description = '', inputSchema }, place): SearchableTool => {
-    const common = { server: '', skillIds: [], primarySkillId: null, isExternal: false };
-    return { ...common, id: -1 - place, name, originalName: name, title, description, inputSchema };
-  });
-  const index = createSearchIndex(embedder, embedder);
-  const vectors = await embedTools(embedder, tools);
-  for (const [place, tool] of tools.entries()) index.upsert(tool, vectors[place] ?? null);
-  return index;
 }
