@@ -44,7 +44,7 @@ export interface ListedItem {
   readonly definition: JsonObject;
 }
 
-export interface CatalogSnapshot extends Snapshot {
+interface CatalogSnapshot extends Snapshot {
   /** The same lists with the servers as they are now; only what belongs to changed ones is made anew. */
   withServers(find: (id: string) => Server | undefined): CatalogSnapshot;
 }

@@ -13,7 +13,7 @@ import type { SearchableTool } from './tool.ts';
 import { hasSkills, isSearchable, toSearchable } from './tool-row.ts';
 import { contentHash, toFloats, toVectorRows } from './vector-row.ts';
 
-export interface ToolIndex {
+interface ToolIndex {
   readonly index: SearchIndex;
   /** Everything that the catalog had at the start is in the index. */
   readonly filled: Promise<void>;
