@@ -44,6 +44,7 @@ import { childEnvironment } from './security/policy.ts';
 import { createResealer } from './security/reseal.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
 import { createSkillStore } from './skills/skill-store.ts';
+import { createToolClassifier } from './skills/tool-classifier.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
 import { openStore } from './store/open-store.ts';
 import { fromFileError, logUnstored } from './store/storage-fault.ts';
@@ -152,10 +153,12 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       catalog,
       skillStore,
       internalTools: [...gatewayToolDefinitions(), ...queryToolDefinitions(model !== undefined)],
-      model,
       tracer,
-      isOurs: replicas.leads,
     }),
+  );
+  const vectors = { ofTools: toolSearch.vectorsOf, ofTexts: toolSearch.embed };
+  const toolClassifier = owned(
+    createToolClassifier({ ...shared, catalog, skillStore, vectors, model, isOurs: replicas.leads }),
   );
   owned(createReconnector({ registry, pool, changes }));
   owned(
@@ -240,6 +243,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     skillStore,
     startedAt,
     throttle,
+    toolClassifier,
     toolSearch,
     viewOf,
   });

@@ -20,7 +20,7 @@ interface ListBudget {
   release(): void;
 }
 
-interface ByteBudget {
+export interface ByteBudget {
   /** What is in the catalog already. */
   record(serverId: string, kind: Kind, items: Iterable<{ definition: unknown }>): void;
   forget(serverId: string): void;

@@ -6,7 +6,7 @@ import { clientContextOf } from '../oauth/flow.ts';
 import { contextOf } from '../oauth/token-cache.ts';
 import { rulesKey } from '../query/rule-store.ts';
 import { serverRulesSchema } from '../query/server-rules.ts';
-import { toProblems } from '../registry/registry.ts';
+import { toProblems } from '../registry/problems.ts';
 import { registration } from '../registry/server.ts';
 import type { Vault } from '../security/credentials.ts';
 import { skillDefinition, skillId } from '../skills/skill-store.ts';

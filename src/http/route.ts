@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { View } from '../catalog/view.ts';
 import { ValidationError } from '../errors.ts';
-import { toProblems } from '../registry/registry.ts';
+import { toProblems } from '../registry/problems.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Role } from '../store/schema.ts';
 import type { TraceContext } from '../tracing.ts';

@@ -1,6 +1,6 @@
 /** The aggregator query among our own tools. */
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
-import { contextTool } from '../query/context-agent.ts';
+import { contextTool } from '../query/context-tool.ts';
 import type { Asking, QueryRunner } from '../query/query-runner.ts';
 import { queryTool } from '../query/query-tool.ts';
 import { AllServersFailedError, QueryInputError } from '../query/request.ts';

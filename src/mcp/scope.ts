@@ -87,14 +87,16 @@ function profileOf(name: string, find: (name: string) => Profile | undefined): P
   return profile;
 }
 
-function serverScope(server: Server, profile: Profile | undefined, { catalog }: ScopeDependencies): Scope {
+function serverScope(server: Server, profile: Profile | undefined, { catalog, registry }: ScopeDependencies): Scope {
   const sees = (other: Server) => other.id === server.id;
   const view = createView((name) => name === server.name, profile);
   const tools = () => (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
   const items = (kind: 'prompt' | 'resource' | 'resource_template') =>
     catalog.isListed(server) ? catalog.snapshot.items[kind].filter((item) => sees(item.server)) : [];
   return {
-    single: server,
+    get single() {
+      return registry.find(server.id) ?? server;
+    },
     sees,
     view,
     searchOnly: () => false,

@@ -10,31 +10,18 @@ import type { Connection } from '../registry/server.ts';
 import type { Vault } from '../security/credentials.ts';
 import type { Secrets } from '../security/secrets.ts';
 import type { Database } from '../store/database.ts';
-import { deleteOauthServer, findOauthLogin, findOauthLogins } from '../store/oauth.ts';
+import { findOauthLogin, findOauthLogins } from '../store/oauth.ts';
 import type { OauthLoginRow } from '../store/schema.ts';
-import { type Challenge, parseChallenge, scopesOf } from './challenge.ts';
+import { scopesOf } from './challenge.ts';
 import { createDiscoveryCache } from './discovery-cache.ts';
-import { type GuardedFetch, type Trust, trustIn } from './guarded-fetch.ts';
-import { loginRequired } from './login-required.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
+import { createLoginCleanup } from './login-cleanup.ts';
+import { createLoginCredentials } from './login-credentials.ts';
 import { isPerPrincipal, type LoginPlan, type LoginTarget, loginOf, toTarget, trustOf } from './login-target.ts';
 import { createMachineTokens } from './machine-tokens.ts';
-import {
-  afterRefusal,
-  bearer,
-  chooseScopes,
-  isAboutToken,
-  isDue,
-  isMadeFor,
-  isOver,
-  isReplaced,
-  needAfter,
-  needOf,
-  type Refusal,
-  storedChallenge,
-  usableTokens,
-} from './refusals.ts';
-import { createTokenCache, emptyRow, type Login, type Tokens } from './token-cache.ts';
-import { expiryOf, type OauthClient, revokeTokens, type TokenAnswer } from './token-endpoint.ts';
+import { chooseScopes, type Refusal, storedChallenge } from './refusals.ts';
+import { createTokenCache, emptyRow } from './token-cache.ts';
+import { expiryOf, type OauthClient, type TokenAnswer } from './token-endpoint.ts';
 import { createTokenRefresh } from './token-refresh.ts';
 
 /** What one session's requests are asked for before they go, and told of when they are refused. */
@@ -73,115 +60,20 @@ interface LoginDependencies {
   isEnded: (principal: string) => boolean;
 }
 
-type AuthorizationHeaders = Record<string, string>;
-
 export async function createLogins(deps: LoginDependencies): Promise<Logins> {
-  const { db, vault, secrets, registry, changes, log, fetch } = deps;
+  const { db, vault, secrets, registry, log, fetch } = deps;
   const cache = createTokenCache(db, vault, secrets);
   const discoveries = createDiscoveryCache(fetch);
   const machines = createMachineTokens(fetch, secrets, discoveries);
   const refresh = createTokenRefresh({ db, cache, fetch, log });
-  /** The access token that each login got because the one before was refused. */
-  const renewed = new Map<string, string>();
-  const pending = new Set<Promise<unknown>>();
-
-  await tidy();
-  const off = [
-    changes.subscribe('server.removed', ({ server_id }) => track(forget(server_id))),
-    changes.subscribe('principal.ended', ({ principal_id }) => track(forgetPrincipal(principal_id))),
-    changes.subscribe('server.updated', ({ server_id }) => {
-      discoveries.forget(server_id);
-      track(dropMoved(server_id));
-    }),
-  ];
-
-  /** At the start: what belongs to removed servers and to principals that ended goes. */
-  async function tidy(): Promise<void> {
-    for (const row of await findOauthLogins(db)) {
-      if (registry.find(row.server_id) === undefined) track(forget(row.server_id));
-      else if (deps.isEnded(row.principal)) track(drop(row));
-    }
-  }
-
-  function track(task: Promise<unknown>): void {
-    const kept = task
-      .catch((error: unknown) => log.warn({ err: error }, 'tokens could not be revoked'))
-      .finally(() => pending.delete(kept));
-    pending.add(kept);
-  }
-
-  /** Without waiting where that can be: every request to a server asks. */
-  function headers(target: LoginTarget): AuthorizationHeaders | Promise<AuthorizationHeaders> {
-    if (target.oauth.grant === 'client_credentials') return machines.headers(target);
-    const login = cache.get(target.key);
-    if (login === 'absent') return {};
-    return login === undefined
-      ? cache.load(target).then((loaded) => headersOf(target, loaded))
-      : headersOf(target, login);
-  }
-
-  function headersOf(
-    target: LoginTarget,
-    login: Login | undefined,
-  ): AuthorizationHeaders | Promise<AuthorizationHeaders> {
-    const tokens = usableTokens(login, target);
-    if (login === undefined || tokens === undefined) return {};
-    return isDue(login.row, Date.now()) ? freshHeaders(target, login, tokens) : bearer(tokens.access_token);
-  }
-
-  async function freshHeaders(target: LoginTarget, login: Login, tokens: Tokens): Promise<AuthorizationHeaders> {
-    const fresh = await refresh(target, login, isOver(login.row, Date.now()));
-    return bearer(fresh.tokens?.access_token ?? tokens.access_token);
-  }
-
-  async function refused(target: LoginTarget, refusal: Refusal): Promise<boolean> {
-    const challenge = parseChallenge(refusal.challenge);
-    if (!isAboutToken(refusal, challenge)) return false;
-    if (target.oauth.grant === 'client_credentials') return await machines.renew(target, challenge, refusal);
-
-    const login = await cache.load(target);
-    const tokens = usableTokens(login, target);
-    if (isReplaced(tokens, refusal)) return true;
-
-    const found = await discoveries.discover(target, challenge, tokens?.issuer.issuer);
-    if (found === undefined) return false;
-    const next = afterRefusal(refusal, tokens, { issuer: found.issuer.issuer, renewed: renewed.get(target.key) });
-    if (next === 'refresh' && login !== undefined) {
-      const { tokens: fresh } = await refresh(target, login, true);
-      if (fresh !== undefined) renewed.set(target.key, fresh.access_token);
-      return true;
-    }
-    const stepUp = next === 'step-up';
-    const need = await recordNeed(target, login, challenge, stepUp);
-    if (need !== undefined) throw need;
-    const current = await cache.load(target);
-    if (isReplaced(usableTokens(current, target), refusal)) return true;
-    throw loginRequired(target.server.name, { ...needOf(current), stepUp });
-  }
-
-  /** Undefined where the login changed meanwhile: what is recorded there stays. */
-  async function recordNeed(
-    { server, principal }: LoginTarget,
-    login: Login | undefined,
-    challenge: Challenge,
-    stepUp: boolean,
-  ): Promise<AppError | undefined> {
-    const row = login?.row ?? emptyRow(server.id, principal);
-    const need = needAfter(row, challenge, { stepUp, now: Date.now() });
-    const changes = { state: need.state, challenge: JSON.stringify(need.challenge) };
-    const kept =
-      login === undefined
-        ? await cache.add(row, changes)
-        : await cache.change(login, changes, stepUp ? login.tokens : undefined);
-    if (kept === undefined) return undefined;
-    if (need.isHopeless) {
-      return new AppError(
-        'SERVER_CONNECTION_FAILED',
-        `the server demands the scope "${challenge.scope}" again although the login asked for it; logging in once more would not help`,
-      );
-    }
-    return loginRequired(server.name, { ...needOf(kept), stepUp });
-  }
+  const credentials = createLoginCredentials({ cache, discoveries, machines, refresh });
+  const cleanup = await createLoginCleanup({
+    ...deps,
+    cache,
+    discoveries,
+    machines,
+    onDropped: credentials.forget,
+  });
 
   async function plan(target: LoginTarget): Promise<LoginPlan> {
     const { server, oauth } = target;
@@ -215,43 +107,6 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     );
   }
 
-  /** The server is gone. */
-  async function forget(serverId: string): Promise<void> {
-    const rows = (await findOauthLogins(db)).filter((row) => row.server_id === serverId);
-    await deleteOauthServer(db, serverId);
-    machines.forget(serverId);
-    discoveries.forget(serverId);
-    for (const row of rows) await drop(row);
-  }
-
-  async function forgetPrincipal(principal: string): Promise<void> {
-    // At once, also where another replica was first to delete the rows.
-    cache.forgetPrincipal(principal);
-    for (const row of await findOauthLogins(db)) if (row.principal === principal) await drop(row);
-  }
-
-  /** The server has another address or another issuer: what was made for the old one is of no use. */
-  async function dropMoved(serverId: string): Promise<void> {
-    const server = registry.find(serverId);
-    const rows = (await findOauthLogins(db)).filter((row) => row.server_id === serverId && row.sealed !== null);
-    if (server === undefined || rows.length === 0) return;
-    const made = toTarget(server, registry.resolveConnection(serverId).connection, '');
-    for (const row of rows) {
-      const tokens = cache.tokensIn(row);
-      if (tokens !== undefined && (made === undefined || !isMadeFor(tokens, made))) await drop(row);
-    }
-  }
-
-  /** Forgets a login, here and at its issuer; only the address that is sealed with the tokens is trusted by default. */
-  async function drop(row: OauthLoginRow, trust?: Trust): Promise<void> {
-    const tokens = await cache.drop(row);
-    renewed.delete(loginOf({ id: row.server_id }, row.principal).key);
-    if (tokens === undefined) return;
-    const endpoint = { issuer: tokens.issuer, client: tokens.client, trust: trust ?? trustIn([tokens.server_url]) };
-    await revokeTokens(fetch, endpoint, tokens);
-    log.info({ server_id: row.server_id }, 'tokens revoked');
-  }
-
   function target(server: Server, principal: string): LoginTarget {
     const { connection } = registry.resolveConnection(server.id);
     const made = toTarget(server, connection, isPerPrincipal(server) ? principal : '');
@@ -273,15 +128,15 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       const made = toTarget(server, connection, isShared ? '' : (principal ?? ''));
       if (made === undefined) return undefined;
       if (isShared || principal !== undefined)
-        return { headers: () => headers(made), refused: (refusal) => refused(made, refusal) };
+        return { headers: () => credentials.headers(made), refused: (refusal) => credentials.refused(made, refusal) };
       let chosen: Promise<LoginTarget> | undefined;
       const catalogTarget = () => {
         chosen ??= catalogPrincipal(server).then((known) => ({ ...made, ...loginOf(server, known) }));
         return chosen;
       };
       return {
-        headers: async () => await headers(await catalogTarget()),
-        refused: async (refusal) => await refused(await catalogTarget(), refusal),
+        headers: async () => await credentials.headers(await catalogTarget()),
+        refused: async (refusal) => await credentials.refused(await catalogTarget(), refusal),
       };
     },
     target,
@@ -298,13 +153,12 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       const wanted = target(server, principal);
       const login = await cache.load(wanted);
       if (login === undefined) return false;
-      await drop(login.row, trustOf(wanted));
+      await cleanup.drop(login.row, trustOf(wanted));
       return true;
     },
     list: () => findOauthLogins(db),
     async close() {
-      for (const stop of off) stop();
-      await Promise.all(pending);
+      await cleanup.close();
       await fetch.close();
     },
   };

@@ -8,7 +8,7 @@ import { configuredClient, type LoginPlan, type LoginTarget, trustOf } from './l
 import { bearer, chooseScopes, type Refusal } from './refusals.ts';
 import { expiryOf, requestToken, TokenRefused } from './token-endpoint.ts';
 
-interface MachineTokens {
+export interface MachineTokens {
   /** Empty until a refusal has told where tokens come from. */
   headers(target: LoginTarget): Promise<Record<string, string>>;
   /** True: there is another token now. */

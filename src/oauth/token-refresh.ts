@@ -20,7 +20,7 @@ interface RefreshDependencies {
 }
 
 /** `needed`: the present token no longer works, so it is no answer while another replica refreshes. */
-type RefreshTokens = (target: LoginTarget, login: Login, needed: boolean) => Promise<Login>;
+export type RefreshTokens = (target: LoginTarget, login: Login, needed: boolean) => Promise<Login>;
 
 const leaseMs = 30_000;
 const leasePollMs = 100;

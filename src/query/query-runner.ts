@@ -13,7 +13,8 @@ import type { Caller, Router } from '../routing/call.ts';
 import { resolveTool } from '../routing/resolve.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
 import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
-import { type ContextOutput, collectContext } from './context-agent.ts';
+import { collectContext } from './context-agent.ts';
+import type { ContextOutput } from './context-tool.ts';
 import { type QueryDeps, type QueryServer, type QueryWatch, runQuery } from './query.ts';
 import { presentOutput } from './query-output.ts';
 import type { QueryOutput } from './query-tool.ts';
@@ -92,7 +93,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     const servers = deps.listServers().filter(({ name }) => view.server(name));
     const byName = new Map(servers.map((server) => [server.name, server]));
     return {
-      servers: () => Promise.all(servers.map((server) => toQueryServer(server, view))),
+      servers: () => Promise.all(servers.map((server) => toQueryServer(deps.findServer(server.id) ?? server, view))),
       async findTools(query, names, limit) {
         const request = { query, limit, serverFilter: [...names], isVisible: seesNamed(view, catalog) };
         const { tools } = await toolSearch.search(request, undefined, caller.trace);

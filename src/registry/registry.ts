@@ -1,67 +1,36 @@
 /** Every registered server, in memory and in the store. The only place where a server's record changes. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { z } from 'zod';
 import type { Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
-import { AppError, type Problem, ValidationError } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
-import { collectSecrets, maskConfig } from '../security/connection-secrets.ts';
+import { maskConfig } from '../security/connection-secrets.ts';
 import type { Vault } from '../security/credentials.ts';
-import { createMask, hidden, maxSecret } from '../security/mask.ts';
+import { createMask } from '../security/mask.ts';
 import { createSecrets, type Secrets } from '../security/secrets.ts';
-import { substituteVariables } from '../security/variables.ts';
 import type { Database } from '../store/database.ts';
-import { insertHistory } from '../store/history.ts';
 import type { ServerRow } from '../store/schema.ts';
+import { deleteServer, insertServer, updateServer } from '../store/servers.ts';
+import { patchedConnection, requireAllowed } from './connection-patch.ts';
+import { type Lifecycle, type LifecycleEvent, transition } from './lifecycle.ts';
+import { resolveVariables } from './resolve-connection.ts';
+import type { Connection, Registration, ServerPatch } from './server.ts';
 import {
-  deleteServer,
-  findServer,
-  findServers,
-  insertServer,
-  type ServerRowPatch as RowPatch,
-  updateServer,
-} from '../store/servers.ts';
-import { best, type Lifecycle, type LifecycleEvent, type Status, transition } from './lifecycle.ts';
-import {
-  type Connection,
-  connectionConfigs,
-  type Registration,
-  type ServerOptions,
-  type ServerPatch,
-  urlProblem,
-} from './server.ts';
+  needsOtherSession,
+  overallStatus,
+  type ReplicaView,
+  type Server,
+  statusPatch,
+  toRowPatch,
+  toServer,
+  withRowPatch,
+} from './server-record.ts';
+import { createServerTable, type ServerTable } from './server-table.ts';
+import { createStoredChanges, type TakenChange } from './stored-changes.ts';
 
-export interface Server extends Omit<ServerRow, 'options' | 'connection_config'> {
-  options: ServerOptions;
-  lifecycle: Lifecycle;
-  sealed: string;
-  /** The server wants a login (OAuth) that nobody made yet, or that no longer holds. */
-  login: 'required' | 'expired' | null;
-  /** What the other living replicas say of it. */
-  elsewhere: readonly ReplicaView[];
-}
-
-export interface ReplicaView {
-  /** Of the replica. */
-  id: string;
-  status: Status;
-  error: string | null;
-}
-
-/** How a server is, seen from all replicas together. */
-export function overallStatus(server: Server): { status: Status; error: string | null } {
-  const own = { id: '', status: server.lifecycle.status, error: server.error_message };
-  return best(own, server.elsewhere);
-}
-
-/** What another replica changed in the store, and what follows for the connection. */
-interface TakenChange {
-  server: Server;
-  kind: 'added' | 'changed' | 'removed';
-  reconnect: boolean;
-}
+export { overallStatus, type ReplicaView, type Server } from './server-record.ts';
 
 interface ResolvedConnection {
   connection: Connection;
@@ -70,6 +39,8 @@ interface ResolvedConnection {
 }
 
 export interface Registry {
+  /** Another number after every change of any server: what was made of their values is then out of date. */
+  readonly version: number;
   list(): Server[];
   get(id: string): Server;
   find(id: string): Server | undefined;
@@ -125,383 +96,212 @@ interface RegistryDependencies {
 }
 
 export async function createRegistry(deps: RegistryDependencies): Promise<Registry> {
-  const { db, vault, changes, log, config, secrets = createSecrets() } = deps;
-  const servers = new Map<string, Server>();
-  /** How often each server was changed here: what was read before such a change is too old to be taken. */
-  const ownChanges = new Map<string, number>();
-  let writing: Promise<unknown> = Promise.resolve();
-
-  // Nothing is connected when we start, whatever the rows say.
-  for (const row of (await findServers(db)).rows) servers.set(row.id, { ...toServer(row), status: 'DISCONNECTED' });
-
-  /** In order, and never in the way: what is in memory is what counts, the store follows. */
-  function write(task: () => Promise<unknown>): void {
-    writing = writing
-      .then(task)
-      .catch((error: unknown) => log.error({ err: error }, 'a change of a server was not stored'));
-  }
-
-  function change(server: Server, patch: RowPatch): void {
-    Object.assign(server, patch, { updated_at: new Date().toISOString() });
-    write(() => updateServer(db, server.id, patch));
-  }
-
-  function get(id: string): Server {
-    const server = servers.get(id);
-    if (server === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
-    return server;
-  }
+  const { db, vault, changes, config, log, secrets = createSecrets() } = deps;
+  const table = await createServerTable({ db, log, secrets });
+  const stored = createStoredChanges({ db, table, vault, changes, log, drop });
+  const { get, find, record, settled } = table;
 
   function openConnection(id: string): Connection {
-    const server = get(id);
-    return { transport_type: server.transport_type, connection_config: vault.open(server.sealed, id) } as Connection;
+    const { transport_type, sealed } = get(id);
+    return { transport_type, connection_config: vault.open(sealed, id) } as Connection;
   }
 
-  function record(id: string, eventType: string, details: JsonObject): void {
-    write(() => insertHistory(db, { server_id: id, event_type: eventType, details: secrets.maskJson(details, id) }));
-  }
-
-  /** Around a write, because a read that overlaps it may show either state. */
-  async function changing<T>(id: string, store: () => Promise<T>): Promise<T> {
-    ownChanges.set(id, (ownChanges.get(id) ?? 0) + 1);
-    try {
-      return await store();
-    } finally {
-      ownChanges.set(id, (ownChanges.get(id) ?? 0) + 1);
-      changes.publish('server.stored', { server_id: id });
-    }
-  }
-
-  function take(row: ServerRow): TakenChange | undefined {
-    const server = servers.get(row.id);
-    if (server === undefined) {
-      const added = toServer(row);
-      servers.set(row.id, added);
-      changes.publish('server.registered', { server_id: row.id, name: row.name });
-      return { server: added, kind: 'added', reconnect: false };
-    }
-    const before = configured(server);
-    const fresh = toServer(row);
-    const moved = isMoved(server, fresh);
-    Object.assign(server, configured(fresh), { sealed: fresh.sealed, updated_at: row.updated_at });
-    if (moved) Object.assign(server, { era: null, era_checked_at: null, interactive: false });
-    if (!moved && isDeepStrictEqual(before, configured(server))) return undefined;
-    changes.publish('server.updated', { server_id: row.id, name: row.name });
-    return { server, kind: 'changed', reconnect: moved || !isDeepStrictEqual(before.options, server.options) };
-  }
-
-  /** The same credentials under another key are no other connection. */
-  function isMoved(before: Server, after: Server): boolean {
-    if (before.transport_type !== after.transport_type) return true;
-    if (before.sealed === after.sealed) return false;
-    try {
-      return !isDeepStrictEqual(vault.open(before.sealed, before.id), vault.open(after.sealed, after.id));
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      log.error({ server: before.name, error: error.message }, 'changed credentials; the connection stays as it is');
-      return false;
-    }
-  }
-
-  function drop(server: Server): boolean {
-    if (!servers.delete(server.id)) return false;
-    secrets.forget(server.id);
-    changes.publish('server.removed', { server_id: server.id, name: server.name });
+  function drop({ id, name }: Server): boolean {
+    if (!table.delete(id)) return false;
+    secrets.forget(id);
+    changes.publish('server.removed', { server_id: id, name });
     return true;
   }
 
+  async function register(input: Registration, origin: ServerRow['origin'] = 'api'): Promise<Server> {
+    requireAllowed(input.transport_type, config);
+    const id = randomUUID();
+    const row = await insertServer(
+      db,
+      {
+        id,
+        name: input.name,
+        description: input.description ?? null,
+        transport_type: input.transport_type,
+        connection_config: { sealed: vault.seal(input.connection_config, id) },
+        health_check_url: input.health_check_url ?? null,
+        auto_connect: input.auto_connect ?? true,
+        desired: (input.auto_connect ?? true) ? 'connected' : 'disconnected',
+        options: input.options ?? {},
+        origin,
+      },
+      { maxServers: config.maxServers },
+    );
+    const server = find(id) ?? table.put(toServer(row));
+    changes.publish('server.stored', { server_id: id });
+    record(id, 'REGISTERED', { transport_type: row.transport_type, origin });
+    changes.publish('server.registered', { server_id: id, name: row.name });
+    return server;
+  }
+
+  async function update(id: string, patch: ServerPatch): Promise<{ server: Server; reconnect: boolean }> {
+    const connection = patchedConnection(openConnection(id), patch);
+    if (connection !== undefined) requireAllowed(connection.transport_type, config);
+    const sealed = connection && {
+      transport_type: connection.transport_type,
+      sealed: vault.seal(connection.connection_config, id),
+    };
+    const fields = toRowPatch(patch, sealed);
+    const row = await stored.changing(id, () => updateServer(db, id, fields));
+    if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
+    const before = get(id);
+    const server = table.put(withRowPatch(before, fields, row.updated_at));
+    record(id, 'UPDATED', { fields: Object.keys(patch) });
+    changes.publish('server.updated', { server_id: id, name: server.name });
+    return { server, reconnect: connection !== undefined || needsOtherSession(before.options, server.options) };
+  }
+
+  function resolveConnection(id: string): ResolvedConnection {
+    const { connection, secrets: values } = resolveVariables(openConnection(id), config.environment);
+    secrets.learn(id, values);
+    const maskOwn = createMask(values);
+    return { connection, mask: (text) => secrets.mask(maskOwn(text), id) };
+  }
+
   return {
-    list: () => [...servers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    get version() {
+      return table.version;
+    },
+    list: () => table.all().sort((a, b) => (a.name < b.name ? -1 : 1)),
     get,
-    find: (id) => servers.get(id),
-    findByName: (name) => [...servers.values()].find((server) => server.name === name),
-    openConnection,
-    record,
-
-    async register(input, origin = 'api') {
-      requireAllowed(input.transport_type, config);
-      const id = randomUUID();
-      const row = await insertServer(
-        db,
-        {
-          id,
-          name: input.name,
-          description: input.description ?? null,
-          transport_type: input.transport_type,
-          connection_config: { sealed: vault.seal(input.connection_config, id) },
-          health_check_url: input.health_check_url ?? null,
-          auto_connect: input.auto_connect ?? true,
-          desired: (input.auto_connect ?? true) ? 'connected' : 'disconnected',
-          options: input.options ?? {},
-          origin,
-        },
-        { maxServers: config.maxServers },
-      );
-      const server = servers.get(id) ?? toServer(row);
-      servers.set(id, server);
-      changes.publish('server.stored', { server_id: id });
-      record(id, 'REGISTERED', { transport_type: row.transport_type, origin });
-      changes.publish('server.registered', { server_id: id, name: row.name });
-      return server;
-    },
-
-    async update(id, patch) {
-      const server = get(id);
-      const connection = patchedConnection(openConnection(id), patch);
-      if (connection !== undefined) requireAllowed(connection.transport_type, config);
-      const fields: RowPatch = {};
-      if (patch.description !== undefined) fields.description = patch.description;
-      if (patch.health_check_url !== undefined) fields.health_check_url = patch.health_check_url;
-      if (patch.auto_connect !== undefined) fields.auto_connect = patch.auto_connect;
-      if (patch.options !== undefined) fields.options = patch.options;
-      if (connection !== undefined) {
-        fields.transport_type = connection.transport_type;
-        fields.connection_config = { sealed: vault.seal(connection.connection_config, id) };
-        // Another address may be another server: what was learned about the old one is void.
-        Object.assign(fields, { era: null, era_checked_at: null, interactive: false });
-      }
-      const row = await changing(id, () => updateServer(db, id, fields));
-      if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
-      const before = server.options;
-      // Only what was patched: the rest of the row may be behind what is in memory.
-      const { connection_config: sealed, ...changed } = fields;
-      Object.assign(server, changed, { updated_at: row.updated_at });
-      if (sealed !== undefined) server.sealed = sealed.sealed;
-      record(id, 'UPDATED', { fields: Object.keys(patch) });
-      changes.publish('server.updated', { server_id: id, name: server.name });
-      const otherSession =
-        patch.options !== undefined && !isDeepStrictEqual(ofSession(before), ofSession(patch.options));
-      return { server, reconnect: connection !== undefined || otherSession };
-    },
-
+    find,
+    findByName: (name) => table.all().find((server) => server.name === name),
+    register,
+    update,
     async remove(id) {
       const server = get(id);
-      await writing;
-      await changing(id, () => deleteServer(db, id));
+      await settled();
+      await stored.changing(id, () => deleteServer(db, id));
       drop(server);
     },
-
     async setDesired(id, desired) {
       // Stored even where it is no news here: another replica may have stored the opposite a moment ago.
-      get(id).desired = desired;
-      await changing(id, () => updateServer(db, id, { desired }));
+      table.put({ ...get(id), desired });
+      await stored.changing(id, () => updateServer(db, id, { desired }));
     },
-
-    apply(id, event, note = {}) {
-      const server = servers.get(id);
-      if (server === undefined) return undefined;
-      const previous = server.lifecycle;
-      const next = transition(previous, event);
-      if (next === undefined) {
-        log.debug({ server: server.name, status: previous.status, event }, 'event is illegal in this state');
-        return undefined;
-      }
-      server.lifecycle = next;
-      if (next.status === previous.status) return next;
-
-      const patch: RowPatch = { status: next.status };
-      if (next.status === 'CONNECTED') Object.assign(patch, { error_message: null });
-      if (event === 'connect_succeeded') patch.connected_at = new Date().toISOString();
-      if (note.error !== undefined) patch.error_message = secrets.mask(note.error, id);
-      if (event === 'disconnected') patch.error_message = null;
-      if (note.stderr !== undefined) patch.stderr_tail = note.stderr.join('\n');
-      change(server, patch);
-      record(id, next.status, {
-        from: previous.status,
-        event,
-        ...note.details,
-        ...(note.error === undefined ? {} : { error: note.error }),
-        ...(note.stderr === undefined || note.stderr.length === 0 ? {} : { stderr: note.stderr.slice(-10) }),
-      });
-      const level = next.status === 'ERROR' || next.status === 'DEGRADED' ? 'warn' : 'info';
-      log[level](
-        { server: server.name, from: previous.status, status: next.status, error: note.error },
-        'server status',
-      );
-      changes.publish('server.status', {
-        server_id: id,
-        name: server.name,
-        status: next.status,
-        previous: previous.status,
-        error_message: server.error_message,
-      });
-      return next;
-    },
-
-    resolveConnection(id) {
-      const stored = openConnection(id);
-      const { value, missing, used } = substituteVariables<JsonObject>(stored.connection_config, config.environment);
-      if (missing.length > 0) {
-        const names = missing.map((name) => `\${${name}}`).join(', ');
-        throw new AppError(
-          'SERVER_CONNECTION_FAILED',
-          `connection_config refers to ${names}, which is not set in the aggregator's environment`,
-        );
-      }
-      const url = value.url ?? value.base_url;
-      const problem = typeof url === 'string' ? urlProblem(url) : undefined;
-      if (problem !== undefined) throw new AppError('SERVER_CONNECTION_FAILED', `the server's URL ${problem}`);
-      const [tooLong] = [...used].find(([, text]) => text.length > maxSecret) ?? [];
-      if (tooLong !== undefined) {
-        throw new AppError(
-          'SERVER_CONNECTION_FAILED',
-          `\${${tooLong}} in connection_config may have at most ${maxSecret} characters`,
-        );
-      }
-      const values = collectSecrets(value, used);
-      secrets.learn(id, values);
-      const maskOwn = createMask(values);
-      return {
-        connection: { ...stored, connection_config: value } as Connection,
-        mask: (text) => secrets.mask(maskOwn(text), id),
-      };
-    },
-
+    resolveConnection,
+    openConnection,
     maskedConfig: (id) => maskConfig(openConnection(id).connection_config),
     mask: (id, text) => secrets.mask(text, id),
+    record,
+    takeChanges: stored.take,
+    settled,
+    ...createObservations({ table, changes, log, secrets }),
+  };
+}
 
+type Observation =
+  | 'apply'
+  | 'recordIdentity'
+  | 'recordVerdict'
+  | 'recordInteractive'
+  | 'recordLogin'
+  | 'recordHealth'
+  | 'recordToolCount'
+  | 'recordDiscovery'
+  | 'recordOtherReplicas';
+
+/** What this replica finds out about servers while it talks with them. */
+function createObservations(deps: {
+  table: ServerTable;
+  changes: Changes;
+  log: Logger;
+  secrets: Secrets;
+}): Pick<Registry, Observation> {
+  const { table, changes, log, secrets } = deps;
+
+  const publishUpdated = ({ id, name }: Server) => changes.publish('server.updated', { server_id: id, name });
+
+  function apply(id: string, event: LifecycleEvent, note: TransitionNote = {}): Lifecycle | undefined {
+    const server = table.find(id);
+    if (server === undefined) return undefined;
+    const { name, lifecycle: previous } = server;
+    const next = transition(previous, event);
+    if (next === undefined) {
+      log.debug({ server: name, status: previous.status, event }, 'event is illegal in this state');
+      return undefined;
+    }
+    const moved = table.put({ ...server, lifecycle: next });
+    if (next.status === previous.status) return next;
+
+    const { error, stderr, details } = note;
+    const masked = error === undefined ? undefined : secrets.mask(error, id);
+    const at = new Date().toISOString();
+    const { error_message } = table.change(moved, statusPatch(next.status, event, { error: masked, stderr, at }));
+    table.record(id, next.status, {
+      from: previous.status,
+      event,
+      ...details,
+      ...(error === undefined ? {} : { error }),
+      ...(stderr === undefined || stderr.length === 0 ? {} : { stderr: stderr.slice(-10) }),
+    });
+    const level = next.status === 'ERROR' || next.status === 'DEGRADED' ? 'warn' : 'info';
+    log[level]({ server: name, from: previous.status, status: next.status, error }, 'server status');
+    changes.publish('server.status', {
+      server_id: id,
+      name,
+      status: next.status,
+      previous: previous.status,
+      error_message,
+    });
+    return next;
+  }
+
+  return {
+    apply,
     recordIdentity(id, identity) {
-      change(get(id), {
+      table.change(table.get(id), {
         protocol_version: identity.protocolVersion,
         server_info: secrets.maskJson(identity.serverInfo, id),
         capabilities: identity.capabilities,
         instructions: identity.instructions === undefined ? null : secrets.mask(identity.instructions, id),
       });
     },
-
     recordVerdict(id, verdict) {
-      const server = servers.get(id);
+      const server = table.find(id);
       if (server === undefined || (server.era === verdict.era && server.era_checked_at !== null)) return;
-      change(server, { era: verdict.era, era_checked_at: verdict.checkedAt });
+      table.change(server, { era: verdict.era, era_checked_at: verdict.checkedAt });
     },
-
     recordInteractive(id) {
-      const server = servers.get(id);
+      const server = table.find(id);
       if (server === undefined || server.interactive) return;
-      change(server, { interactive: true });
-      record(id, 'INTERACTIVE', { meaning: 'the server asks its clients questions; each client gets its own session' });
+      table.change(server, { interactive: true });
+      const meaning = 'the server asks its clients questions; each client gets its own session';
+      table.record(id, 'INTERACTIVE', { meaning });
     },
-
     recordLogin(id, login) {
-      const server = servers.get(id);
+      const server = table.find(id);
       if (server === undefined || server.login === login) return;
-      server.login = login;
-      if (login !== null) record(id, 'LOGIN', { login });
-      changes.publish('server.updated', { server_id: id, name: server.name });
+      table.put({ ...server, login });
+      if (login !== null) table.record(id, 'LOGIN', { login });
+      publishUpdated(server);
     },
-
     recordHealth(id, at) {
-      const server = servers.get(id);
-      if (server !== undefined) change(server, { last_health_check: at });
+      const server = table.find(id);
+      if (server !== undefined) table.change(server, { last_health_check: at });
     },
-
     recordToolCount(id, count) {
-      const server = servers.get(id);
-      if (server !== undefined) server.tool_count = count;
+      const server = table.find(id);
+      if (server !== undefined && server.tool_count !== count) table.put({ ...server, tool_count: count });
     },
-
     recordDiscovery(id, problem) {
-      const server = servers.get(id);
+      const server = table.find(id);
       if (server?.lifecycle.status !== 'CONNECTED' || server.error_message === problem) return;
-      change(server, { error_message: problem });
-      changes.publish('server.updated', { server_id: id, name: server.name });
+      table.change(server, { error_message: problem });
+      publishUpdated(server);
     },
-
-    async takeChanges(id) {
-      const asked = new Map(ownChanges);
-      const isCurrent = (candidate: string) => asked.get(candidate) === ownChanges.get(candidate);
-      const rows = id === undefined ? (await findServers(db)).rows : [await findServer(db, id)];
-      const taken: TakenChange[] = [];
-      for (const row of rows) {
-        const change = row !== undefined && isCurrent(row.id) ? take(row) : undefined;
-        if (change !== undefined) taken.push(change);
-      }
-      const stored = new Set(rows.map((row) => row?.id));
-      const missing = [...servers.values()].filter(
-        (server) => !stored.has(server.id) && (id === undefined || server.id === id),
-      );
-      for (const server of missing) {
-        // Asked again: it may have been registered here after the rows were read.
-        if ((await findServer(db, server.id)) !== undefined || !isCurrent(server.id)) continue;
-        if (drop(server)) taken.push({ server, kind: 'removed', reconnect: false });
-      }
-      return taken;
-    },
-
     recordOtherReplicas(views) {
-      for (const server of servers.values()) {
-        const before = overallStatus(server).status;
-        server.elsewhere = views.get(server.id) ?? [];
-        if (overallStatus(server).status !== before)
-          changes.publish('server.updated', { server_id: server.id, name: server.name });
+      for (const server of table.all()) {
+        const elsewhere = views.get(server.id) ?? [];
+        if (isDeepStrictEqual(elsewhere, server.elsewhere)) continue;
+        const seen = table.put({ ...server, elsewhere });
+        if (overallStatus(seen).status !== overallStatus(server).status) publishUpdated(seen);
       }
     },
-
-    async settled() {
-      await writing;
-    },
   };
-}
-
-function toServer({ connection_config, options, ...row }: ServerRow): Server {
-  return {
-    ...row,
-    sealed: connection_config.sealed,
-    options: options as ServerOptions,
-    lifecycle: { status: 'DISCONNECTED', failures: 0 },
-    login: null,
-    elsewhere: [],
-  };
-}
-
-/** What admins decide about a server; the rest of a record is what this replica found out. */
-function configured(server: Server) {
-  const { description, transport_type, health_check_url, auto_connect, desired, options, origin } = server;
-  return { description, transport_type, health_check_url, auto_connect, desired, options, origin };
-}
-
-function requireAllowed(transport: Connection['transport_type'], { stdio }: Config): void {
-  if (transport !== 'STDIO' || stdio === 'allow') return;
-  const msg = 'servers over STDIO are not allowed here (MCP_AGGREGATOR_STDIO=deny)';
-  throw new ValidationError([{ loc: ['body', 'transport_type'], msg, type: 'value_error' }]);
-}
-
-/** The connection after the patch, or undefined when it stays the same. */
-function patchedConnection(current: Connection, patch: ServerPatch): Connection | undefined {
-  if (patch.transport_type === undefined && patch.connection_config === undefined) return undefined;
-  const transport = patch.transport_type ?? current.transport_type;
-  const schema: z.ZodType = connectionConfigs[transport];
-  const parsed = schema.safeParse(patch.connection_config ?? current.connection_config);
-  if (!parsed.success) throw new ValidationError(toProblems(parsed.error, ['body', 'connection_config']));
-  const masked = findMasked(parsed.data, ['body', 'connection_config']);
-  if (masked.length > 0) throw new ValidationError(masked);
-  return { transport_type: transport, connection_config: parsed.data } as Connection;
-}
-
-/** Whoever changes a config begins with the one that is shown, and would store its asterisks. */
-function findMasked(value: unknown, loc: (string | number)[]): Problem[] {
-  if (typeof value === 'string') {
-    const msg = `is shown with "${hidden}" in place of a secret; give the whole value again`;
-    return value.includes(hidden) ? [{ loc, msg, type: 'value_error' }] : [];
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => findMasked(inner, [...loc, key]));
-}
-
-/** Zod's issues as the problems of the 422 answer; unknown fields are named one by one. */
-export function toProblems(error: z.ZodError, prefix: (string | number)[]): Problem[] {
-  return error.issues.flatMap((issue): Problem[] => {
-    const loc = [...prefix, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ loc: [...loc, key], msg: `unknown field: ${key}`, type: 'extra_forbidden' }));
-    }
-    const missing =
-      issue.code === 'invalid_type' && issue.input === undefined && issue.message.startsWith('Invalid input');
-    return [{ loc, msg: missing ? 'Field required' : issue.message, type: missing ? 'missing' : 'value_error' }];
-  });
-}
-
-/** Options that a running session depends on; what the aggregator query asks is no concern of it. */
-function ofSession({ query_tools: _, query_readers: __, ...options }: ServerOptions): ServerOptions {
-  return options;
 }

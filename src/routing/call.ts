@@ -182,7 +182,7 @@ export function createRouter(deps: RouterDependencies): Router {
         return maskedResult(await session.relay(method, params, deadline.exchange), link);
       }
     } catch (error) {
-      throw translate(withLink(error, server, caller.principal), link, deadline);
+      throw translate(withLink(error, link.server, caller.principal), link, deadline);
     } finally {
       deadline.clear();
       active -= 1;
@@ -216,7 +216,9 @@ export function createRouter(deps: RouterDependencies): Router {
     caller: Caller,
     exchange: RelayExchange = {},
   ): Promise<CallResult> {
-    const { server, row } = tool;
+    const { row } = tool;
+    const link = pool.open(tool.server);
+    const { server } = link;
     const started = performance.now();
     const timing: { acquiredAt?: number } = {};
     const call = {
@@ -246,10 +248,7 @@ export function createRouter(deps: RouterDependencies): Router {
       payloads?.keepEnd(call, 'result', toObject(result));
       return {
         result,
-        warning:
-          server.lifecycle.status === 'DEGRADED'
-            ? `Server ${server.name} is DEGRADED: ${server.error_message}`
-            : undefined,
+        warning: warningOf(link.server),
         routingMs: (timing.acquiredAt ?? started) - started,
         executionMs: performance.now() - (timing.acquiredAt ?? started),
       };
@@ -285,7 +284,7 @@ export function createRouter(deps: RouterDependencies): Router {
     try {
       return await pool.open(server).subscribe('resourceSubscriptions', uri, owner, principal.id);
     } catch (error) {
-      throw withLink(error, server, principal);
+      throw withLink(error, pool.open(server).server, principal);
     }
   }
 
@@ -370,6 +369,10 @@ const maxErrorBytes = 2_097_152;
 function tooLargeError(bytes: number): JsonObject {
   const text = `The tool reported an error of ${bytes} bytes, which is too large to show`;
   return { content: [{ type: 'text', text }], isError: true };
+}
+
+function warningOf({ name, lifecycle, error_message }: Server): string | undefined {
+  return lifecycle.status === 'DEGRADED' ? `Server ${name} is DEGRADED: ${error_message}` : undefined;
 }
 
 function outcomeOf(error: unknown): Outcome {

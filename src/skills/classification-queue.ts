@@ -18,7 +18,7 @@ interface ClassificationQueueOptions {
  * BR-004, EC-009: classification beside discovery, in batches, a few at once. While the service is down one batch at a
  * time asks whether it is back, so that an outage costs neither requests nor tools.
  */
-export interface ClassificationQueue {
+interface ClassificationQueue {
   add(tools: ToolToClassify[]): void;
   remove(toolIds: number[]): void;
   /** Tries waiting tools at once, e.g. when the service is known to be back. */

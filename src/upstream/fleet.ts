@@ -32,9 +32,10 @@ interface FleetDependencies {
 
 export function createFleet({ registry, pool, changes, enabled, safeMode }: FleetDependencies): Fleet {
   /** Calls of ours are still being answered, and meanwhile the server is wanted again. */
-  async function connectAfterwards(server: Server, link: Link): Promise<void> {
+  async function connectAfterwards(link: Link): Promise<void> {
     await link.disconnect({ force: false }).done;
-    if (server.desired === 'connected' && enabled && pool.link(server.id) === link) link.connect();
+    const { id, desired } = link.server;
+    if (desired === 'connected' && enabled && pool.link(id) === link) link.connect();
   }
 
   /** Applies what another replica changed, of one server or of all. */
@@ -46,7 +47,7 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
     for (const server of id === undefined ? registry.list() : registry.list().filter((known) => known.id === id)) {
       const link = pool.open(server);
       const { status } = server.lifecycle;
-      if (server.desired === 'connected' && status === 'DISCONNECTING') void connectAfterwards(server, link);
+      if (server.desired === 'connected' && status === 'DISCONNECTING') void connectAfterwards(link);
       else if (server.desired === 'connected' && enabled) link.connect();
       else if (server.desired === 'disconnected' && status !== 'DISCONNECTED') link.disconnect({ force: false });
     }
@@ -59,16 +60,16 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
     async register(input, origin) {
       const server = await registry.register(input, origin);
       const link = pool.open(server);
-      if (server.desired === 'connected' && enabled) link.connect();
-      return server;
+      if (link.server.desired === 'connected' && enabled) link.connect();
+      return link.server;
     },
 
     async update(id, patch) {
       const { server, reconnect } = await registry.update(id, patch);
       if (!reconnect) return server;
       const link = await pool.replace(server);
-      if (server.desired === 'connected' && enabled) link.connect();
-      return server;
+      if (link.server.desired === 'connected' && enabled) link.connect();
+      return link.server;
     },
 
     // BR-008: disconnect first, then everything that belongs to it goes with the record.
@@ -93,29 +94,30 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
       }
       const link = pool.open(server);
       await registry.setDesired(id, 'connected');
-      if (link.shared !== undefined) return { status: server.lifecycle.status, message: 'Server already connected' };
+      if (link.shared !== undefined)
+        return { status: link.server.lifecycle.status, message: 'Server already connected' };
       link.connect();
-      return { status: server.lifecycle.status, message: 'Connection initiated' };
+      return { status: link.server.lifecycle.status, message: 'Connection initiated' };
     },
 
     async disconnect(id, options) {
-      const server = registry.get(id);
+      const link = pool.open(registry.get(id));
       await registry.setDesired(id, 'disconnected');
-      if (server.lifecycle.status === 'DISCONNECTED') {
+      if (link.server.lifecycle.status === 'DISCONNECTED') {
         return { status: 'DISCONNECTED', pending: 0, message: 'Server already disconnected' };
       }
-      const { pending, done } = pool.open(server).disconnect(options);
+      const { pending, done } = link.disconnect(options);
       if (pending > 0) {
         const requests = pending === 1 ? 'request' : 'requests';
         return { status: 'DISCONNECTING', pending, message: `Waiting for ${pending} pending ${requests} to complete` };
       }
       await done;
-      return { status: server.lifecycle.status, pending: 0, message: 'Server disconnected successfully' };
+      return { status: link.server.lifecycle.status, pending: 0, message: 'Server disconnected successfully' };
     },
 
     async reconnect(server) {
       const link = await pool.replace(server);
-      if (server.desired === 'connected') link.connect();
+      if (link.server.desired === 'connected') link.connect();
     },
 
     start() {

@@ -68,6 +68,7 @@ interface Following {
 }
 
 export interface Link {
+  /** As it is at the moment of reading. */
   readonly server: Server;
   readonly concurrency: ConcurrencyLimit;
   readonly shared: Session | undefined;
@@ -116,23 +117,26 @@ const stderrLines = 40;
 /** How often we look whether somebody logged in at another replica. */
 const loginPollMs = 15_000;
 
-export function createLink(server: Server, deps: LinkDependencies, before?: Following): Link {
+export function createLink(given: Server, deps: LinkDependencies, before?: Following): Link {
   const { config, registry, log } = deps;
+  /** What stays the same as long as the link lasts. */
+  const server: Pick<Server, 'id' | 'name' | 'transport_type'> = given;
+  let latest = given;
   const concurrency = createConcurrencyLimit(server.name, {
-    concurrent: server.options.max_concurrent_calls ?? config.maxConcurrentCalls,
-    queued: server.options.max_queued_calls ?? config.maxQueuedCalls,
+    concurrent: given.options.max_concurrent_calls ?? config.maxConcurrentCalls,
+    queued: given.options.max_queued_calls ?? config.maxQueuedCalls,
   });
   const watch = before?.watch ?? createWatch({ onNotification: handleNotification, onUnfollowed });
   const followers = before?.followers ?? new Map();
   const pids = new Map<Session, number>();
   const owned = createOwnedSessions({
-    server,
+    current,
     followers,
     most: maxOwnedSessions[server.transport_type],
     // A session that belongs to no client is used no longer than a call may take, which may just have begun.
     unusedMs: Math.max(config.sessionIdleMs, config.requestTimeoutCapMs),
     open: openOwned,
-    isReachable: () => !isEnding(state) && behaviour[server.lifecycle.status].executes,
+    isReachable: () => !isEnding(state) && behaviour[current().lifecycle.status].executes,
     onListChanged: handleNotification,
     onClosed: (session) => pids.delete(session),
     onUnfollowed,
@@ -147,15 +151,21 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   let graceTimer: NodeJS.Timeout | undefined;
   let mask = (text: string) => text;
   let loginTimer: NodeJS.Timeout | undefined;
-  let state = initialLinkState(server.connected_at !== null);
+  let state = initialLinkState(given.connected_at !== null);
+
+  /** The server's record as it is now; once it is removed, as it was last. */
+  function current(): Server {
+    latest = registry.find(server.id) ?? latest;
+    return latest;
+  }
 
   function advance(event: LinkEvent): void {
     state = nextLinkState(state, event) ?? state;
   }
 
   const surroundings = (): LinkSurroundings => ({
-    status: server.lifecycle.status,
-    desired: server.desired,
+    status: current().lifecycle.status,
+    desired: current().desired,
     now: performance.now(),
     listGraceMs: config.listGraceMs,
   });
@@ -223,7 +233,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   }
 
   function handleNotification(method: string, params: JsonObject): void {
-    deps.onNotification(server, method, params);
+    deps.onNotification(current(), method, params);
   }
 
   function onUnfollowed(uri: string, error: unknown): void {
@@ -231,7 +241,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   }
 
   async function lookForLogin(): Promise<void> {
-    const known = await deps.isLoggedIn?.(server).catch((error: unknown) => {
+    const known = await deps.isLoggedIn?.(current()).catch((error: unknown) => {
       log.warn({ server: server.name, err: error }, 'login state not read; retrying automatically');
       return false;
     });
@@ -240,12 +250,12 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   function loggedIn(): void {
     clearLoginNeed();
-    if (server.desired === 'connected') connect();
+    if (current().desired === 'connected') connect();
   }
 
   /** The credentials of a session, watched: a refusal ends the shared session, whichever request met it. */
   function credentialsOf(connection: Connection, principal: string | undefined): Credentials | undefined {
-    const given = deps.credentials?.(server, connection, principal);
+    const given = deps.credentials?.(current(), connection, principal);
     if (given === undefined) return undefined;
     const watched = async <T>(asked: Promise<T>): Promise<T> => {
       try {
@@ -271,8 +281,8 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     return {
       onNotification(method, params) {
         // Opened with one person's credentials: what it tells of their account is not for the others.
-        if (hasOwnCredentials(server) && !method.endsWith('/list_changed')) return;
-        deps.onNotification(server, method, params);
+        if (hasOwnCredentials(current()) && !method.endsWith('/list_changed')) return;
+        deps.onNotification(current(), method, params);
       },
       onRequest: answerShared,
       onClose: (error) => lose(error),
@@ -301,9 +311,9 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     principal?: string,
   ): Session | Promise<Session> {
     if (state.phase === 'draining') throw unavailable();
-    if (hasOwnCredentials(server)) return principalSession(principal ?? '', owner);
-    if (owner !== undefined && wantsOwnSession(server)) return ownSession(owner, signal);
-    if (shared !== undefined && behaviour[server.lifecycle.status].executes) return shared;
+    if (hasOwnCredentials(current())) return principalSession(principal ?? '', owner);
+    if (owner !== undefined && wantsOwnSession(current())) return ownSession(owner, signal);
+    if (shared !== undefined && behaviour[current().lifecycle.status].executes) return shared;
     return awaitSession(signal);
   }
 
@@ -328,14 +338,14 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   }
 
   async function ownSession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
-    if (!owned.has(owner.key) && !behaviour[server.lifecycle.status].executes) await awaitSession(signal);
+    if (!owned.has(owner.key) && !behaviour[current().lifecycle.status].executes) await awaitSession(signal);
     return await owned.get(owner);
   }
 
   /** Everybody has credentials of their own, so nobody's calls may go over a session that was opened with another's. */
   async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
-    if (state.phase === 'closed' || !config.enabled || server.desired !== 'connected') throw unavailable();
-    if (owner !== undefined && wantsOwnSession(server)) return await owned.get(owner, principal);
+    if (state.phase === 'closed' || !config.enabled || current().desired !== 'connected') throw unavailable();
+    if (owner !== undefined && wantsOwnSession(current())) return await owned.get(owner, principal);
     const common = commonOwner(principal);
     const session = await owned.get(common, principal);
     owned.expireUnused(common.key);
@@ -349,7 +359,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       client: { info: ourInfo, capabilities: everythingAClientCan },
       attribute: answerShared,
       onNotification(method, params) {
-        if (method === 'notifications/resources/updated') deps.onNotification(server, method, params, principal);
+        if (method === 'notifications/resources/updated') deps.onNotification(current(), method, params, principal);
       },
     };
   }
@@ -365,14 +375,14 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
       if (error instanceof AppError && error.code === 'LOGIN_REQUIRED') throw error;
       throw new AppError('SERVER_CONNECTION_FAILED', `Server connection failed: ${server.name}: ${explain(error)}`, {
         cause: error,
-        body: { server: brief(server) },
+        body: { server: brief(current()) },
       });
     }
   }
 
   async function subscribe(topic: Topic, key: string, owner: SessionOwner | undefined, principal: string) {
-    const own = owner !== undefined && wantsOwnSession(server) ? owner : undefined;
-    if (hasOwnCredentials(server)) {
+    const own = owner !== undefined && wantsOwnSession(current()) ? owner : undefined;
+    if (hasOwnCredentials(current())) {
       // The shared session has somebody else's credentials.
       await session(own, undefined, principal);
       return await owned.follow(own ?? commonOwner(principal), topic, key, principal);
@@ -404,7 +414,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
         ...events,
         onNotification: (method, params) => events.onNotification(method, maskNotice(method, params, maskOf)),
       },
-      verdict: state.isEraInDoubt ? undefined : verdictOf(server),
+      verdict: state.isEraInDoubt ? undefined : verdictOf(current()),
       signal: AbortSignal.any([ended, timeout]),
       connectTimeoutMs: config.connectionTimeoutMs,
       maxMessageBytes: config.maxMessageBytes,
@@ -418,7 +428,7 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     await refuseLargeIdentity(opened.session);
     registry.recordVerdict(server.id, opened.verdict);
     if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
-    return hasOwnCredentials(server) && principal === undefined ? withoutResources(opened.session) : opened.session;
+    return hasOwnCredentials(current()) && principal === undefined ? withoutResources(opened.session) : opened.session;
   }
 
   /** What a server says of itself is kept and stored, as its lists are. */
@@ -457,8 +467,8 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
 
   function unavailable(): AppError {
     return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}`, {
-      body: { server: brief(server) },
-      context: server.error_message === null ? undefined : { reason: server.error_message },
+      body: { server: brief(current()) },
+      context: current().error_message === null ? undefined : { reason: current().error_message },
     });
   }
 
@@ -502,7 +512,9 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
   }
 
   return {
-    server,
+    get server() {
+      return current();
+    },
     concurrency,
     get shared() {
       return shared;

@@ -38,7 +38,7 @@ interface OwnedSessions {
 export type Followers = Map<string, { owner: SessionOwner; principal: string | undefined; watch: Watch }>;
 
 interface OwnedSessionsOptions {
-  server: Server;
+  current: () => Server;
   followers: Followers;
   most: number;
   unusedMs: number;
@@ -64,7 +64,7 @@ interface Owned {
 const resumeMs = 5_000;
 
 export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSessions {
-  const { server, followers } = options;
+  const { current, followers } = options;
   const owned = new Map<string, Owned>();
 
   function get(owner: SessionOwner, principal?: string): Promise<Session> {
@@ -92,7 +92,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
   function handleNotification(owner: SessionOwner) {
     return (method: string, params: JsonObject) => {
       if (method.endsWith('/list_changed')) options.onListChanged(method, params);
-      else owner.onNotification(method, params, server);
+      else owner.onNotification(method, params, current());
     };
   }
 
@@ -125,7 +125,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
   }
 
   function crowded(): AppError {
-    return new AppError('SERVER_OVERLOADED', `Server overloaded: ${server.name} has ${owned.size} client sessions`, {
+    return new AppError('SERVER_OVERLOADED', `Server overloaded: ${current().name} has ${owned.size} client sessions`, {
       retryAfterSeconds: 5,
     });
   }

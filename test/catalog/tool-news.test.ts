@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withNews } from '../../src/catalog/catalog.ts';
+import { withNews } from '../../src/catalog/tool-diff.ts';
 import type { ToolRow } from '../../src/store/schema.ts';
 
 /** Only these columns matter for whether a row is replaced. */

@@ -16,7 +16,6 @@ function snapshotOf(names: Record<string, string[]>): Snapshot {
   ) as unknown as CatalogTool[];
   const group = (key: (tool: CatalogTool) => string) => Map.groupBy(tools, key);
   return {
-    version: 1,
     tools,
     toolsByWireName: new Map(tools.map((tool) => [tool.wireName, tool])),
     toolsByCanonicalName: new Map(tools.map((tool) => [tool.row.name, tool])),

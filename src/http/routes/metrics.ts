@@ -9,6 +9,7 @@ import type { Registry } from '../../registry/registry.ts';
 import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Audit } from '../../security/audit.ts';
 import { isBound } from '../../security/policy.ts';
+import type { ToolClassifier } from '../../skills/tool-classifier.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import { residentMemory } from '../../upstream/process-memory.ts';
 import { type AnyRoute, route } from '../route.ts';
@@ -21,6 +22,7 @@ export interface MetricsRouteDependencies {
   pool: Pool;
   audit: Audit;
   toolSearch: Pick<ToolSearch, 'backlog'>;
+  toolClassifier: Pick<ToolClassifier, 'backlog'>;
   /** Of the MCP clients. */
   mcp: { readonly sessions: { legacy: number; listening: number; parked: number } };
 }
@@ -54,7 +56,8 @@ function seriesFor(view: View, catalog: Catalog): KeepSeries {
   };
 }
 
-function observe({ metrics, registry, catalog, pool, audit, toolSearch, mcp }: MetricsRouteDependencies): void {
+function observe(deps: MetricsRouteDependencies): void {
+  const { metrics, registry, catalog, pool, audit, toolSearch, toolClassifier, mcp } = deps;
   metrics.watch({
     servers: () => registry.list().map(measure),
     tools() {
@@ -66,8 +69,8 @@ function observe({ metrics, registry, catalog, pool, audit, toolSearch, mcp }: M
     pendingChanges: () => catalog.changes.pending,
   });
   metrics.watchBacklog({
-    embedding: () => toolSearch.backlog.embedding,
-    classification: () => toolSearch.backlog.classification,
+    embedding: () => toolSearch.backlog,
+    classification: () => toolClassifier.backlog,
   });
   metrics.watchSessions(() => [
     ['session', 'legacy', mcp.sessions.legacy],

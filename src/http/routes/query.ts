@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import { streamHeaders, writeTo } from '../../event-stream.ts';
-import { contextOutputSchema } from '../../query/context-agent.ts';
+import { contextOutputSchema } from '../../query/context-tool.ts';
 import type { Asking, QueryRunner } from '../../query/query-runner.ts';
 import { queryOutputSchema } from '../../query/query-tool.ts';
 import type { RuleStore } from '../../query/rule-store.ts';

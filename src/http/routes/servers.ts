@@ -152,7 +152,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
         for (const field of reaching) if (field in context.body) requireUnbound(context.principal, `Changing ${field}`);
         const server = await fleet.update(id, context.body);
         await note('server.updated', server, context, { fields: Object.keys(context.body) });
-        return detailOf(server);
+        return detailOf(registry.get(id));
       },
     }),
 

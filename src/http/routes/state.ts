@@ -10,6 +10,7 @@ import { overallStatus, type Registry } from '../../registry/registry.ts';
 import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Principal } from '../../security/auth.ts';
 import { isBound } from '../../security/policy.ts';
+import type { ToolClassifier } from '../../skills/tool-classifier.ts';
 import type { Database } from '../../store/database.ts';
 import { type AnyRoute, route } from '../route.ts';
 import { seesCall } from '../view.ts';
@@ -24,6 +25,7 @@ export interface StateRouteDependencies {
   /** Why no server is connected, where crashes are the reason. */
   safeMode?: string;
   toolSearch: Pick<ToolSearch, 'backlog' | 'pingVectors'>;
+  toolClassifier: Pick<ToolClassifier, 'backlog'>;
 }
 
 /** MON-002: fewer connected servers than this are worth a warning. */
@@ -58,7 +60,6 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
           (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter((tool) => view.tool(tool)),
         );
         const classified = tools.filter(({ row }) => row.is_classified).length;
-        const { backlog } = deps.toolSearch;
         return {
           total_servers: visible.length,
           connected_servers: count.CONNECTED + count.DEGRADED,
@@ -69,8 +70,8 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
           total_tools: tools.length,
           classified_tools: classified,
           unclassified_tools: tools.length - classified,
-          indexing_tools: backlog.embedding,
-          classifying_tools: backlog.classification,
+          indexing_tools: deps.toolSearch.backlog,
+          classifying_tools: deps.toolClassifier.backlog,
           last_sync: catalog.lastSync,
           health_check_interval_seconds: config.healthIntervalMs / 1_000,
           uptime_seconds: Math.floor((Date.now() - deps.startedAt) / 1_000),

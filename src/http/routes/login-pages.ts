@@ -1,0 +1,212 @@
+/** Logging in to servers: the pages that a browser goes through, and who we are for the authorization servers. */
+import { z } from 'zod';
+import { AppError } from '../../errors.ts';
+import type { BrowserSessions } from '../../oauth/browser-session.ts';
+import { clientDocument, type OurClients } from '../../oauth/client-registration.ts';
+import type { LoginFlow } from '../../oauth/flow.ts';
+import { isPerPrincipal } from '../../oauth/login-target.ts';
+import type { Logins } from '../../oauth/logins.ts';
+import { consentPage, donePage, switchPage } from '../../oauth/pages.ts';
+import type { ResourceAuthenticator } from '../../oauth/request-authenticator.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Audit } from '../../security/audit.ts';
+import type { Principal } from '../../security/auth.ts';
+import type { AuthenticationThrottle } from '../../security/authentication-throttle.ts';
+import { mayLogIn, recordLogin } from '../login-access.ts';
+import { asPage, html, isFromHere, type PageContext, show } from '../page.ts';
+import { type AnyRoute, route } from '../route.ts';
+import { lookUpServer, type ViewOf } from '../view.ts';
+
+export interface LoginPageDependencies {
+  registry: Registry;
+  logins: Logins;
+  flow: LoginFlow;
+  sessions: BrowserSessions;
+  throttle: AuthenticationThrottle;
+  audit: Audit;
+  ours: OurClients;
+  viewOf: ViewOf;
+  requestAuthenticator: ResourceAuthenticator;
+}
+
+/** The page that asks who is there, on the way to a server's login. */
+export type AskWho = (next: string, problem?: string) => string;
+
+const byName = z.object({ server: z.string().min(1) });
+const byIssuer = z.object({
+  issuer: z
+    .string()
+    .regex(/^[0-9a-f]{24}$/)
+    .describe('stands for the authorization server'),
+});
+
+export function clientDocumentRoutes(ours: OurClients): AnyRoute[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/oauth/client.json',
+      tag: 'login pages',
+      summary: 'Who we are, for authorization servers (client id metadata document)',
+      role: 'public',
+      answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
+      handle({ reply }) {
+        const { metadataUrl, redirectUri } = ours.everywhere();
+        reply.header('cache-control', 'public, max-age=3600');
+        return clientDocument(metadataUrl ?? new URL('/oauth/client.json', redirectUri).href, redirectUri);
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/client/{issuer}',
+      tag: 'login pages',
+      summary: 'Who we are at one authorization server, which sends people back to an address of its own',
+      role: 'public',
+      params: byIssuer,
+      answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
+      handle({ params, reply }) {
+        const { metadataUrl, redirectUri } = ours.at(params.issuer);
+        reply.header('cache-control', 'public, max-age=3600');
+        return clientDocument(metadataUrl ?? new URL(`/oauth/client/${params.issuer}`, redirectUri).href, redirectUri);
+      },
+    }),
+  ];
+}
+
+export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): AnyRoute[] {
+  const { registry, logins, flow, sessions } = deps;
+
+  const lookUp = (idOrName: string, principal: Principal) => lookUpServer(registry, deps.viewOf(principal), idOrName);
+
+  return [
+    route({
+      method: 'GET',
+      path: '/oauth/connect/{server}',
+      tag: 'login pages',
+      summary: 'What a login to a server means, before it begins',
+      role: 'public',
+      params: byName,
+      query: z.object({ ticket: z.string().optional() }),
+      answers: { 200: html },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { params, query, reply } = context;
+          const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
+          if (query.ticket !== undefined) {
+            const now = await visitorOf(deps, context);
+            const then = sessions.readTicket(query.ticket);
+            if (now !== undefined && then !== undefined && now.id !== then.id)
+              return show(context, switchPage(params.server, query.ticket, now.name, then.name));
+            const guest = isFromHere(context) ? await sessions.redeemTicket(query.ticket) : undefined;
+            if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
+            // The ticket is used up, and gone from the address that the browser keeps.
+            return reply.redirect(here, 303);
+          }
+          const principal = await visitorOf(deps, context);
+          if (principal === undefined) return show(context, askWho(params.server));
+          const server = lookUp(params.server, principal);
+          mayLogIn(server, principal);
+          const { url } = logins.target(server, principal.id);
+          const preview = await flow.preview(server, principal.id);
+          const formKey = sessions.createFormKey(principal, `connect ${server.id} ${preview.digest}`);
+          const shared = !isPerPrincipal(server);
+          return show(
+            context,
+            consentPage({
+              ...preview,
+              server: server.name,
+              serverUrl: url,
+              principal: principal.name,
+              shared,
+              formKey,
+            }),
+          );
+        }),
+    }),
+
+    route({
+      method: 'POST',
+      path: '/oauth/connect/{server}',
+      tag: 'login pages',
+      summary: 'The person agreed: on to the authorization server',
+      role: 'public',
+      params: byName,
+      answers: { 303: { description: 'To the authorization server' } },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { params, request, reply } = context;
+          const principal = sessions.find(request.headers.cookie);
+          if (principal === undefined) return show(context, askWho(params.server), 401);
+          const server = lookUp(params.server, principal);
+          mayLogIn(server, principal);
+          const form = new URLSearchParams(String(request.body));
+          const agreed = form.get('agreed') ?? '';
+          if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id} ${agreed}`)) {
+            throw new AppError('FORBIDDEN', 'This page is too old or was not made for you; open the link again');
+          }
+          return reply.redirect(await flow.begin(server, principal.id, agreed), 303);
+        }),
+    }),
+  ];
+}
+
+export function loginCallbackRoutes(deps: LoginPageDependencies): AnyRoute[] {
+  return [callbackRoute(deps, '/oauth/callback'), callbackRoute(deps, '/oauth/callback/{issuer}', byIssuer)];
+}
+
+function callbackRoute(deps: LoginPageDependencies, path: string, params?: typeof byIssuer): AnyRoute {
+  return route({
+    method: 'GET',
+    path,
+    tag: 'login pages',
+    summary: 'Where authorization servers send people back to',
+    role: 'public',
+    ...(params === undefined ? {} : { params }),
+    answers: { 200: html },
+    handle: (context) =>
+      asPage(context, async () => {
+        const { request, address } = context;
+        const principal = deps.sessions.find(request.headers.cookie);
+        if (principal === undefined) {
+          throw new AppError('FORBIDDEN', 'This browser did not begin the login; open the link again in one browser');
+        }
+        const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+        const server = await deps.flow.finish(pathname, searchParams, principal.id);
+        await recordLogin(deps.audit, 'server.login', server, { principal, address });
+        return show(context, donePage(server.name));
+      }),
+  });
+}
+
+/** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
+async function visitorOf(deps: LoginPageDependencies, context: PageContext): Promise<Principal | undefined> {
+  const { sessions } = deps;
+  const { request, reply } = context;
+  const known = sessions.find(request.headers.cookie);
+  const { authorization } = request.headers;
+  if (known !== undefined || authorization === undefined) return known;
+  const principal = await identify(deps, authorization, context);
+  if (principal === undefined) return undefined;
+  reply.header('set-cookie', sessions.cookieFor(principal));
+  return principal;
+}
+
+/** Undefined: a session that ended is a reason to ask who it is. */
+async function identify(
+  { throttle, requestAuthenticator }: LoginPageDependencies,
+  authorization: string,
+  { request, address }: PageContext,
+): Promise<Principal | undefined> {
+  const path = request.url.split('?')[0] ?? '';
+  const given = { authorization, loopbackListener: false, path };
+  try {
+    return await throttle.check(
+      address,
+      () => requestAuthenticator.authenticate(given),
+      ({ id }) => id,
+    );
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
+    throw error;
+  }
+}

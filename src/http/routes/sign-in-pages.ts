@@ -1,0 +1,131 @@
+/** Signing in to the login pages with a token, or to them and the dashboard with the identity provider. */
+import { z } from 'zod';
+import { AppError } from '../../errors.ts';
+import type { BrowserSessions } from '../../oauth/browser-session.ts';
+import type { OurClients } from '../../oauth/client-registration.ts';
+import type { ResourceAuthenticator } from '../../oauth/request-authenticator.ts';
+import type { SignIn } from '../../oauth/sign-in.ts';
+import type { Authenticator, Principal } from '../../security/auth.ts';
+import type { AuthenticationThrottle } from '../../security/authentication-throttle.ts';
+import { isOwnPage, type PageSessions } from '../../security/page-session.ts';
+import { asPage, isFromHere, show } from '../page.ts';
+import { type AnyRoute, route } from '../route.ts';
+import type { AskWho } from './login-pages.ts';
+
+export interface SignInPageDependencies {
+  sessions: BrowserSessions;
+  /** Of the dashboard. */
+  pageSessions: PageSessions;
+  authenticator: Authenticator;
+  throttle: AuthenticationThrottle;
+  ours: OurClients;
+  requestAuthenticator: ResourceAuthenticator;
+  signIn: SignIn | undefined;
+}
+
+const idOf = ({ id }: Principal) => id;
+const toDashboard = { href: '/', text: 'Back to the dashboard' };
+
+export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): AnyRoute[] {
+  const { sessions, authenticator, throttle } = deps;
+  return [
+    route({
+      method: 'POST',
+      path: '/oauth/sign-in',
+      tag: 'login pages',
+      summary: 'Sign in to the login pages with a token',
+      role: 'public',
+      answers: { 303: { description: 'To the page that was asked for' } },
+      handle: (context) =>
+        asPage(context, async () => {
+          const { request, reply } = context;
+          // Another page, on another port of this machine too, must not sign people in as somebody of its choice.
+          if (request.headers.origin !== undefined && !isOwnPage(request)) {
+            throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the sign-in page itself can sign in');
+          }
+          const form = new URLSearchParams(String(request.body));
+          const next = form.get('next') ?? '';
+          const ticket = form.get('ticket');
+          if (ticket !== null) {
+            const guest = isFromHere(context) ? await sessions.redeemTicket(ticket) : undefined;
+            if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
+            return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+          }
+          try {
+            const authorization = `Bearer ${form.get('token') ?? ''}`;
+            const principal = await throttle.check(
+              context.address,
+              () => authenticator.authenticate({ authorization, loopbackListener: false }),
+              idOf,
+            );
+            reply.header('set-cookie', sessions.cookieFor(principal));
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+            if (error.code === 'RATE_LIMITED') throw error;
+            return show(context, askWho(next, error.message), 401);
+          }
+          return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+        }),
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/sign-in',
+      tag: 'login pages',
+      summary: 'Sign in with the identity provider, to the dashboard or to the login page of a server',
+      role: 'public',
+      query: z.object({
+        next: z.string().optional().describe('the server to log in to afterwards; without it, the dashboard'),
+        place: z.string().default('').describe('where in the dashboard to go on'),
+        moved: z.literal('1').optional().describe('set by ourselves'),
+      }),
+      answers: { 303: { description: 'To the identity provider' } },
+      handle: (context) =>
+        asPage(
+          context,
+          async () => {
+            const { query, request, reply } = context;
+            if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+            const { origin, host } = new URL(deps.ours.everywhere().redirectUri);
+            // The provider sends people back to our one address; the cookie has to be set there.
+            if (request.headers.host !== host && query.moved === undefined) {
+              return reply.redirect(`${origin}/oauth/sign-in?${new URLSearchParams({ ...query, moved: '1' })}`, 303);
+            }
+            const { next, place } = query;
+            const { page, cookie } = await deps.signIn.begin(next === undefined ? { place } : { server: next });
+            return reply.header('set-cookie', cookie).redirect(page, 303);
+          },
+          toDashboard,
+        ),
+    }),
+
+    route({
+      method: 'GET',
+      path: '/oauth/sign-in/callback',
+      tag: 'login pages',
+      summary: 'Where the identity provider sends people back to',
+      role: 'public',
+      answers: { 303: { description: 'To the page that was asked for' } },
+      handle: (context) =>
+        asPage(
+          context,
+          async () => {
+            const { request, reply } = context;
+            if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
+            const { searchParams } = new URL(request.url, 'http://localhost');
+            const { principal, goal, cookie } = await deps.signIn.finish(searchParams, request.headers.cookie);
+            if ('server' in goal) {
+              reply.header('set-cookie', [cookie, sessions.cookieFor(principal)]);
+              return reply.redirect(`/oauth/connect/${encodeURIComponent(goal.server)}`, 303);
+            }
+            // Browsers hold back a strict cookie as long as they follow another site's redirect. So the dashboard gets
+            // its session as from any one-time link: our own page asks for it.
+            const { code } = await deps.pageSessions.createCode(deps.requestAuthenticator.tokenFor(principal));
+            reply.header('set-cookie', cookie);
+            return reply.redirect(`/#/sign-in?${new URLSearchParams({ code, place: goal.place })}`, 303);
+          },
+          toDashboard,
+        ),
+    }),
+  ];
+}
