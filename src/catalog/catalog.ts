@@ -227,7 +227,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     const mask = (text: string) => registry.mask(server.id, text);
     const listing = await listAll(session, kind, signal, { most, take, mask });
     if (listing.skipped > 0)
-      log.warn({ server: server.name, kind, skipped: listing.skipped }, 'entries without a name');
+      log.warn({ server: server.name, kind, skipped: listing.skipped }, 'ignored entries without a name');
     hints.set(`${server.id} ${kind}`, {
       expires: performance.now() + (listing.ttlMs ?? 0),
       public: listing.cacheScope === 'public',
@@ -246,7 +246,10 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       return !isObject(inputSchema) || markedParameters(inputSchema) !== undefined;
     });
     if (kept.length < listed.length) {
-      log.warn({ server: server.name, dropped: listed.length - kept.length }, 'tools with invalid x-mcp-header marks');
+      log.warn(
+        { server: server.name, dropped: listed.length - kept.length },
+        'ignored tools with invalid x-mcp-header annotations',
+      );
     }
     return kept;
   }

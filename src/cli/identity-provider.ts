@@ -96,7 +96,7 @@ function toFailure(error: unknown, issuer: string): CommandFailure {
   if (error instanceof AppError) {
     return new CommandFailure(error.code === 'FORBIDDEN' ? 'denied' : 'failed', error.message, { cause: error });
   }
-  return new CommandFailure('unreachable', `${issuer} does not answer: ${describe(error)}`, { cause: error });
+  return new CommandFailure('unreachable', `${issuer} does not respond: ${describe(error)}`, { cause: error });
 }
 
 /** Where a refresh token must be asked for, it is: nobody wants to sign in every hour. */

@@ -348,7 +348,7 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
 
 /** Fixed, because the text of an error that nobody foresaw may hold anything. */
 const lastResort: ErrorBody = {
-  detail: 'Something went wrong in the aggregator; its log has the details',
+  detail: 'Internal error in the aggregator; see its log for details',
   error_code: 'INTERNAL_ERROR',
 };
 

@@ -105,7 +105,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
 
   function track(task: Promise<unknown>): void {
     const kept = task
-      .catch((error: unknown) => log.warn({ err: error }, 'tokens could not be revoked'))
+      .catch((error: unknown) => log.warn({ err: error }, 'could not revoke tokens'))
       .finally(() => pending.delete(kept));
     pending.add(kept);
   }
@@ -177,7 +177,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     if (need.isHopeless) {
       return new AppError(
         'SERVER_CONNECTION_FAILED',
-        `the server demands the scope "${challenge.scope}" again although the login asked for it; logging in once more would not help`,
+        `the server still demands the scope "${challenge.scope}" although the login requested it; logging in again would not help`,
       );
     }
     return loginRequired(server.name, { ...needOf(kept), stepUp });
@@ -189,7 +189,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     const challenge = login === undefined ? {} : storedChallenge(login.row);
     const found = await discoveries.recent(target, challenge, login?.tokens?.issuer.issuer);
     if (found === undefined) {
-      throw new AppError('SERVER_STATE_CONFLICT', `${server.name} does not say where to log in to it`);
+      throw new AppError('SERVER_STATE_CONFLICT', `${server.name} does not name an authorization server`);
     }
     const before = login?.row.issuer === found.issuer.issuer ? scopesOf(login.row.scope ?? undefined) : [];
     const scope = chooseScopes({ oauth, challenge, before, found });
@@ -255,8 +255,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   function target(server: Server, principal: string): LoginTarget {
     const { connection } = registry.resolveConnection(server.id);
     const made = toTarget(server, connection, isPerPrincipal(server) ? principal : '');
-    if (made === undefined)
-      throw new AppError('SERVER_STATE_CONFLICT', `${server.name} has no login: it gets no tokens`);
+    if (made === undefined) throw new AppError('SERVER_STATE_CONFLICT', `${server.name} does not use OAuth`);
     return made;
   }
 

@@ -138,7 +138,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   function write(task: () => Promise<unknown>): void {
     writing = writing
       .then(task)
-      .catch((error: unknown) => log.error({ err: error }, 'a change of a server was not stored'));
+      .catch((error: unknown) => log.error({ err: error }, 'could not store a server change'));
   }
 
   function change(server: Server, patch: RowPatch): void {
@@ -198,7 +198,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       return !isDeepStrictEqual(vault.open(before.sealed, before.id), vault.open(after.sealed, after.id));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      log.error({ server: before.name, error: error.message }, 'changed credentials; the connection stays as it is');
+      log.error({ server: before.name, error: error.message }, 'credentials changed; the connection is kept');
       return false;
     }
   }
@@ -335,7 +335,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         const names = missing.map((name) => `\${${name}}`).join(', ');
         throw new AppError(
           'SERVER_CONNECTION_FAILED',
-          `connection_config refers to ${names}, which is not set in the aggregator's environment`,
+          `connection_config refers to variables that are not set in the aggregator's environment: ${names}`,
         );
       }
       const url = value.url ?? value.base_url;
@@ -379,7 +379,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
       const server = servers.get(id);
       if (server === undefined || server.interactive) return;
       change(server, { interactive: true });
-      record(id, 'INTERACTIVE', { meaning: 'the server asks its clients questions; each client gets its own session' });
+      record(id, 'INTERACTIVE', {
+        meaning: 'the server sends requests to its clients; each client now gets its own session',
+      });
     },
 
     recordLogin(id, login) {
@@ -462,7 +464,7 @@ function configured(server: Server) {
 
 function requireAllowed(transport: Connection['transport_type'], { stdio }: Config): void {
   if (transport !== 'STDIO' || stdio === 'allow') return;
-  const msg = 'servers over STDIO are not allowed here (MCP_AGGREGATOR_STDIO=deny)';
+  const msg = 'STDIO servers are disabled (MCP_AGGREGATOR_STDIO=deny)';
   throw new ValidationError([{ loc: ['body', 'transport_type'], msg, type: 'value_error' }]);
 }
 
@@ -481,7 +483,7 @@ function patchedConnection(current: Connection, patch: ServerPatch): Connection 
 /** Whoever changes a config begins with the one that is shown, and would store its asterisks. */
 function findMasked(value: unknown, loc: (string | number)[]): Problem[] {
   if (typeof value === 'string') {
-    const msg = `is shown with "${hidden}" in place of a secret; give the whole value again`;
+    const msg = `contains "${hidden}" in place of a secret; send the complete value`;
     return value.includes(hidden) ? [{ loc, msg, type: 'value_error' }] : [];
   }
   if (typeof value !== 'object' || value === null) return [];

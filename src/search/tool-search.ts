@@ -85,7 +85,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
   const builtIn = loadStaticEmbedder();
   const index = createSearchIndex(builtIn, builtIn);
   const skillVectors = createSkillVectors(builtIn.dimensions);
-  /** The skills that tools were given, until they are stored; null where a tool could not be classified yet. */
+  /** The skills that tools were given, until they are stored; null where could not classify a tool yet. */
   const unsaved = new Map<number, Skills | null>();
   /** Tools on their way into the index; one that is removed meanwhile must not arrive. */
   const expected = new Map<number, SearchableTool>();
@@ -101,7 +101,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
   const mirror = config.qdrantUrl === undefined ? undefined : startMirror(config.qdrantUrl);
   // Lists need not wait for the index; a search that comes too early does.
   const filled = fill();
-  filled.catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'));
+  filled.catch((error: unknown) => log.error({ err: error }, 'could not fill the search index'));
   working = filled;
   for (const server of new Set(catalog.snapshot.tools.map((tool) => tool.server))) {
     index.setAvailable(server.name, isSearchable(server.lifecycle.status));
@@ -161,7 +161,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
       const vectors = await embedTools(builtIn, batch);
       for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
       await upsertVectors(db, toVectorRows(builtIn, batch, vectors)).catch((error: unknown) =>
-        log.warn({ err: error }, 'vectors could not be stored; the next start makes them again'),
+        log.warn({ err: error }, 'could not store vectors; they are computed again at the next start'),
       );
       await new Promise(setImmediate);
     }
@@ -210,7 +210,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     working = working
       .then(() => embedAndEnter(tools))
       .then(() => queue.add(rows.map(toClassify)))
-      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'))
+      .catch((error: unknown) => log.error({ err: error }, 'could not index tools'))
       .finally(() => {
         toQueue -= rows.length;
       });
@@ -225,7 +225,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     for (const tool of tools) expected.set(tool.id, tool);
     working = working
       .then(() => embedAndEnter(tools))
-      .catch((error: unknown) => log.error({ err: error }, 'tools could not be indexed'));
+      .catch((error: unknown) => log.error({ err: error }, 'could not index tools'));
   }
 
   function takeSkills({ id, skill_ids, primary_skill_id }: ToolSkills | ToolRow): void {
@@ -288,7 +288,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
         saveSoon();
       },
       onUnclassified(id, error) {
-        if (error !== null) log.debug({ tool: id, error: describe(error) }, 'a tool could not be classified yet');
+        if (error !== null) log.debug({ tool: id, error: describe(error) }, 'could not classify a tool yet');
         unsaved.set(id, error === null ? noSkills : null);
         saveSoon();
       },
@@ -301,7 +301,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     saveTimer ??= setTimeout(() => {
       saveTimer = undefined;
       working = working.then(save).catch((error: unknown) => {
-        log.error({ err: error }, 'skills could not be stored; they are stored again soon');
+        log.error({ err: error }, 'could not store skills; retrying automatically');
         saveSoon(saveAgainMs);
       });
     }, afterMs);
@@ -350,7 +350,7 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
     const others = tools.filter(({ server }) => !isOurs(server.id)).map(({ row }) => row.id);
     working = working
       .then(() => updateClassificationState(db, others, 'CLASSIFYING'))
-      .catch((error: unknown) => log.error({ err: error }, 'skills could not be stored'));
+      .catch((error: unknown) => log.error({ err: error }, 'could not store skills'));
   }
 
   function refreshSkills(): void {

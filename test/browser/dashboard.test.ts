@@ -124,7 +124,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     await page.getByRole('heading', { name: 'Servers' }).waitFor();
     const second = await visit();
     await second.goto(url);
-    await second.getByText('was used already').waitFor();
+    await second.getByText('was already used').waitFor();
     visitors.at(-1)?.complaints.splice(0);
   });
 

@@ -564,7 +564,7 @@ test('serverRules in the config file hold from the start and follow the file', a
   write('second');
   while ((await patterns())[0] !== 'second') await new Promise((resolve) => setTimeout(resolve, 50));
   write('(');
-  while (!app.log.some((line) => line.includes('serverRules are wrong')))
+  while (!app.log.some((line) => line.includes('invalid serverRules')))
     await new Promise((resolve) => setTimeout(resolve, 50));
   assert.deepEqual(await patterns(), ['second']);
 });

@@ -145,14 +145,14 @@ suite('registering', () => {
       'a password in the address',
       withConfig('SSE', { url: 'https://u:p@a.b/' }),
       at('url'),
-      /must not hold a user name/,
+      /must not contain a user name/,
     ],
     ...['Connection', 'transfer-encoding', 'TE', 'keep-alive', 'Upgrade', 'Content-Length', 'proxy-authorization'].map(
       (name): [string, unknown, (string | number)[], RegExp] => [
         `the header ${name}`,
         withConfig('HTTP', { base_url: 'https://a.b', headers: { [name]: 'x' } }),
         at('headers', name),
-        new RegExp(`^${name} is about a single connection and cannot be set for a server$`),
+        new RegExp(`^${name} is a connection-level header and cannot be set for a server$`),
       ],
     ),
     ['a header name', withConfig('SSE', { url: 'https://a.b', headers: { 'a b': 'x' } }), at('headers', 'a b'), /./],

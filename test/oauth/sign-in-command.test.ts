@@ -182,7 +182,7 @@ suite('signing in on the command line', () => {
     const other = Object.fromEntries(mixed.page.searchParams);
     const foreign = new URLSearchParams({ code: 'x', state: other.state ?? '', iss: 'https://login.example.com' });
     await fetch(`${other.redirect_uri}?${foreign}`);
-    assert.match(await mixed.output, /does not come from the authorization server that was asked/);
+    assert.match(await mixed.output, /does not come from the expected authorization server/);
 
     const late = await begin('--timeout', '0.2');
     assert.match(await late.output, /Nobody signed in in time/);

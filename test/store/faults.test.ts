@@ -26,7 +26,7 @@ const expected: Record<
   'database away': { ...storage('5'), message: /^PostgreSQL at 127\.0\.0\.1:\d+\/postgres: / },
   'EMFILE, no file descriptor left': {
     ...noChild,
-    message: /the aggregator has no file descriptor left \(ulimit -n\)/,
+    message: /the aggregator is out of file descriptors \(ulimit -n\)/,
   },
   'ENOMEM, no memory for a process': { ...noChild, message: /the system is out of memory/ },
   'clock two hours ahead, and back': { status: 401, message: /./, health: 'healthy', afterwards: 201 },

@@ -53,14 +53,18 @@ export function explain(
 }
 
 const advices: [RegExp, string][] = [
-  [/ENOENT|not found|no such file|is not set in the aggregator/i, 'Check the command and the variables it needs.'],
-  [/EACCES|permission/i, 'The program may not be run by the user of the aggregator: check its permissions.'],
-  [/401|403|unauthori[sz]ed|forbidden|login|log in|token/i, 'It wants other credentials: edit its headers or log in.'],
-  [/ECONNREFUSED|refused/i, 'Nothing listens at its address: start the server, or correct the address.'],
-  [/ENOTFOUND|EAI_AGAIN|getaddrinfo/i, 'Its host name is not known here: correct the address.'],
-  [/certificate|TLS|SSL/i, 'Its certificate is not trusted here.'],
-  [/time[d]? ?out|timeout/i, 'It did not answer in time: see its output, or give it more time.'],
-  [/exit|ended|closed|signal/i, 'The program ended: its last output, on its own page, says why.'],
+  [/host not found|DNS lookup|ENOTFOUND|EAI_AGAIN|getaddrinfo/i, 'The host name is unknown: correct the address.'],
+  [/ENOENT|not found|no such file/i, 'Check the command.'],
+  [/not set in the aggregator/i, 'Set the variables in the environment of the aggregator.'],
+  [/EACCES|permission/i, 'The user of the aggregator must be allowed to run the program: check its permissions.'],
+  [
+    /401|403|unauthori[sz]ed|forbidden|login|log in|token/i,
+    'The server needs other credentials: edit its headers or log in.',
+  ],
+  [/ECONNREFUSED|refused/i, 'Start the server, or correct its address.'],
+  [/certificate|TLS|SSL/i, 'The aggregator does not trust the certificate of the server.'],
+  [/time[d]? ?out|timeout/i, 'The server did not respond in time: check its output, or raise its timeout.'],
+  [/exited|terminated/i, 'The program exited: see the last output on the page of the server.'],
 ];
 
 function adviceFor(error: string, transport: Server['transport_type']): string {
