@@ -89,7 +89,7 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
     if (row === undefined || Date.parse(row.expires_at) <= now()) {
       throw new AppError(
         'UNAUTHENTICATED',
-        'This link was used already or is too old; get a new one: mcp-aggregator open',
+        'This link was already used or is too old; get a new one: mcp-aggregator open',
       );
     }
     return z.string().parse(vault.open(row.sealed, codeContext(row.code_hash)));

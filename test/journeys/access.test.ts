@@ -277,7 +277,7 @@ suite('access', () => {
     for (const path of ['/nothing', '/api/v1/aggregator/nothing', '/api/v1/aggregator/servers/alpha/nothing']) {
       const answer = await app.api('GET', path);
       assert.equal(answer.status, 404, path);
-      assert.deepEqual(answer.body, { detail: `There is nothing at GET ${path}`, error_code: 'NOT_FOUND' });
+      assert.deepEqual(answer.body, { detail: `Route not found: GET ${path}`, error_code: 'NOT_FOUND' });
     }
     assert.equal((await app.api('GET', `${servers}/`)).status, 200);
     assert.equal((await app.api('GET', `${servers}/nobody`)).body.detail, 'Server not found: nobody');

@@ -123,7 +123,7 @@ async function readFiles(files: ClientConfigFile[], self: string, named: boolean
     }
     const { servers, problems } = fromClientConfig(json, { self });
     for (const { key, reason, skipped } of problems) {
-      // An editor's settings are searched for servers, and need not have any.
+      // Settings files of editors are searched as well and often contain no servers.
       if (key === '' && !named) continue;
       rows.push({ file, key: key || '-', outcome: skipped ? 'skipped' : 'invalid', notes: [reason] });
     }

@@ -31,7 +31,7 @@ export const addToken: AddCommand = (program, environment) => {
     .argument('<name>', 'who or what it is for')
     .option('--role <role>', 'admin, caller (lists and calls tools) or viewer (lists)', 'caller')
     .option('--server <name>', 'only this server; repeatable', collect)
-    .option('--profile <name>', 'only this profile')
+    .option('--profile <name>', 'limits the token to this profile')
     .option('--expires <when>', 'after 90m, 12h, 30d, or at an ISO 8601 time')
     .action(async (name: string, options: CreateOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);

@@ -47,7 +47,7 @@ const byIssuer = z.object({
   issuer: z
     .string()
     .regex(/^[0-9a-f]{24}$/)
-    .describe('stands for the authorization server'),
+    .describe('key that identifies the authorization server'),
 });
 const html = { description: 'A page', schema: z.string(), contentType: 'text/html' };
 const loginView = z.object({
@@ -55,7 +55,7 @@ const loginView = z.object({
   server: z.string(),
   state: z.enum(['active', 'required', 'expired']).nullable().describe('null: no login is known to be needed'),
   changed_at: z.string().nullable(),
-  login_url: z.string().describe('the page where to log in'),
+  login_url: z.string().describe('URL of the login page'),
 });
 
 const knownLogin = z.object({
@@ -74,14 +74,14 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
 
   const lookUp = (idOrName: string, principal: Principal) => lookUpServer(registry, deps.viewOf(principal), idOrName);
 
-  /** A login that everybody uses is an admin's to make; one's own is one's own. */
+  /** A shared login requires an admin; callers may create their own. */
   function mayLogIn(server: Server, principal: Principal): void {
     if (principal.role === 'admin' || (isPerPrincipal(server) && principal.role === 'caller')) return;
     throw new AppError(
       'FORBIDDEN',
       isPerPrincipal(server)
-        ? `Logging in needs the role caller; ${principal.name} is ${principal.role}`
-        : `The login to ${server.name} is shared by everybody, so an admin has to make it; ${principal.name} is ${principal.role}`,
+        ? `Logging in requires the role caller; ${principal.name} has the role ${principal.role}`
+        : `The login to ${server.name} is shared by all callers and requires an admin; ${principal.name} has the role ${principal.role}`,
     );
   }
 
@@ -106,7 +106,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
     return signInPage(next, problem, issuer === undefined ? undefined : { issuer, href });
   }
 
-  /** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
+  /** The user of the login pages, or of the dashboard, whose session arrives as a token. */
   async function visitor({ request, reply, address }: PageContext): Promise<Principal | undefined> {
     const known = sessions.find(request.headers.cookie);
     const { authorization } = request.headers;
@@ -117,7 +117,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
     return principal;
   }
 
-  /** Undefined: a session that ended is a reason to ask who it is. */
+  /** Undefined if the session has ended; the sign-in page is shown then. */
   async function identified(authorization: string, path: string, address: string): Promise<Principal | undefined> {
     try {
       const request = { authorization, loopbackListener: false, path };
@@ -128,7 +128,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
     }
   }
 
-  /** Pages are for people: what goes wrong is shown to them, not to a program. */
+  /** Errors of these routes are shown as HTML pages instead of JSON. */
   async function asPage(context: PageContext, make: () => Promise<unknown>, back?: typeof toDashboard) {
     try {
       return await make();
@@ -156,10 +156,10 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'POST',
       path: `${base}/{id}/login`,
       tag: 'servers',
-      summary: 'A link to the page where to log in to a server (OAuth)',
+      summary: 'Create a link to the login page of a server (OAuth)',
       role: 'caller',
       params: byId,
-      answers: { 200: { description: 'The link', schema: loginView }, 404: { description: 'There is no such server' } },
+      answers: { 200: { description: 'The link', schema: loginView }, 404: { description: 'Server not found' } },
       async handle({ params, principal }) {
         const server = lookUp(params.id, principal);
         mayLogIn(server, principal);
@@ -172,12 +172,12 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: `${base}/{id}/login`,
       tag: 'servers',
-      summary: 'How the login to a server stands',
+      summary: 'Get the state of the login to a server',
       role: 'viewer',
       params: byId,
       answers: {
         200: { description: 'Its state', schema: loginView },
-        404: { description: 'There is no such server' },
+        404: { description: 'Server not found' },
       },
       handle: async ({ params, principal }) => await view(lookUp(params.id, principal), principal),
     }),
@@ -186,15 +186,15 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'DELETE',
       path: `${base}/{id}/login`,
       tag: 'servers',
-      summary: 'Log out of a server: its tokens are revoked and forgotten',
+      summary: 'Log out of a server; its tokens are revoked and deleted',
       role: 'caller',
       params: byId,
-      answers: { 204: { description: 'Logged out' }, 404: { description: 'There is no such server, or no login' } },
+      answers: { 204: { description: 'Logged out' }, 404: { description: 'The server or its login was not found' } },
       async handle({ params, principal, address, reply }) {
         const server = lookUp(params.id, principal);
         mayLogIn(server, principal);
         if (!(await logins.logout(server, principal.id))) {
-          throw new AppError('NOT_FOUND', `There is no login to ${server.name}`);
+          throw new AppError('NOT_FOUND', `No login to ${server.name} found`);
         }
         if (!isPerPrincipal(server)) await deps.fleet.reconnect(server);
         await note('server.logout', server, principal, address);
@@ -206,9 +206,9 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/api/v1/aggregator/logins',
       tag: 'servers',
-      summary: 'Who is logged in to which server',
+      summary: 'List the logins to servers',
       role: 'admin',
-      answers: { 200: { description: 'Every login that is known', schema: z.object({ logins: z.array(knownLogin) }) } },
+      answers: { 200: { description: 'The logins', schema: z.object({ logins: z.array(knownLogin) }) } },
       async handle({ principal }) {
         const view = deps.viewOf(principal);
         const known = (await logins.list()).flatMap(
@@ -232,12 +232,12 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       tag: 'servers',
       summary: "End a principal's login to a server; its tokens are revoked and deleted",
       role: 'admin',
-      params: byId.extend({ principal: z.string().min(1).describe('as the list of logins has it') }),
-      answers: { 204: { description: 'Ended' }, 404: { description: 'There is no such server, or no such login' } },
+      params: byId.extend({ principal: z.string().min(1).describe('as in the list of logins') }),
+      answers: { 204: { description: 'Ended' }, 404: { description: 'The server or the login was not found' } },
       async handle({ params, principal, address, reply }) {
         const server = lookUp(params.id, principal);
         if (!isPerPrincipal(server) || !(await logins.logout(server, params.principal))) {
-          throw new AppError('NOT_FOUND', `${params.principal} has no login of its own to ${server.name}`);
+          throw new AppError('NOT_FOUND', `${params.principal} has no login to ${server.name}`);
         }
         await note('server.logout', server, principal, address);
         reply.status(204);
@@ -248,7 +248,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/oauth/client.json',
       tag: 'login pages',
-      summary: 'Who we are, for authorization servers (client id metadata document)',
+      summary: 'Client ID metadata document, for authorization servers',
       role: 'public',
       answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
       handle({ reply }) {
@@ -262,7 +262,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/oauth/client/{issuer}',
       tag: 'login pages',
-      summary: 'Who we are at one authorization server, which sends people back to an address of its own',
+      summary: 'Client ID metadata document for one authorization server, with its own redirect URI',
       role: 'public',
       params: byIssuer,
       answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
@@ -277,7 +277,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/oauth/connect/{server}',
       tag: 'login pages',
-      summary: 'What a login to a server means, before it begins',
+      summary: 'Consent page before the login to a server',
       role: 'public',
       params: byName,
       query: z.object({ ticket: z.string().optional() }),
@@ -293,7 +293,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
               return show(context, switchPage(params.server, query.ticket, now.name, then.name));
             const guest = isFromHere(context) ? await sessions.redeemTicket(query.ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
-            // The ticket is used up, and gone from the address that the browser keeps.
+            // Redirect, so that the used ticket does not stay in the browser's history.
             return reply.redirect(here, 303);
           }
           const principal = await visitor(context);
@@ -322,10 +322,10 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'POST',
       path: '/oauth/connect/{server}',
       tag: 'login pages',
-      summary: 'The person agreed: on to the authorization server',
+      summary: 'Confirm the consent page and continue to the authorization server',
       role: 'public',
       params: byName,
-      answers: { 303: { description: 'To the authorization server' } },
+      answers: { 303: { description: 'Redirect to the authorization server' } },
       handle: (context) =>
         asPage(context, async () => {
           const { params, request, reply } = context;
@@ -336,7 +336,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const form = new URLSearchParams(String(request.body));
           const agreed = form.get('agreed') ?? '';
           if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id} ${agreed}`)) {
-            throw new AppError('FORBIDDEN', 'This page is too old or was not made for you; open the link again');
+            throw new AppError('FORBIDDEN', 'This page has expired or belongs to another user; open the link again');
           }
           return reply.redirect(await flow.begin(server, principal.id, agreed), 303);
         }),
@@ -348,13 +348,13 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       tag: 'login pages',
       summary: 'Sign in to the login pages with a token',
       role: 'public',
-      answers: { 303: { description: 'To the page that was asked for' } },
+      answers: { 303: { description: 'Redirect to the requested page' } },
       handle: (context) =>
         asPage(context, async () => {
           const { request, reply } = context;
-          // Another page, on another port of this machine too, must not sign people in as somebody of its choice.
+          // Login CSRF: another page, even on another port of this host, must not sign a user in to an account of its choice.
           if (request.headers.origin !== undefined && !isOwnPage(request)) {
-            throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the sign-in page itself can sign in');
+            throw new AppError('ORIGIN_NOT_ALLOWED', 'Requests from other pages cannot sign in');
           }
           const form = new URLSearchParams(String(request.body));
           const next = form.get('next') ?? '';
@@ -389,10 +389,10 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       role: 'public',
       query: z.object({
         next: z.string().optional().describe('the server to log in to afterwards; without it, the dashboard'),
-        place: z.string().default('').describe('where in the dashboard to go on'),
-        moved: z.literal('1').optional().describe('set by ourselves'),
+        place: z.string().default('').describe('the page of the dashboard to open afterwards'),
+        moved: z.literal('1').optional().describe('set by the aggregator'),
       }),
-      answers: { 303: { description: 'To the identity provider' } },
+      answers: { 303: { description: 'Redirect to the identity provider' } },
       handle: (context) =>
         asPage(
           context,
@@ -400,7 +400,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
             const { query, request, reply } = context;
             if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
             const { origin, host } = new URL(deps.ours.everywhere().redirectUri);
-            // The provider sends people back to our one address; the cookie has to be set there.
+            // The cookie must be set on the host that the identity provider redirects back to.
             if (request.headers.host !== host && query.moved === undefined) {
               return reply.redirect(`${origin}/oauth/sign-in?${new URLSearchParams({ ...query, moved: '1' })}`, 303);
             }
@@ -416,9 +416,9 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/oauth/sign-in/callback',
       tag: 'login pages',
-      summary: 'Where the identity provider sends people back to',
+      summary: 'Redirect URI for the identity provider',
       role: 'public',
-      answers: { 303: { description: 'To the page that was asked for' } },
+      answers: { 303: { description: 'Redirect to the requested page' } },
       handle: (context) =>
         asPage(
           context,
@@ -431,8 +431,8 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
               reply.header('set-cookie', [cookie, sessions.cookieFor(principal)]);
               return reply.redirect(`/oauth/connect/${encodeURIComponent(goal.server)}`, 303);
             }
-            // Browsers hold back a strict cookie as long as they follow another site's redirect. So the dashboard gets
-            // its session as from any one-time link: our own page asks for it.
+            // Browsers do not send a SameSite=Strict cookie while they follow a redirect from another site, so the dashboard
+            // redeems a one-time code, as with any sign-in link.
             const { code } = await deps.pageSessions.createCode(deps.requestAuthenticator.tokenFor(principal));
             reply.header('set-cookie', cookie);
             return reply.redirect(`/#/sign-in?${new URLSearchParams({ code, place: goal.place })}`, 303);
@@ -450,7 +450,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       method: 'GET',
       path,
       tag: 'login pages',
-      summary: 'Where authorization servers send people back to',
+      summary: 'Redirect URI for authorization servers',
       role: 'public',
       ...(params === undefined ? {} : { params }),
       answers: { 200: html },
@@ -459,7 +459,10 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
           const { request, address } = context;
           const principal = sessions.find(request.headers.cookie);
           if (principal === undefined) {
-            throw new AppError('FORBIDDEN', 'This browser did not begin the login; open the link again in one browser');
+            throw new AppError(
+              'FORBIDDEN',
+              'The login was started in another browser; open the link again and stay in one browser',
+            );
           }
           const { pathname, searchParams } = new URL(request.url, 'http://localhost');
           const server = await flow.finish(pathname, searchParams, principal.id);
@@ -472,14 +475,14 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
 
 const toDashboard = { href: '/', text: 'Back to the dashboard' };
 
-/** A ticket vouches for whoever is at this machine; a proxy in front of us would let anybody be. */
+/** A ticket trusts the user of this host; behind a proxy, remote users would be trusted as well. */
 function isFromHere({ request, address }: PageContext): boolean {
   const { host = '', forwarded, 'x-forwarded-for': forwardedFor } = request.headers;
   const name = host.replace(/:\d+$/, '');
   return isLoopback(name) && isLoopback(address) && forwarded === undefined && forwardedFor === undefined;
 }
 
-/** Every endpoint is a resource of its own; the empty path is the REST API. */
+/** Each endpoint is a separate protected resource; the empty path is the REST API. */
 const resourcePaths = ['', '/mcp', '/mcp/servers/{name}', '/mcp/profiles/{name}', '/sse', '/messages'];
 
 function resourceRoute(path: string, requestAuthenticator: ResourceAuthenticator): AnyRoute {
@@ -488,7 +491,7 @@ function resourceRoute(path: string, requestAuthenticator: ResourceAuthenticator
     method: 'GET',
     path: `${prefix}${path}`,
     tag: 'access',
-    summary: `Where to get a token for ${path === '' ? 'the REST API' : path} (RFC 9728)`,
+    summary: `Protected resource metadata of ${path === '' ? 'the REST API' : path} (RFC 9728)`,
     role: 'public',
     ...(path.includes('{name}') ? { params: z.object({ name: z.string().min(1) }) } : {}),
     answers: {
