@@ -1,6 +1,6 @@
 /**
- * A server's result as it came. Most are only passed on: their bytes go through, and nothing of them is parsed and
- * written again, so that a number keeps its spelling, too. Members are read where something depends on them.
+ * A server's result as bytes. Most results are forwarded without parsing, so numbers keep their spelling. Members are
+ * parsed only when something depends on them.
  */
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from './exact-json.ts';
@@ -9,14 +9,14 @@ import { JsonScanner, type Member, skipObject, skipSpace, skipValue } from './js
 
 export type Result = JsonObject | RawResult;
 
-/** Text in which a character stands for a byte, to be written as latin1. */
+/** One character per byte, to be written as latin1. */
 type ByteString = string;
 
-/** Members to be written instead, as JSON; undefined for those that are left out. */
+/** Replaced members as JSON; undefined for removed ones. */
 export type Changes = Record<string, string | undefined>;
 
 export class RawResult {
-  /** Whether it may speak of resources, in the members that do so. */
+  /** Whether it may contain resource links. */
   readonly hasUri: boolean;
   readonly #bytes: Buffer;
   readonly #members: readonly Member[];
@@ -50,7 +50,7 @@ export class RawResult {
     return member && this.#parse(member.value, member.end);
   }
 
-  /** Of the value's JSON, as it came. */
+  /** Size of the value's JSON as received. */
   text(name: string): string | undefined {
     const member = this.#find(name);
     return member && this.#bytes.toString('utf8', member.value, member.end);
@@ -101,7 +101,7 @@ export class RawResult {
     return parts;
   }
 
-  /** In one line, as an event stream needs it. Line breaks within JSON are never part of a value. */
+  /** On one line, as an event stream requires; line breaks in JSON are never part of a value. */
   toText(): string {
     const parts = this.toParts().map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part));
     return Buffer.concat(parts)
@@ -124,7 +124,7 @@ export class RawResult {
   }
 
   #toObject(): JsonObject {
-    // The scanner saw an object there.
+    // The scanner found an object here.
     const object = this.#parse(this.#start, this.#end) as JsonObject;
     for (const [name, json] of Object.entries(this.#changes ?? {})) {
       if (json === undefined) delete object[name];
@@ -149,16 +149,16 @@ interface RawAnswer {
   result: RawResult;
 }
 
-/** The members in which results speak of resources. */
+/** Members of results that may contain resource links. */
 export const linkingMembers = ['content', 'contents', 'messages'];
 const maxIdDigits = 15;
-/** The parser is faster, byte by byte: for longer ones the scan would keep others waiting. */
+/** The parser is faster per byte; scanning longer results would block the event loop. */
 const maxScannedBytes = 4_194_304;
 
-/** An answer with a result to one of our requests, whose ids are small numbers. Undefined for all else: parse it. */
+/** A response with a result to one of our requests, whose IDs are small numbers; undefined for all other messages. */
 export function scanAnswer(bytes: Buffer): RawAnswer | undefined {
   if (bytes.length > maxScannedBytes) return undefined;
-  if (!isUtf8(bytes)) return undefined; // the parser replaces what is none
+  if (!isUtf8(bytes)) return undefined; // the parser replaces invalid UTF-8
   const scanner = new JsonScanner(bytes);
   let id: number | undefined;
   let hasVersion = false;

@@ -56,7 +56,7 @@ interface Route<
 /** The part of a request that decides what may be seen. */
 export type Viewer = Pick<RouteContext<never, never, never>, 'principal' | 'view'>;
 
-// The table holds routes with different schemas; `defineRoute` has checked each against its own.
+// The table holds routes with different schemas; `route` has checked each against its own.
 export type AnyRoute = Omit<Route, 'handle'> & { handle(context: RouteContext<never, never, never>): unknown };
 
 export function route<

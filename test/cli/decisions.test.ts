@@ -84,7 +84,7 @@ test('spans and times', () => {
   assert.equal(toTime('90m', 0), '1970-01-01T01:30:00.000Z');
   assert.equal(toTime('30d', 0), '1970-01-31T00:00:00.000Z');
   assert.equal(toTime('2027-01-31T00:00:00Z', 0), '2027-01-31T00:00:00.000Z');
-  assert.throws(() => toTime('soon', 0), /"soon" is no time/);
+  assert.throws(() => toTime('soon', 0), /"soon" is not a valid time/);
 });
 
 test('tables are aligned, colours do not count, the last column is cut to the terminal', () => {

@@ -112,7 +112,7 @@ test('import finds nothing on a machine without clients', async () => {
   mkdirSync(bare);
   const { code, stderr } = await run(['import'], { env: { HOME: bare }, cwd: bare });
   assert.equal(code, 0);
-  assert.match(stderr, /No servers were found/);
+  assert.match(stderr, /No servers found/);
 });
 
 async function post(path: string, body: string, token = aggregator.token) {

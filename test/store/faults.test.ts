@@ -139,7 +139,7 @@ suite('a start on storage that fails', () => {
     assert.doesNotMatch(stderr, /\n\s+at /);
     const none = await runCommand(['doctor', '--repair'], { env: { MCP_AGGREGATOR_DATA_DIR: dataDir } });
     assert.equal(none.code, 1);
-    assert.match(none.stderr, /There is no good backup/);
+    assert.match(none.stderr, /No intact backup found/);
   });
 
   test('a first start that was killed early is no reason to refuse the next', async (t) => {
@@ -154,7 +154,7 @@ suite('a start on storage that fails', () => {
     const dataDir = temporaryDirectory(t);
     await (await start(t, dataDir)).stop();
     const { code, stdout } = await runCommand(['doctor', '--repair'], { env: { MCP_AGGREGATOR_DATA_DIR: dataDir } });
-    assert.deepEqual([code, stdout], [0, 'The database is whole: nothing to repair.\n']);
+    assert.deepEqual([code, stdout], [0, 'The database is intact: nothing to repair.\n']);
   });
 });
 
