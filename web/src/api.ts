@@ -50,7 +50,7 @@ export async function apiEvents(
     onEvent(name, JSON.parse(data));
     if (name === 'result') return;
   }
-  throw new ApiError(0, 'UNREACHABLE', 'The connection ended before the answer came.');
+  throw new ApiError(0, 'UNREACHABLE', 'The connection closed before the answer arrived.');
 }
 
 async function send(
@@ -67,7 +67,7 @@ async function send(
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, 'UNREACHABLE', 'The aggregator does not answer. Is it still running?');
+    throw new ApiError(0, 'UNREACHABLE', 'The aggregator does not respond. Check that it is running.');
   });
   if (!response.ok) throw toError(response.status, await response.text(), path);
   return response;
@@ -81,7 +81,7 @@ interface ErrorBody {
 }
 
 function toError(status: number, text: string, path: string): ApiError {
-  if (!text.startsWith('{')) return new ApiError(status, 'UNKNOWN', `The aggregator answered with HTTP ${status}.`);
+  if (!text.startsWith('{')) return new ApiError(status, 'UNKNOWN', `The aggregator returned HTTP ${status}.`);
   const { detail, error_code: code, context } = JSON.parse(text) as ErrorBody;
   if (status === 401 && path !== '/api/v1/session') onSignedOut();
   if (typeof detail === 'string')

@@ -87,7 +87,7 @@ function Shell({ place, onSignedOut }: { place: Place; onSignedOut: () => void }
   return (
     <div className="shell">
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <header className="side">
         <p className="brand">
@@ -102,7 +102,7 @@ function Shell({ place, onSignedOut }: { place: Place; onSignedOut: () => void }
         </nav>
         <div className="foot">
           <p className={`live ${live}`} role="status">
-            {live === 'live' ? 'Live' : live === 'lost' ? 'Connection lost, trying again' : 'Connecting'}
+            {live === 'live' ? 'Live' : live === 'lost' ? 'Connection lost, reconnecting' : 'Connecting'}
           </p>
           <ThemeChoice />
           <button type="button" className="small quiet" onClick={signOut}>
@@ -154,7 +154,7 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
       return <ConnectPage />;
     default:
       return (
-        <Empty page title="There is no such page">
+        <Empty page title="Page not found">
           <a href={linkTo('servers')}>Go to the servers</a>
         </Empty>
       );

@@ -3,7 +3,7 @@ import type { Server, Status } from './api.ts';
 
 export const statusWords: Record<Status, string> = {
   CONNECTED: 'Connected',
-  DEGRADED: 'Unsteady',
+  DEGRADED: 'Degraded',
   CONNECTING: 'Connecting',
   DISCONNECTED: 'Disconnected',
   DISCONNECTING: 'Disconnecting',
@@ -24,29 +24,29 @@ export interface Explanation {
   advice: string;
 }
 
-/** Why a server is as it is, and what to do about it; undefined where all is well. */
+/** The reason for the status of a server and the next step; undefined if it is healthy. */
 export function explain(
   server: Pick<Server, 'status' | 'error_message' | 'transport_type' | 'login'>,
 ): Explanation | undefined {
   const { status, error_message: error, login } = server;
   if (login !== null && login !== undefined) {
     const reason = login === 'required' ? 'Login required.' : 'The login has expired.';
-    return { reason, advice: 'Log in; its tools stay listed and work again afterwards.' };
+    return { reason, advice: 'Log in to use the server. Its tools stay listed.' };
   }
   switch (status) {
     case 'CONNECTED':
-      return error === null ? undefined : { reason: error, advice: 'Its tools could not be listed; refresh them.' };
+      return error === null ? undefined : { reason: error, advice: 'Could not list its tools. Refresh to try again.' };
     case 'DEGRADED':
       return {
         reason: error ?? 'Its last health checks failed.',
-        advice: 'Calls still go through. It recovers with the next good check.',
+        advice: 'Calls are still sent. The server recovers with the next successful check.',
       };
     case 'CONNECTING':
-      return { reason: 'The connection is being made.', advice: 'This takes a few seconds.' };
+      return { reason: 'Connecting.', advice: 'This takes a few seconds.' };
     case 'DISCONNECTING':
       return { reason: 'Waiting for running calls.', advice: 'The server disconnects within 30 seconds.' };
     case 'DISCONNECTED':
-      return { reason: 'Somebody disconnected it, or it was never connected.', advice: 'Connect it to use its tools.' };
+      return { reason: 'The server was disconnected or never connected.', advice: 'Connect it to use its tools.' };
     case 'ERROR':
       return { reason: error ?? 'The connection failed.', advice: adviceFor(error ?? '', server.transport_type) };
   }

@@ -109,8 +109,8 @@ export function SignInPage({ code, place, onSignedIn }: Props) {
               Sign in
             </button>
             <p className="help">
-              On the aggregator's machine, <code>mcp-aggregator open</code> signs you in without typing. The admin token
-              is in the file <code>admin-token</code> of the data directory.
+              On the host of the aggregator, <code>mcp-aggregator open</code> opens the dashboard signed in. The admin
+              token is in the file <code>admin-token</code> of the data directory.
             </p>
           </form>
         </>

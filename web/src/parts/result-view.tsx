@@ -10,7 +10,7 @@ export function ResultView({ result }: { result: Json }) {
   const content = Array.isArray(result.content) ? (result.content as Json[]) : [];
   return (
     <div className="result">
-      {result.isError === true && <Notice tone="bad">The tool reports an error:</Notice>}
+      {result.isError === true && <Notice tone="bad">The tool returned an error:</Notice>}
       {content.map((piece, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: an answer does not change
         <Piece key={place} piece={piece} />
@@ -21,7 +21,7 @@ export function ResultView({ result }: { result: Json }) {
           <JsonTree value={result.structuredContent} />
         </section>
       )}
-      {content.length === 0 && result.structuredContent === undefined && <p className="dim">The answer is empty.</p>}
+      {content.length === 0 && result.structuredContent === undefined && <p className="dim">The result is empty.</p>}
       <details>
         <summary>Raw answer</summary>
         <CopyButton text={() => JSON.stringify(result, null, 2)} />

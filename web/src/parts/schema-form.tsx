@@ -35,7 +35,7 @@ export function SchemaForm({
   onChange: (value: Json) => void;
 }) {
   const fields = Object.keys(simplify(schema, schema).properties ?? {});
-  if (fields.length === 0) return <p className="dim">It needs no arguments.</p>;
+  if (fields.length === 0) return <p className="dim">This tool has no arguments.</p>;
   return <ObjectFields schema={schema} root={schema} path="" value={value} problems={problems} onChange={onChange} />;
 }
 
