@@ -39,6 +39,6 @@ function isTimeout(error: unknown): boolean {
 }
 
 function reasonOf(error: unknown, timeoutMs: number): string {
-  if (isTimeout(error)) return `no answer within ${timeoutMs / 1_000} s`;
+  if (isTimeout(error)) return `no response within ${timeoutMs / 1_000} s`;
   return describe(error);
 }

@@ -161,8 +161,7 @@ function addServer(plan: QueryPlan, deps: QueryDeps, basis: ReadingBasis, server
     leftOut: [...strategy.leftOut],
   }));
   if (!canBeAsked(strategy)) {
-    const reason =
-      'none of its tools or resources can be read for a question; name tools in query_readers or query_tools';
+    const reason = 'it has no read-only tools or resources for a query; add tools to query_readers or query_tools';
     plan.skipped.push({ server: name, reason });
     return;
   }

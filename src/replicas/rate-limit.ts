@@ -45,7 +45,7 @@ export function createRateLimiter({ perMinute, redis, now = Date.now }: RateLimi
       const { admitted, current, previous } = shared ?? countHere(principalId, window, weight);
       if (admitted) return;
       const retryAfterSeconds = Math.ceil(waitMs({ current, previous, passed, limit: perMinute }) / 1_000);
-      throw new AppError('RATE_LIMITED', `More than ${perMinute} calls in a minute`, {
+      throw new AppError('RATE_LIMITED', `Rate limit exceeded: ${perMinute} calls per minute`, {
         retryAfterSeconds: Math.max(1, retryAfterSeconds),
         context: { limit: perMinute, per: 'minute' },
       });

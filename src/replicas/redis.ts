@@ -53,7 +53,7 @@ export async function createRedis({ url, log, onNotice, onListening }: RedisOpti
   let away = false;
 
   function note(error: unknown): void {
-    if (!away) log.warn({ error: describe(error) }, 'Redis is away; replicas tell each other through PostgreSQL');
+    if (!away) log.warn({ error: describe(error) }, 'Redis is unavailable; replicas communicate through PostgreSQL');
     away = true;
   }
   for (const client of [commands, subscriber]) client.on('error', note);

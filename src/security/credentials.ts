@@ -43,7 +43,7 @@ export function createVault({ current, previous }: { current: Buffer; previous?:
       if (key === undefined) {
         throw unreadable(
           `it was sealed with key ${keyId}, the configured keys are ${keys.map((known) => known.id).join(' and ')}; ` +
-            'give the old key as MCP_CREDENTIAL_KEY_PREVIOUS',
+            'set the old key as MCP_CREDENTIAL_KEY_PREVIOUS',
         );
       }
       const decipher = createDecipheriv('aes-256-gcm', key.secret, iv)

@@ -28,7 +28,7 @@ const maxError = 262_144;
 /** The text of a server's error, with nothing secret in it. */
 export function maskError(text: string, mask: Mask): string {
   const shown = maskWithin(text, mask, maxError);
-  return text.length <= maxError ? shown : `${shown}… (the rest of ${text.length} characters is left out)`;
+  return text.length <= maxError ? shown : `${shown}… (truncated, ${text.length} characters)`;
 }
 
 /** What was read may end within a secret, and masking may have moved that end to the front. */

@@ -7,7 +7,7 @@ const rank: Record<Role, number> = { viewer: 0, caller: 1, admin: 2 };
 
 export function requireRole(principal: Principal, role: Role): void {
   if (rank[principal.role] >= rank[role]) return;
-  throw new AppError('FORBIDDEN', `This needs the role ${role}; ${principal.name} is ${principal.role}`);
+  throw new AppError('FORBIDDEN', `This requires the role ${role}; ${principal.name} has the role ${principal.role}`);
 }
 
 export function maySee(principal: Principal, serverName: string): boolean {
@@ -24,7 +24,7 @@ export function requireUnbound(principal: Principal, what = 'This'): void {
   if (!isBound(principal)) return;
   throw new AppError(
     'FORBIDDEN',
-    `${what} needs a token without limits; ${principal.name} is limited to ${limitsOf(principal)}`,
+    `${what} requires a token without limits; ${principal.name} is limited to ${limitsOf(principal)}`,
   );
 }
 

@@ -61,7 +61,7 @@ export function createResealer({
       const report = await run();
       if (report.resealed > 0 || report.unreadable.length > 0) log.info(report, 'credentials sealed with the new key');
     } catch (error) {
-      log.warn({ err: error }, 'credentials could not be sealed with the new key yet');
+      log.warn({ err: error }, 'could not seal credentials with the new key yet');
     }
     if (!closed) timer = setTimeout(runInBackground, againAfterMs).unref();
   }

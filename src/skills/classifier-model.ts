@@ -51,7 +51,7 @@ export function createModelClassifier(
         const answer = await model.fillForm(toForm(tools, skills), AbortSignal.any([signal, timeout]));
         return readAnswer(answer, tools, skills);
       } catch (error) {
-        throw new AppError('CLASSIFICATION_FAILED', 'the model could not classify', { cause: error });
+        throw new AppError('CLASSIFICATION_FAILED', 'the model could not classify tools', { cause: error });
       }
     },
     keyOf: (tool, skills) =>

@@ -97,7 +97,7 @@ function prune(directory: string, keep: number): void {
 function requireSpace(file: string, backups: string): void {
   const { bavail, bsize } = statfsSync(backups);
   const wanted = statSync(file).size * 2;
-  if (bavail * bsize < wanted) throw new Error(`not enough free space for a backup: ${wanted} bytes are wanted`);
+  if (bavail * bsize < wanted) throw new Error(`not enough free space for a backup: ${wanted} bytes are required`);
 }
 
 /** In a thread of its own: the copy of a large database would stop every call for seconds. */
@@ -108,7 +108,7 @@ function copyInWorker(file: string, target: string, signal: AbortSignal): Promis
       reject(reason);
       void worker.terminate();
     };
-    const timer = setTimeout(() => end(new Error('the backup took too long')), backupTimeoutMs).unref();
+    const timer = setTimeout(() => end(new Error('the backup timed out')), backupTimeoutMs).unref();
     signal.addEventListener('abort', () => end(new Error('closing')), { once: true });
     worker.on('error', reject);
     worker.on('exit', (code) => {

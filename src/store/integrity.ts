@@ -19,7 +19,7 @@ export function checkDatabaseFile(directory: string, endedUncleanly: boolean, lo
   const damage = findDamage(file);
   if (damage !== undefined) throw damage;
   const duration_ms = Math.round(performance.now() - startedAt);
-  log.info({ file, duration_ms }, 'the last run did not end cleanly; the database was checked and is whole');
+  log.info({ file, duration_ms }, 'the last run did not end cleanly; the database was checked and is intact');
 }
 
 /**
@@ -36,7 +36,7 @@ export function refuseCutDatabase(directory: string): void {
   if (size === 0 || (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
   const expected = lengthInHeader(file);
   if (expected !== undefined && size < expected) {
-    throw damagedDatabase(file, `the database file is cut off (${size} of ${expected} bytes)`);
+    throw damagedDatabase(file, `the database file is truncated (${size} of ${expected} bytes)`);
   }
 }
 

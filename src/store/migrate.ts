@@ -78,7 +78,7 @@ export function migrate(database: Database): Promise<void> {
     if (unknown !== undefined) {
       throw new AppError(
         'CONFIGURATION_INVALID',
-        `The database was written by a newer version of mcp-aggregator (it has "${unknown}"): update this one`,
+        `The database was written by a newer version of mcp-aggregator (it has "${unknown}"): install that version`,
       );
     }
 

@@ -30,7 +30,7 @@ export async function openStore({ config, log, endedUncleanly, onQuery }: StoreO
     directory: config.dataDir,
     keep: config.backups,
     onBackup: (file, duration_ms) => log.info({ file, duration_ms }, 'the database was backed up'),
-    onError: (error) => log.error({ reason: describe(error) }, 'the daily backup failed; it is tried again'),
+    onError: (error) => log.error({ reason: describe(error) }, 'the daily backup failed; retrying automatically'),
   });
   return {
     ...db,

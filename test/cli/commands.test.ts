@@ -221,7 +221,7 @@ test('tokens: the secret alone is printed, roles hold, revoking ends it', async 
   );
   const denied = await run(['call', 'everything.echo', 'message=x'], { env });
   assert.equal(denied.code, 5);
-  assert.match(denied.stderr, /needs the role caller/);
+  assert.match(denied.stderr, /requires the role caller/);
 
   const table = (await run(['token', 'list'])).stdout;
   assert.match(table, /reader +viewer +everything/);

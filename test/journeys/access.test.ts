@@ -83,7 +83,7 @@ suite('access', () => {
     const { token: viewer } = await token('viewer');
     const refused = await app.call('alpha.whoami', {}, { token: viewer });
     assert.deepEqual(refused.body, {
-      detail: 'This needs the role caller; viewer of a test is viewer',
+      detail: 'This requires the role caller; viewer of a test has the role viewer',
       error_code: 'FORBIDDEN',
     });
   });

@@ -212,7 +212,7 @@ suite('plan: "model"', () => {
 
   test('without a model and without sampling the plan is local and says so', async () => {
     const { metadata } = await runQuery(deps(), request, live);
-    assert.match(metadata.warnings?.[0] ?? '', /no sampling: planned locally/);
+    assert.match(metadata.warnings?.[0] ?? '', /does not support sampling: planned locally/);
   });
 });
 

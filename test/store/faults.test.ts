@@ -36,7 +36,7 @@ const expected: Record<
     message: /^error: \/\S+\/owner\.lock: it cannot be \w+.*\. Make the directory .*$/,
   },
   'corrupt: empty file': { ...refused, message: /the database file is empty.*doctor --repair/ },
-  'corrupt: cut off': { ...refused, message: /the database file is cut off.*doctor --repair/ },
+  'corrupt: cut off': { ...refused, message: /the database file is truncated.*doctor --repair/ },
   'corrupt: another kind of file': { ...refused, message: /it is not a database.*doctor --repair/ },
   'wrong version: written by a newer one': {
     status: 'exit 2',
@@ -78,7 +78,7 @@ suite('a start on storage that fails', () => {
     [
       'a file that was cut',
       (file: string) => truncateSync(file, statSync(file).size / 2),
-      /the database file is cut off/,
+      /the database file is truncated/,
     ],
     ['another kind of file', (file: string) => writeFileSync(file, 'x'.repeat(8_192)), /it is not a database/],
   ] as const) {
@@ -122,7 +122,7 @@ suite('a start on storage that fails', () => {
     for (let n = 0; n < 20; n++) await addToken(first, `token ${n}`);
     await first.stop('SIGKILL');
     const second = await start(t, dataDir);
-    assert.match(second.output(), /the database was checked and is whole/);
+    assert.match(second.output(), /the database was checked and is intact/);
     assert.equal((await api(second, 'GET', '/tokens')).body.tokens.length, 20);
     assert.equal(await second.stop(), 0);
     const third = await start(t, dataDir);

@@ -2588,20 +2588,20 @@ export interface operations {
                             tool?: string;
                             title?: string;
                             link?: string;
-                            /** @description The servers and tools that gave this result, the shown one first, five at most */
+                            /** @description The servers and tools that returned this result, the shown one first, at most five */
                             sources?: {
                                 server: string;
                                 tool: string;
-                                /** @description Place in the answer of that tool, from 0 */
+                                /** @description Position in the answer of that tool, from 0 */
                                 position?: number;
-                                /** @description Only where it differs from that of the result */
+                                /** @description Only if it differs from the value of the result */
                                 title?: string;
-                                /** @description Only where it differs from that of the result */
+                                /** @description Only if it differs from the value of the result */
                                 link?: string;
                             }[];
                             /** @description How many more there are */
                             moreSources?: number;
-                            /** @description True when the content was shortened, to the passages that matter for the query or by a model */
+                            /** @description True if the content was shortened, to the relevant passages or by a model */
                             condensed?: boolean;
                         }[];
                         metadata: {
@@ -2622,17 +2622,17 @@ export interface operations {
                             /** @description Proportion of queried servers that contributed results */
                             serverDiversity?: number;
                             /**
-                             * @description What decided which servers were asked
+                             * @description How the servers were selected
                              * @enum {string}
                              */
                             chosenBy?: "call" | "rule" | "all";
-                            /** @description The server rule that decided */
+                            /** @description The server rule that matched */
                             pattern?: string;
                             /** @description Estimated tokens of everything the servers sent */
                             tokensRaw?: number;
                             /** @description Estimated tokens of the content returned */
                             tokensReturned?: number;
-                            /** @description An answer was larger than the memory limit and was cut after a whole item */
+                            /** @description An answer exceeded the memory limit and was cut after a complete item */
                             truncated?: boolean;
                             dedupeComplete?: boolean;
                             /** @enum {string} */
@@ -2661,7 +2661,7 @@ export interface operations {
                                     error?: string;
                                 }[];
                             }[];
-                            /** @description Servers that were not asked, and why */
+                            /** @description Servers that were not queried, with the reason */
                             skipped?: {
                                 server: string;
                                 reason: string;
@@ -2670,9 +2670,9 @@ export interface operations {
                         /** @description Only with explain */
                         plan?: {
                             server: string;
-                            /** @description How the server is asked, in words */
+                            /** @description How the server is queried, as text */
                             strategy: string[];
-                            /** @description The first calls; what they answer decides the next ones */
+                            /** @description The first calls; further calls depend on their answers */
                             calls: {
                                 tool: string;
                                 arguments: {
@@ -2680,7 +2680,7 @@ export interface operations {
                                 };
                                 reason: string;
                             }[];
-                            /** @description Tools that are never called for a question */
+                            /** @description Tools that are never called by a query */
                             leftOut: {
                                 tool: string;
                                 reason: string;
