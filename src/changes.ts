@@ -22,7 +22,7 @@ interface LocalTopics {
     changed: string[];
     removed: string[];
   };
-  /** From the shared session, or from a client's own session that does not handle it. With a principal: for that principal only. */
+  /** From the shared session, or a client's own session that does not handle it; with a principal, for that one only. */
   'server.notified': {
     server_id: string;
     name: string;

@@ -28,7 +28,7 @@ export class JsonScanner {
   }
 }
 
-/** Each `skip…` starts at an index and returns the index after the value; -1 if the text is invalid or needs the parser. */
+/** Each `skip…` returns the index after the value; -1 if the text is invalid or needs the parser. */
 export function skipSpace({ bytes }: JsonScanner, from: number): number {
   let at = from;
   while (at < bytes.length && isSpace(bytes[at])) at += 1;

@@ -1,4 +1,4 @@
-/** Size and depth of JSON values, without recursion, because foreign values may be nested deeper than the stack allows. */
+/** Size and depth of JSON values, without recursion, because foreign values may be nested too deeply for the stack. */
 
 /** The approximate size of the value as JSON and its depth. Stops counting beyond `maxBytes`. */
 export function jsonSize(value: unknown, maxBytes = Number.POSITIVE_INFINITY): { bytes: number; depth: number } {

@@ -1,4 +1,4 @@
-/** Client for a language model behind the Anthropic API, shared by classification, reranking, planning and the context agent. */
+/** Client of the Anthropic API, shared by classification, reranking, planning and the context agent. */
 import type Anthropic from '@anthropic-ai/sdk';
 import { z } from 'zod';
 import type { Config } from './config/config.ts';

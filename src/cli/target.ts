@@ -59,7 +59,7 @@ export function dataDirOf(flags: TargetFlags, environment: NodeJS.ProcessEnv): s
   return given === undefined || given === '' ? settings.dataDir.default : settings.dataDir.parse(given);
 }
 
-/** Explicit settings take precedence over the address of a running aggregator, which takes precedence over the default. */
+/** Precedence: explicit settings, the address of a running aggregator, the default. */
 function addressOf(dataDir: string, environment: NodeJS.ProcessEnv): string {
   const host = environment[settings.host.env];
   const port = environment[settings.port.env];

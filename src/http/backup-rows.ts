@@ -1,4 +1,4 @@
-/** Validates the rows of a backup with the schemas of the API, so that an import stores only what the API would accept. */
+/** Validates the rows of a backup with the schemas of the API, so that an import stores only valid rows. */
 import { z } from 'zod';
 import { profileDefinition, profileName } from '../catalog/profile.ts';
 import { AppError } from '../errors.ts';

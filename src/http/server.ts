@@ -54,7 +54,7 @@ interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Longer than the minute for which proxies keep idle connections; closing first would lose a request that is on its way. */
+/** Longer than the minute of proxies: closing an idle connection first would lose a request that is on its way. */
 const keepAliveTimeout = 75_000;
 const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 

@@ -1,4 +1,4 @@
-/** The configured database: checked, opened and, where it is a file, backed up every day. */
+/** Opens the configured database: checks it, and backs up SQLite daily. */
 import type { Config } from '../config/config.ts';
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';

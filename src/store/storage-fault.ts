@@ -1,4 +1,4 @@
-/** What a storage failure means to people: what is wrong with which file or database, and what to do about it. */
+/** Translates storage errors into messages with the file or database, the cause and the remedy. */
 import { AppError, describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
@@ -6,7 +6,7 @@ interface Fault {
   cause: string;
   remedy: string;
   retryAfterSeconds: number;
-  /** Over as soon as the database answers; the others are met by writes, or by some tables only. */
+  /** Faults that end as soon as the database responds; others affect only writes or some tables. */
   isConnection?: boolean;
 }
 
@@ -102,7 +102,7 @@ export function logUnstored(log: Logger, error: unknown): void {
   if (!(error instanceof StorageFault)) log.error({ err: error }, 'could not store a record yet');
 }
 
-/** Whatever is no storage failure (a broken rule of the schema, a mistake of ours) stays what it is. */
+/** Other errors (a violated constraint, a bug) are not translated. */
 export function fromSqliteError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
   const fault = sqliteFaults[error.errcode & 0xff];

@@ -112,7 +112,7 @@ export async function updateClassificationState(
   }
 }
 
-/** Classified, and no skill fits: what the tools had before is no longer true. */
+/** Marks tools as classified without a skill and removes their previous skills. */
 export async function clearToolSkills({ kysely }: Database, ids: readonly number[]): Promise<void> {
   const none = toColumns({ skill_ids: [], primary_skill_id: null, skill_confidences: {} });
   for (const batch of batches(ids)) {
@@ -124,7 +124,7 @@ export async function clearToolSkills({ kysely }: Database, ids: readonly number
   }
 }
 
-/** The same for definitions that say the same, in whatever order their keys come. */
+/** A hash that does not depend on the order of keys. */
 export function definitionHash(definition: JsonObject): string {
   const canonical = JSON.stringify(definition, (_key, value: unknown) =>
     isObject(value) && !JSON.isRawJSON(value)

@@ -140,7 +140,7 @@ test('BR-001: wrong input ends with 2, a name that is taken with 6', async () =>
     [['call', 'everything.echo', '[1]'], 2, /name=value/],
     [['token', 'create', 'x', '--role', 'king'], 2, /role/],
     [['token', 'create', 'x', '--expires', 'soon'], 2, /"soon" is not a valid time/],
-    [['token', 'revoke', 'x'], 4, /no token "x"/],
+    [['token', 'revoke', 'x'], 4, /Token not found: x/],
     [['list', '--url', 'nowhere'], 2, /not the address of an aggregator/],
     [['list', '--url', 'http://127.0.0.1:1'], 3, /No aggregator answers at .*mcp-aggregator serve/],
     [['list', '--token', 'wrong'], 5, /Not authenticated/],

@@ -61,7 +61,7 @@ test('a sign-in is for its own address, before the token of the data directory a
     expires_at: over,
     refresh_at: over,
   });
-  await assert.rejects(token('https://a.example'), /has ended/);
+  await assert.rejects(token('https://a.example'), /has expired/);
   await saveSignIn(dataDir, 'https://a.example', undefined);
   assert.equal(await token('https://a.example'), undefined);
 });

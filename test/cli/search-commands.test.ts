@@ -27,7 +27,7 @@ test('search prints score, name and why, and "nothing fits" is an answer', async
   assert.equal(code, 0);
   const [head, first] = stdout.split('\n');
   assert.match(head ?? '', /^SCORE +TOOL +WHY$/);
-  assert.match(first ?? '', /^[01]\.\d\d +docs\.search_docs +says .*documentation.* % alike/);
+  assert.match(first ?? '', /^[01]\.\d\d +docs\.search_docs +matches .*documentation.* % alike/);
 
   const answer = await json<{ tools: { name: string }[] }>('search', 'echo', '--server', 'everything', '--limit', '1');
   assert.deepEqual(

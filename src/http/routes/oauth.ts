@@ -352,7 +352,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
       handle: (context) =>
         asPage(context, async () => {
           const { request, reply } = context;
-          // Login CSRF: another page, even on another port of this host, must not sign a user in to an account of its choice.
+          // Login CSRF: another page, even on another port, must not sign a user in to an account of its choice.
           if (request.headers.origin !== undefined && !isOwnPage(request)) {
             throw new AppError('ORIGIN_NOT_ALLOWED', 'Requests from other pages cannot sign in');
           }
@@ -431,7 +431,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
               reply.header('set-cookie', [cookie, sessions.cookieFor(principal)]);
               return reply.redirect(`/oauth/connect/${encodeURIComponent(goal.server)}`, 303);
             }
-            // Browsers do not send a SameSite=Strict cookie while they follow a redirect from another site, so the dashboard
+            // Browsers send no SameSite=Strict cookie while they follow a redirect of another site, so the dashboard
             // redeems a one-time code, as with any sign-in link.
             const { code } = await deps.pageSessions.createCode(deps.requestAuthenticator.tokenFor(principal));
             reply.header('set-cookie', cookie);

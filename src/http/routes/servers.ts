@@ -34,7 +34,7 @@ const byId = z.object({ id: z.string().min(1).describe("the server's id or name"
 const notFound = { description: 'Server not found' };
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] });
 
-/** These fields can run any command, send our environment variables to a server, or reach any address from our network. */
+/** These fields can run any command, send our variables to a server, or reach any address in our network. */
 const reaching = ['transport_type', 'connection_config', 'health_check_url'] as const;
 
 export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {

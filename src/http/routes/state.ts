@@ -26,7 +26,7 @@ export interface StateRouteDependencies {
   toolSearch: Pick<ToolSearch, 'backlog' | 'pingVectors'>;
 }
 
-/** MON-002: below this share of connected servers, health reports a warning. */
+/** MON-002: below this share of connected servers, the aggregator is degraded. */
 const connectedShareWanted = 0.8;
 const pingTimeoutMs = 2_000;
 const keepAliveMs = 15_000;
