@@ -1,4 +1,4 @@
-/** Which servers are asked, in which order, and what each is asked first. Calls nothing. */
+/** Plans a query: servers, their order and first calls. Calls nothing. */
 
 import { stem } from '../similarity/stem.ts';
 import { failedOutcome, type ServerAsk, type ServerOutcome } from './fan-out.ts';
@@ -22,7 +22,7 @@ export interface QueryPlan {
   choice: Pick<QueryOutput['metadata'], 'chosenBy' | 'pattern'>;
   /** Most promising first. */
   asks: ServerAsk[];
-  /** How each server is asked, for people. Made only when somebody looks. */
+  /** A description of how each server is queried; built on demand. */
   plans: (() => ServerPlan)[];
   skipped: { server: string; reason: string }[];
   /** Named servers that cannot be called: failures from the start. */

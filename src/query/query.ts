@@ -29,7 +29,7 @@ export interface QueryServer {
   tools: readonly StrategyTool[];
   strategy: Strategy;
   queryTools?: readonly NamedTool[];
-  /** What it is called: people name it in questions. */
+  /** Its title, which questions may mention. */
   title?: string;
   /** Folders that it is configured with. */
   folders: readonly string[];
@@ -43,7 +43,7 @@ export interface ToolFit {
   score: number;
 }
 
-/** Told how a query gets on, while it runs. */
+/** Receives the progress of a query. */
 export interface QueryWatch {
   /** What `explain` would have answered. */
   onPlan?(plan: QueryOutput): void;
@@ -162,7 +162,7 @@ async function untilClientLeaves<T>(signal: AbortSignal, work: () => Promise<T>)
   }
 }
 
-/** Servers failed only if some were asked, or could not be reached; that none can be asked is an answer. */
+/** Fails only if servers were queried or unreachable; if no server can be queried, the result is empty. */
 function requireAnAnswer(outcomes: readonly ServerOutcome[], { skipped, tried, asks, warnings }: QueryPlan): void {
   if (outcomes.some((outcome) => outcome.ok)) return;
   const away = skipped.filter(({ reason }) => reason.startsWith('not connected'));
@@ -183,7 +183,7 @@ const nothingToAsk =
 const allPaused =
   'No server was queried: the tools are paused after repeated failures. Add a server to "servers" to query it anyway.';
 
-/** What answers the question; beside it, what comes near. Nothing, where nothing answers. */
+/** The items that answer the question, and related ones; empty if nothing answers it. */
 function answering(items: readonly RelevantItem[]): RelevantItem[] {
   return items.some(({ relevance }) => relevance >= answers) ? [...items] : [];
 }

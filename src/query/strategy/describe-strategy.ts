@@ -1,4 +1,4 @@
-/** How a server is asked, in words for people. */
+/** Describes a query strategy as text. */
 import type { Operation, Strategy } from './strategy.ts';
 
 const maxNames = 3;

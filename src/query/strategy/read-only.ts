@@ -1,4 +1,4 @@
-/** May a tool be called for a question although nobody named it? Only if it reads, and nothing else. */
+/** Decides whether a query may call a tool: only if it is read-only. */
 
 export interface ToolTraits {
   name: string;
