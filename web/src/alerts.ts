@@ -1,4 +1,4 @@
-/** What is worth somebody's attention, by the thresholds of MON-002. Pure. */
+/** Alerts by the thresholds of MON-002. Pure. */
 import type { Activity, Server } from './api.ts';
 import { count } from './words.ts';
 

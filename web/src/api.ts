@@ -1,7 +1,7 @@
 import type { operations } from './api-types.ts';
 import { eventsIn } from './event-stream.ts';
 
-/** The public API, as the page speaks it: the session is in a cookie, so nothing here knows a token. */
+/** Client of the public API. The session is in a cookie, so the page never has a token. */
 export interface Problem {
   loc: (string | number)[];
   msg: string;
@@ -23,7 +23,7 @@ export class ApiError extends Error {
 }
 
 let onSignedOut = () => {};
-/** Told when an answer says that nobody is signed in. */
+/** Called if a response reports that the user is not signed in. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
@@ -33,7 +33,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export async function api<Answer>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
   const response = await send(method, path, body, signal);
   const text = await response.text();
-  // The API describes its answers in /openapi.json; the page is as new as the API that it came with.
+  // Not validated, because the page and the API have the same version.
   return (text === '' ? undefined : JSON.parse(text)) as Answer;
 }
 
@@ -76,7 +76,7 @@ async function send(
 interface ErrorBody {
   detail: string | Problem[];
   error_code: string;
-  /** `errors`: what each server said, where several were asked. */
+  /** `errors`: the error of each server, if several were queried. */
   context?: Json & { errors?: string[] };
 }
 

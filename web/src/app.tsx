@@ -28,7 +28,7 @@ const sections = [
   { path: 'connect', name: 'Connect' },
 ];
 
-/** undefined: not known yet; null: nobody is signed in. */
+/** undefined: not known yet; null: not signed in. */
 type Known = Session | null | undefined;
 
 export function App() {
@@ -39,7 +39,7 @@ export function App() {
 
   useEffect(() => {
     whenSignedOut(() => setSession(null));
-    // A link to sign in begins a session of its own.
+    // A sign-in link starts a new session.
     if (signingIn) return;
     api<Session | undefined>('GET', '/api/v1/session').then(
       (known) => setSession(known ?? null),
@@ -118,7 +118,7 @@ function Shell({ place, onSignedOut }: { place: Place; onSignedOut: () => void }
   );
 }
 
-/** Without it, nobody would know why every server is disconnected. */
+/** Explains on every page why all servers are disconnected. */
 function SafeMode() {
   const { data } = useResource<Health>('/api/v1/aggregator/health');
   if (data?.safe_mode === undefined) return null;

@@ -1,7 +1,4 @@
-/**
- * A tool call as an MCP client makes it (2026-07-28): progress arrives while it runs, and a server that needs an answer
- * from a person says so and is called again with it.
- */
+/** A tool call as an MCP client (2026-07-28), with progress and input requests; answers are sent with a repeated call. */
 import { ApiError, type Json } from './api.ts';
 import { eventsIn } from './event-stream.ts';
 import { isObject } from './schema.ts';

@@ -344,7 +344,7 @@ function toConnection(transport: Transport, text: (name: string) => string): Jso
   return transport === 'HTTP' ? { base_url: text('url'), headers } : { url: text('url'), headers };
 }
 
-/** The first connection, as it happens; what does not work can be taken back at once. */
+/** Shows the first connection; a failed server can be removed immediately. */
 function Trial({ name, onAgain }: { name: string; onAgain: () => void }) {
   const { data: server } = useResource<Server>(serverPath(name), {
     on: serverEvents,

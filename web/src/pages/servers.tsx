@@ -10,7 +10,7 @@ import { linkTo } from '../route.ts';
 import { useIsUnboundAdmin } from '../session.ts';
 import { ago, count, explain } from '../words.ts';
 
-/** What needs somebody comes first. */
+/** Servers that need attention come first. */
 const order: Status[] = ['ERROR', 'DEGRADED', 'CONNECTING', 'DISCONNECTING', 'CONNECTED', 'DISCONNECTED'];
 
 /** Calls come in bursts; once in a second is live enough, also to see a server drain. */
@@ -207,7 +207,7 @@ export function ServerActions({
   );
 }
 
-/** The login happens on a page of its own: what the server asks for is shown there before anything is agreed to. */
+/** The login page is separate and shows the requested permissions before the user agrees. */
 async function logIn({ id }: Server): Promise<void> {
   const { login_url: url } = await api<{ login_url: string }>('POST', `${serverPath(id)}/login`);
   window.open(url, '_blank', 'noopener');

@@ -6,7 +6,7 @@ import { useResource } from '../resource.ts';
 
 type Person = Pick<Session, 'name' | 'role'>;
 
-/** The browser has a session of somebody else than the link signs in. */
+/** The browser has a session of another user than the link. */
 interface Conflict {
   code: string;
   current: Person;
@@ -46,7 +46,7 @@ export function SignInPage({ code, place, onSignedIn }: Props) {
   useEffect(() => {
     if (code === null || used.current) return;
     used.current = true;
-    // The link is worth nothing once it was used, but nobody needs to see it in the history.
+    // A used link is invalid, but it should not stay in the browser history.
     window.history.replaceState(null, '', `#/sign-in?${new URLSearchParams({ place })}`);
     void redeem(code, false);
   }, [code, place, redeem]);

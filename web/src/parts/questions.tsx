@@ -1,4 +1,4 @@
-/** A server asks the person something in the middle of a call. */
+/** Input requests of a server during a call. */
 import { type FormEvent, useState } from 'react';
 import type { Json } from '../api.ts';
 import type { Question } from '../mcp-call.ts';

@@ -1,4 +1,4 @@
-/** What a tool answered, each piece as what it is. */
+/** The result of a tool; each part is rendered by its type. */
 import type { Json } from '../api.ts';
 import { CopyButton } from './copy-button.tsx';
 import { JsonTree } from './json-tree.tsx';
@@ -81,7 +81,7 @@ function ResourcePiece({ resource }: { resource: Json }) {
   );
 }
 
-/** Only what it claims to be: a "picture" of type text/html is none. */
+/** Accepts only matching media types: an "image" of type text/html is rejected. */
 function dataUrl(type: unknown, data: unknown, kind: 'image/' | 'audio/'): string {
   const given = String(type);
   return `data:${given.startsWith(kind) && /^[\w/+.-]+$/.test(given) ? given : `${kind}*`};base64,${String(data)}`;

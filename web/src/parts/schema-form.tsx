@@ -315,7 +315,7 @@ function guess(variants: Schema[], value: unknown): number {
   return variants.findIndex((variant) => typesOf(variant).includes(type));
 }
 
-/** Whatever has no form of its own is written as JSON. */
+/** Values without a form field are entered as JSON. */
 function RawField({ schema, path, name, required, value, problems, onChange }: FieldProps) {
   const id = useId();
   const [text, setText] = useState(() => (value === undefined ? '' : JSON.stringify(value, null, 2)));
