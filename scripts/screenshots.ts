@@ -104,17 +104,17 @@ const pages: Shot[] = [
     },
     onlyWindow: true,
   },
-  { name: 'health', hash: '#/health', ready: heading('The last hours') },
+  { name: 'health', hash: '#/health', ready: heading('Recent hours') },
   {
     name: 'access',
     hash: '#/access',
     async ready(page) {
-      for (const text of ['Cursor of Ada', 'A client would see', 'tool.called']) {
+      for (const text of ['Cursor of Ada', 'A client sees', 'tool.called']) {
         await page.getByText(text).first().waitFor();
       }
     },
   },
-  { name: 'connect', hash: '#/connect', ready: heading('In one command') },
+  { name: 'connect', hash: '#/connect', ready: heading('With one command') },
 ];
 
 const browser = await launchBrowser();

@@ -22,7 +22,7 @@ export function configurationPage(): string {
   return `${[
     '# Configuration',
     '',
-    'All settings, generated from `src/config/settings.ts` by `npm run reference`. A flag of `mcp-aggregator serve` wins over the variable, the variable over `"settings"` of the file given with `--config`. Times are in seconds. An invalid value stops the start with a line that names it. A secret can also be read from a file that `<variable>_FILE` names, for example `MCP_CREDENTIAL_KEY_FILE`.',
+    'All settings, generated from `src/config/settings.ts` by `npm run reference`. A flag of `mcp-aggregator serve` overrides the variable, the variable overrides `"settings"` in the file given with `--config`. Times are in seconds. With an invalid value, the aggregator does not start and prints the reason. A secret can also be read from the file that `<variable>_FILE` names, for example `MCP_CREDENTIAL_KEY_FILE`.',
     '',
     ...settingsTable(Object.keys(settings) as SettingName[]),
   ].join('\n')}\n`;

@@ -60,12 +60,12 @@ export interface App {
   readonly url: string;
   readonly dataDir: string;
   readonly log: Logger;
-  /** Where the admin token is, unless it came from the environment. */
+  /** File of the admin token, unless it is set in the environment. */
   readonly adminTokenFile: string | undefined;
   close(): Promise<void>;
 }
 
-/** The log and the secrets that it hides belong together: give both or none. */
+/** The log masks these secrets, so either both or neither are given. */
 export async function createApp(config: Config, givenLog?: Logger, secrets = createSecrets()): Promise<App> {
   const log = givenLog ?? createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
   const closers: (() => unknown)[] = [];
@@ -89,7 +89,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   closers.push(() => directory.release());
   const starts = openStartRecord(given.dataDir, {
     mode: given.safeMode,
-    onError: (error) => log.warn({ err: error }, 'the start could not be recorded'),
+    onError: (error) => log.warn({ err: error }, 'could not record the start in the audit'),
   });
   const { safeMode } = starts;
   if (safeMode !== undefined) log.error(safeMode);
@@ -120,7 +120,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const registry = await createRegistry(shared);
   closers.push(() => registry.settled());
 
-  // Known once we listen, and not needed before.
+  // Known only after listening.
   let listening = '';
   const baseUrl = () => config.publicUrl ?? listening;
   const oauth = owned(await createOauth({ ...shared, registry, authenticator, baseUrl }));
@@ -167,7 +167,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       registry,
       pool,
       intervalMs: config.healthIntervalMs,
-      // Each replica has a child of its own; any other server is one for all, and one replica checks it.
+      // Each replica runs its own STDIO child; servers over HTTP are shared, so one replica checks them.
       isOurs: ({ id, transport_type }) => transport_type === 'STDIO' || replicas.leadsOrAlone(id),
     }),
   );
@@ -261,11 +261,11 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     routes,
   });
   const { host, port } = await http.listen();
-  // How long the start took is no finding of the watchdog.
+  // The time of the start must not be reported as a blocked event loop.
   setImmediate(watchdog.start);
   listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   owned(http);
-  // Closed before the HTTP server, which waits for the requests that the throttle delays.
+  // Closed first, because the HTTP server waits for requests that the throttle delays.
   owned(throttle);
   await replicas.start(config.advertiseUrl ?? advertisedAddress(host, port), registry);
   closers.push(() => replicas.resign());
@@ -290,7 +290,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   };
 }
 
-/** In reverse order of opening, all of them, keeping the first error. */
+/** Closes everything in reverse order and throws the first error at the end. */
 async function closeAll(closers: (() => unknown)[]): Promise<void> {
   let failure: { error: unknown } | undefined;
   for (const close of closers.splice(0).reverse()) {

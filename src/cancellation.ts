@@ -1,9 +1,9 @@
 /**
- * Whether a call is still wanted. The platform's AbortSignal says the same, but making one and listening to it costs a
- * relayed call a tenth of its time in Node. So calls carry one of these, and a signal is made for whoever needs one.
+ * Cancellation of calls. Creating an AbortSignal and listening to it costs a relayed call a tenth of its time in Node,
+ * so calls carry this object, and an AbortSignal is created only where an API needs one.
  */
 
-/** Either kind: both are asked and heard in the same way. */
+/** Either kind; both have the same interface. */
 export type CancelSignal = Cancellation | AbortSignal;
 
 export class Cancellation {
@@ -12,7 +12,7 @@ export class Cancellation {
   #listeners: (() => void)[] = [];
   #controller: AbortController | undefined;
 
-  /** Once; what is said later changes nothing. */
+  /** Only the first call has an effect. */
   abort(reason: Error | undefined): void {
     if (this.aborted) return;
     this.aborted = true;
@@ -37,6 +37,6 @@ export class Cancellation {
   }
 }
 
-/** For what takes nothing but the platform's own. */
+/** For APIs that require an AbortSignal. */
 export const toAbortSignal = (signal: CancelSignal): AbortSignal =>
   signal instanceof Cancellation ? signal.signal : signal;

@@ -1,13 +1,12 @@
 /**
- * The one way in which a change travels. A module publishes a topic of the tables below; the modules concerned subscribe
- * to it. A replicated topic also goes to the other replicas, whose modules `follow` it. To see who reacts to a topic,
- * search for its name.
+ * Typed topics for changes. Modules publish and subscribe to the topics in the tables below. A replicated topic is also
+ * sent to the other replicas, whose modules `follow` it. To find the subscribers of a topic, search for its name.
  */
 import { z } from 'zod';
 import type { ToolRow } from './store/schema.ts';
 import type { ToolChanges } from './store/tools.ts';
 
-/** These stay in this process. */
+/** Local topics stay in this process. */
 interface LocalTopics {
   'server.registered': { server_id: string; name: string };
   'server.updated': { server_id: string; name: string };
@@ -23,7 +22,7 @@ interface LocalTopics {
     changed: string[];
     removed: string[];
   };
-  /** Of the shared session, or of a client's own that does not take it. With a principal: for that principal only. */
+  /** From the shared session, or a client's own session that does not handle it; with a principal, for that one only. */
   'server.notified': {
     server_id: string;
     name: string;
@@ -31,7 +30,7 @@ interface LocalTopics {
     params: Record<string, unknown>;
     principal_id?: string;
   };
-  /** A login to the server was made: worth connecting again. */
+  /** A user logged in to the server, so a new connection attempt may succeed. */
   'server.logged_in': { server_id: string };
   'server.lists_changed': { server_id: string; kinds: string[] };
   'catalog.changed': { server_id: string; tools: boolean; prompts: boolean; resources: boolean };
@@ -47,9 +46,9 @@ interface LocalTopics {
   'resource.updated': { server_id: string; name: string; uri: string; principal_id?: string };
   /** As the server reported it, for the clients that follow the task. */
   'task.changed': { server_id: string; method: string; params: Record<string, unknown> };
-  /** A token was revoked or has expired: what it began ends. */
+  /** A token was revoked or has expired; its sessions and calls end. */
   'principal.ended': { principal_id: string };
-  /** A token or a code was not valid; `outcome` is how the request was answered. */
+  /** Authentication failed; `outcome` is how the request was answered. */
   'authentication.failed': { outcome: string; address: string; network: string };
   /** This replica leads the shared work on the server from now on. */
   'lease.gained': { server_id: string };
@@ -76,7 +75,7 @@ export interface CallMeasure {
   requestId?: string;
   outcome: string;
   routingMs: number;
-  /** Undefined where the call never reached the server. */
+  /** Undefined if the call never reached the server. */
   executionMs?: number;
 }
 
@@ -88,13 +87,13 @@ const probeOutcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('failed'), reason: z.string() }),
 ]);
 
-/** These also go to the other replicas. They say which part of the database to read again, never the data itself. */
+/** Replicated topics also go to the other replicas. They name the part of the database to read again, not the data. */
 export const replicatedTopics = {
   /** A server was registered, changed, removed, logged in to, or is to be connected or disconnected. */
   'server.stored': server,
   /** The stored tools, prompts or resources of a server changed, or a decision about them. */
   'tools.stored': server,
-  /** For the replica that leads the server: discover it again. */
+  /** Asks the replica that leads the server to discover it again. */
   'discovery.requested': server.extend({ kinds: z.array(z.string()).optional() }),
   /** A health check by the replica that leads the server. */
   'health.checked': server.extend({ outcome: probeOutcome }),
@@ -110,7 +109,7 @@ export const replicatedTopics = {
 
 type ReplicatedTopics = { [Name in keyof typeof replicatedTopics]: z.infer<(typeof replicatedTopics)[Name]> };
 type ReplicatedTopicName = keyof ReplicatedTopics;
-/** Replicated topics that say all by their name. */
+/** Replicated topics without a payload. */
 export type EmptyTopicName = {
   [Name in ReplicatedTopicName]: Record<never, never> extends ReplicatedTopics[Name] ? Name : never;
 }[ReplicatedTopicName];
@@ -127,15 +126,15 @@ export type ReplicatedChange = {
 export interface Changes {
   /** Calls the subscribers before it returns, and sends a replicated topic to the other replicas. */
   publish<Name extends TopicName>(name: Name, payload: Topics[Name]): void;
-  /** What is published in this process; returns the function that ends the subscription. */
+  /** Subscribes to changes of this process; returns a function that unsubscribes. */
   subscribe<Name extends TopicName>(name: Name, subscriber: Subscriber<Name>): () => void;
-  /** What another replica published. One that rejects is called again with the same change later. */
+  /** Subscribes to changes of other replicas. A subscriber that rejects is called again later with the same change. */
   follow<Name extends ReplicatedTopicName>(name: Name, follower: Follower<Name>): () => void;
-  /** The whole store was replaced here: everything is read again, in this process and in the others. */
+  /** The database was replaced: this process and the other replicas read everything again. */
   publishReplacedStore(): Promise<void>;
-  /** Hands a change of another replica to its followers, one after the other. */
+  /** Delivers a change of another replica to its followers in order. */
   deliver(change: ReplicatedChange): Promise<void>;
-  /** Where replicated topics go from now on; without it this process is the only one. */
+  /** Sets the transport for replicated topics; without it, this process is the only replica. */
   sendTo(send: (change: ReplicatedChange) => void): void;
 }
 

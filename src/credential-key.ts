@@ -1,6 +1,6 @@
 const keyBytes = 32;
 
-/** A key as people write it: 32 bytes in hex or base64. Undefined where it is not one. */
+/** Parses a key of 32 bytes in hex or base64; undefined if it is invalid. */
 export function decodeKey(text: string): Buffer | undefined {
   const trimmed = text.trim();
   if (!/^[0-9A-Za-z+/_-]+={0,2}$/.test(trimmed)) return undefined;

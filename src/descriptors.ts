@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 
-/** How many file descriptors this process may have. Undefined where the system has no such limit, or does not tell. */
+/** The limit of file descriptors of this process; undefined if there is none or it is unknown. */
 export function maxDescriptors(): number | undefined {
   if (process.platform === 'win32') return undefined;
   Object.assign(process.report, { excludeNetwork: true }); // it would look up names; not in the types yet
@@ -14,6 +14,6 @@ export function openDescriptors(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length;
   } catch {
-    return maxDescriptors(); // there is not even one left to look with
+    return maxDescriptors(); // no descriptor is left to read the limit
   }
 }

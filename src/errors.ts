@@ -1,6 +1,6 @@
 /**
- * The one table of everything that can go wrong: what a REST client sees (HTTP status, `error_code`) and what an
- * MCP client sees (JSON-RPC code). Code throws an `AppError`; each surface translates it once.
+ * The table of all error codes, with the HTTP status for REST and the JSON-RPC code for MCP. Code throws an `AppError`;
+ * each surface translates it once.
  */
 const table = {
   SERVER_NOT_FOUND: { status: 404, rpc: -32602 },
@@ -51,9 +51,9 @@ export type ErrorCode = keyof typeof table;
 
 interface ErrorExtras {
   cause?: unknown;
-  /** What the client may read beside the message; never a secret. */
+  /** Additional data for the client; must not contain secrets. */
   context?: Record<string, unknown>;
-  /** Top-level members of the REST answer beside the error (API-018: `server`). */
+  /** Additional top-level members of the REST answer (API-018: `server`). */
   body?: Record<string, unknown>;
   retryAfterSeconds?: number;
 }
@@ -82,7 +82,7 @@ export class AppError extends Error {
   }
 }
 
-/** One thing wrong with an input: where it is (`['body', 'connection_config', 'url']`) and what was expected. */
+/** One invalid input: its location (`['body', 'connection_config', 'url']`) and what was expected. */
 export interface Problem {
   loc: (string | number)[];
   msg: string;
@@ -98,7 +98,7 @@ export class ValidationError extends AppError {
   }
 }
 
-/** A JSON-RPC error that another party answered with. It is relayed as it came. */
+/** A JSON-RPC error of the other side; it is relayed unchanged. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;

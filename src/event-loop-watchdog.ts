@@ -2,29 +2,29 @@
 import type { Logger } from './log.ts';
 import { createTimeSlice, type TimeSlice } from './time-slice.ts';
 
-/** Whose text is being read. */
+/** The server whose text is being processed. */
 export interface Work {
   server: string;
   tool: string;
 }
 
 export interface EventLoopWatchdog {
-  /** From now on somebody may be waiting for an answer. */
+  /** Starts watching; requests are accepted from now on. */
   start(): void;
-  /** The time for work that a report should name; whoever takes it ends it. */
+  /** Starts timing work that a report should name; the caller must end it. */
   begin(work: Work): TimeSlice;
   close(): void;
 }
 
 interface WatchdogDependencies {
   log: Logger;
-  /** `work` is undefined where nothing that is named took the time. */
+  /** `work` is undefined if no named work took the time. */
   onBlocked(ms: number, work: Work | undefined): void;
 }
 
 const tickMs = 100;
 const blockedMs = 200;
-/** For each server, and for everything else together: one line in so much time. */
+/** Minimum time between log lines, per server and for all other work together. */
 const quietMs = 30_000;
 const maxRemembered = 1_000;
 
@@ -50,7 +50,7 @@ export function createEventLoopWatchdog({ log, onBlocked }: WatchdogDependencies
     if (now - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
     if (loggedAt.size >= maxRemembered) loggedAt.clear();
     loggedAt.set(key, now);
-    if (work === undefined) log.warn({ ms }, 'the event loop was blocked: nothing was answered in this time');
+    if (work === undefined) log.warn({ ms }, 'the event loop was blocked; no request was answered during this time');
     else log.warn({ ms, ...work }, 'the event loop was blocked by reading the answer of a tool');
   }
 

@@ -1,4 +1,4 @@
-/** Server-sent events to clients that may not read them, or may have left. */
+/** Server-sent events for clients that may read slowly or disconnect. */
 import type { ServerResponse } from 'node:http';
 
 export const streamHeaders = {
@@ -11,10 +11,7 @@ const defaultUnreadBytes = 67_108_864;
 
 export const isOpen = (response: ServerResponse) => !response.destroyed && !response.writableEnded;
 
-/**
- * Nothing where the stream was ended: Node ends the process over such a write while the client has not read the rest.
- * Nor may a client that does not read fill our memory.
- */
+/** Does not write to an ended stream, which would crash Node, and limits what a slow client can buffer in memory. */
 export function writeTo(response: ServerResponse, text: string, unreadBytes = defaultUnreadBytes): void {
   if (!isOpen(response)) return;
   response.write(text);

@@ -1,15 +1,15 @@
 /**
- * JSON that is passed on says the same at the other end. JavaScript's numbers have 15 digits for certain, those of other
- * languages have more: an id of 19 digits must arrive as the id that it was.
+ * JSON parsing that keeps numbers exact. JavaScript numbers are exact for 15 digits only; an ID of 19 digits must arrive
+ * unchanged.
  */
 
-/** A number as it was written, which `JSON.stringify` writes in the same way. */
+/** A number with its original spelling, which `JSON.stringify` preserves. */
 export interface RawNumber {
   readonly rawJSON: string;
 }
 
 declare global {
-  // The platform has them, the compiler's library not yet.
+  // Available in Node, but not yet in TypeScript's library types.
   interface JSON {
     rawJSON(text: string): RawNumber;
     isRawJSON(value: unknown): value is RawNumber;
@@ -24,7 +24,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text, keepExact);
   } catch (error) {
-    // The reviver goes down into the value and needs stack; the parser does not. Whoever passes it on limits its depth.
+    // The reviver is recursive, unlike the parser, so callers limit the depth before they relay a value.
     if (error instanceof RangeError) return JSON.parse(text);
     throw error;
   }
@@ -36,7 +36,7 @@ function keepExact(_key: string, value: unknown, { source }: { source: string })
     : value;
 }
 
-/** For those who look into values: with JavaScript's own numbers, as near as they come. */
+/** Converts to JavaScript numbers, possibly rounded, for code that reads values. */
 export function withPlainNumbers<T>(value: T): T {
   return holdsRawNumber(value) ? (JSON.parse(JSON.stringify(value)) as T) : value;
 }

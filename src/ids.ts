@@ -1,6 +1,6 @@
 /**
- * Random ids for what comes by the thousand in a second: requests, calls. Node's own UUIDs are put together of twenty
- * pieces and stay so, which was most of what a call left for the collector to move about.
+ * Random IDs for requests and calls, which come by the thousand per second. Node's `randomUUID` concatenates twenty
+ * strings, which caused most of the garbage of a call.
  */
 import { randomFillSync } from 'node:crypto';
 

@@ -1,10 +1,9 @@
 /**
- * What is under way, in the order in which it came: items that come and go by the thousand, each under a number of its
- * own that is never used again.
+ * In-flight items in insertion order, each with a number that is never reused.
  *
- * A Set or Map would do, but for the collector: a table that one of them has outgrown points to the next, so once one
- * table is old, all that follow and everything they ever held live until the next full collection. With every call in
- * such a table a server pauses ten times as long and promotes several kilobytes per call.
+ * Not a Set or Map, because of garbage collection: a Map that grows links its old table to the new one, so once a table
+ * is in the old generation, all later tables and their former entries live until the next full collection. With all
+ * calls in a Map, pauses were ten times as long and several kilobytes per call were promoted.
  */
 interface InFlightTable<T> extends Iterable<T> {
   readonly size: number;
@@ -13,14 +12,14 @@ interface InFlightTable<T> extends Iterable<T> {
   remove(id: number): T | undefined;
 }
 
-/** Numbers up to `last` are taken already. */
+/** The highest number that is in use. */
 export function createInFlightTable<T>(last = 0): InFlightTable<T> {
   let ids: number[] = new Array(16).fill(0);
   let items: (T | undefined)[] = new Array(16).fill(undefined);
   let size = 0;
   let given = last;
 
-  /** Ids that have a place of their own among n have one among 2n. */
+  /** Numbers without a collision modulo n have none modulo 2n. */
   function grow(): void {
     const [oldIds, oldItems] = [ids, items];
     ids = new Array(oldIds.length * 2).fill(0);

@@ -38,10 +38,10 @@ export const isObject = (value: unknown): value is JsonObject =>
 const isId = (value: unknown): value is RequestId =>
   typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value)) || JSON.isRawJSON(value);
 
-/** The same for the same id: two numbers as they were written are two objects. */
+/** A map key for an ID, because numbers with exact spelling are separate objects. */
 export const keyOf = (id: unknown): unknown => (JSON.isRawJSON(id) ? id.rawJSON : id);
 
-/** What is wrong with the envelope, or undefined when it is a message. */
+/** The reason why the envelope is invalid; undefined if it is valid. */
 export function envelopeProblem(value: unknown): string | undefined {
   if (!isObject(value)) return 'a message must be a JSON object';
   if (value.jsonrpc !== '2.0') return 'jsonrpc must be "2.0"';
@@ -72,10 +72,10 @@ export const newestModern = modernVersions[0];
 
 export type Era = 'legacy' | 'modern';
 
-/** What may have changed on the other side while nobody heard it say so. */
+/** Lists that may have changed while notifications could not be received. */
 export const listChanges = ['tools', 'prompts', 'resources'].map((list) => `notifications/${list}/list_changed`);
 
-/** The keys of `_meta` that belong to one hop and never travel further. */
+/** Keys of `_meta` that belong to one hop and are not forwarded. */
 export const hopMeta = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
   clientInfo: 'io.modelcontextprotocol/clientInfo',
@@ -115,7 +115,7 @@ export function encodeHeader(value: string): string {
     : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
 }
 
-/** Undefined where it claims to be base64 and is not. */
+/** Undefined if it is marked as base64 but invalid. */
 export function decodeHeader(value: string): string | undefined {
   const encoded = /^=\?base64\?(.*)\?=$/.exec(value.trim())?.[1];
   if (encoded === undefined) return value.trim();
@@ -123,7 +123,7 @@ export function decodeHeader(value: string): string | undefined {
   return bytes.toString('base64') === encoded ? bytes.toString('utf8') : undefined;
 }
 
-/** One message of the stdio transport. Many programs read lines with tools that also end them at U+2028 and U+2029. */
+/** A message of the stdio transport. U+2028 and U+2029 are escaped, because many line readers split at them. */
 export function toLine(message: RpcMessage): string {
   const text = JSON.stringify(message);
   const safe = /[\u2028\u2029]/.test(text)

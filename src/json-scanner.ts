@@ -1,12 +1,12 @@
 /**
- * Finds its way through JSON without building values: where members begin and end, how deep it goes. One pass over the
- * bytes, no recursion. What it accepts is exactly what `JSON.parse` accepts, short of a few things that it leaves to it.
+ * Scans JSON without building values: positions of members and depth, in one pass over the bytes, without recursion.
+ * It accepts a subset of what `JSON.parse` accepts; the rest is left to the parser.
  */
 import { maxBodyDepth } from './json-size.ts';
 
 export interface Member {
   name: string;
-  /** Where its name begins, where its value begins, and where that ends. */
+  /** Start of the name, start of the value, end of the value. */
   start: number;
   value: number;
   end: number;
@@ -14,9 +14,9 @@ export interface Member {
 
 export class JsonScanner {
   readonly bytes: Buffer;
-  /** A number that JavaScript may not be able to hold. */
+  /** A number that may lose precision in JavaScript. */
   hasLongNumber = false;
-  /** A member with the name `uri`, or perhaps with it. */
+  /** A member that is, or may be, named `uri`. */
   hasUri = false;
   readonly view: DataView;
   /** Of the string that was skipped last. */
@@ -30,7 +30,7 @@ export class JsonScanner {
   }
 }
 
-/** Each `skip…` begins at an index and returns the one behind; -1 where the text is wrong or the parser must be asked. */
+/** Each `skip…` returns the index after the value; -1 if the text is invalid or needs the parser. */
 export function skipSpace({ bytes }: JsonScanner, from: number): number {
   let at = from;
   while (at < bytes.length && isSpace(bytes[at])) at += 1;
@@ -38,8 +38,8 @@ export function skipSpace({ bytes }: JsonScanner, from: number): number {
 }
 
 /**
- * The members of an object, into `members`. -1 also where two have the same name or one is written with escapes: readers
- * differ in what they make of that. `skip` moves on over a member's value.
+ * Collects the members of an object in `members`. Also returns -1 for duplicate names and names with escapes, which
+ * parsers treat differently. `skip` advances over a value.
  */
 export function skipObject(
   scanner: JsonScanner,
@@ -72,13 +72,13 @@ export function skipObject(
   }
 }
 
-/** Within `depth` levels already. */
+/** `depth` is the number of enclosing levels. */
 export function skipValue(scanner: JsonScanner, from: number, depth: number): number {
   const { bytes } = scanner;
   let at = from;
   let level = depth;
   for (;;) {
-    // A value begins here.
+    // Start of a value.
     let first = bytes[at];
     if (isSpace(first)) {
       at = skipSpace(scanner, at);
@@ -103,7 +103,7 @@ export function skipValue(scanner: JsonScanner, from: number, depth: number): nu
       }
     } else at = isDigit(first) || first === minus ? skipNumber(scanner, at) : skipWord(scanner, at);
     if (at === -1) return -1;
-    // A value ended here: what it stands in goes on, or ends as well.
+    // End of a value: its container continues or ends as well.
     for (;;) {
       if (level === depth) return at;
       const container = containers[level] ?? 0;
@@ -114,7 +114,7 @@ export function skipValue(scanner: JsonScanner, from: number, depth: number): nu
       }
       at += 1;
       if (next === comma) break;
-      // What closes a container stands two places behind what opens it.
+      // In ASCII, the closing bracket is two code points after the opening one.
       if (next !== container + 2) return -1;
       level -= 1;
     }
@@ -194,7 +194,7 @@ function skipWord({ bytes }: JsonScanner, from: number): number {
   return from + word.length;
 }
 
-/** Undefined where only the parser can tell what this is. */
+/** Undefined if it needs the parser. */
 export function scanDocument(bytes: Buffer): { hasLongNumber: boolean } | undefined {
   const scanner = new JsonScanner(bytes);
   const at = skipValue(scanner, 0, 0);
@@ -212,10 +212,10 @@ const backslash = 0x5c;
 export const braceOpen = 0x7b;
 const braceClose = 0x7d;
 
-/** Objects with more members than this are the parser's: names are compared with one another. */
+/** Objects with more members are left to the parser, because names are compared pairwise. */
 const maxMembers = 32;
 const maxSafeDigits = 15;
-/** What is open at each level; one for all, because no scan is interrupted. */
+/** Open containers by level; shared, because scans are synchronous. */
 const containers = new Uint8Array(maxBodyDepth + 1);
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
@@ -223,8 +223,8 @@ const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte ===
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= zero && byte <= 0x39;
 
 /**
- * Four bytes at once: the highest bit of those that end a string, begin an escape or are control characters. Above the
- * first of them there may be others that are none. To flip a bit makes the quotation mark the neighbour of the control
+ * Tests four bytes at once: sets the highest bit of bytes that end a string, start an escape or are control characters.
+ * Bits above the first match may be false positives. Flipping a bit moves the quotation mark next to the control
  * characters, so that one comparison finds both.
  */
 function specialIn(word: number): number {
@@ -239,7 +239,7 @@ function afterDigits(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** 0 where it is none. */
+/** 0 if there is none. */
 function escapeLength(bytes: Buffer, at: number): number {
   const byte = bytes[at + 1] ?? 0;
   if (byte !== 0x75) return simpleEscapes[byte] === 1 ? 2 : 0;

@@ -1,6 +1,6 @@
-/** How large a JSON value is, found without recursion: what somebody else nested may be deeper than our stack. */
+/** Size and depth of JSON values, without recursion, because foreign values may be nested too deeply for the stack. */
 
-/** The bytes of the value as JSON, near enough for a budget, and its levels. Beyond `maxBytes` it stops counting. */
+/** The approximate size of the value as JSON and its depth. Stops counting beyond `maxBytes`. */
 export function jsonSize(value: unknown, maxBytes = Number.POSITIVE_INFINITY): { bytes: number; depth: number } {
   let bytes = 0;
   let deepest = 0;
@@ -24,10 +24,10 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return isDeeper;
 }
 
-/** What is nested deeper can be read, but not written again: that would need more stack than there is. */
+/** Deeper values can be parsed but not serialized, because `JSON.stringify` is recursive. */
 export const maxBodyDepth = 1_000;
 
-/** For a request's body, REST and MCP alike: looked at as text, before anything goes down into it. */
+/** Checks a request body as text, before recursive code processes it. */
 export function isBodyTooDeep(text: string): boolean {
   if (text.length <= maxBodyDepth) return false;
   let depth = 0;
@@ -47,7 +47,7 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** Until `visit` says no. */
+/** Stops when `visit` returns false. */
 function walk(root: unknown, visit: (value: unknown, depth: number) => boolean): void {
   const values: unknown[] = [root];
   const depths: number[] = [0];

@@ -1,24 +1,24 @@
-/** One line per event: JSON for machines, text for a terminal. Secrets are kept out by path and by value. */
+/** The log: JSON or text, one line per event. Secrets are masked by path and by value. */
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
 export type { Logger };
 
 interface LogOptions {
-  /** `auto`: text where stderr is a terminal. */
+  /** `auto`: text if stderr is a terminal, otherwise JSON. */
   format?: 'auto' | 'json' | 'text';
   destination?: DestinationStream;
-  /** The last thing that happens to a line: hides the values of secrets that are known, wherever they stand. */
+  /** The last step for each line: masks the values of known secrets. */
   mask?: (line: string) => string;
 }
 
-/** Wherever one of these stands in a log record, its value never does. */
+/** Values of these paths are never logged. */
 const secretPaths = [
   ...['authorization', 'Authorization', 'cookie', 'headers', 'env', 'connection_config', 'credentials'],
   ...['token', 'adminToken', 'password', 'secret', 'apiKey', 'api_key', 'credentialKey', 'credentialKeyPrevious'],
   ...['databaseUrl', 'redisUrl', 'qdrantUrl', 'anthropicApiKey', 'embeddingsApiKey', 'otlpHeaders'],
 ];
 
-const lastResort = '{"level":"error","msg":"a line of the log is left out because it could not be masked"}\n';
+const lastResort = '{"level":"error","msg":"a log line was dropped because it could not be masked"}\n';
 
 export function createLog(level: string, options: LogOptions = {}): Logger {
   const { format = 'auto', mask, destination = pino.destination({ dest: 2, sync: true }) } = options;
@@ -32,7 +32,7 @@ export function createLog(level: string, options: LogOptions = {}): Logger {
       const shown = asText ? toText(line, colours) : line;
       return mask === undefined ? shown : mask(shown);
     } catch {
-      return lastResort; // nothing of a line that could not be masked, nor of the reason
+      return lastResort; // neither the line nor the reason, because both may contain secrets
     }
   };
   return pino(
@@ -69,7 +69,7 @@ function fieldText(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** What a server wrote could otherwise move the cursor or forge lines on the reader's terminal. */
+/** Output of a server must not move the cursor or forge lines on the terminal. */
 function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '�');

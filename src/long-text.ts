@@ -1,4 +1,4 @@
-/** Long texts go out in pieces: to encode one as a whole takes time and memory that others wait for. */
+/** Writes long texts in pieces, because encoding one at once would block the event loop. */
 import { Readable } from 'node:stream';
 import { largeBytes, nextTurn } from './time-slice.ts';
 
@@ -13,7 +13,7 @@ export function inPieces(text: string): Readable {
 async function* pieces(text: string): AsyncGenerator<Buffer> {
   for (let start = 0; start < text.length; ) {
     const end = start + pieceChars;
-    // Half of a pair of code units would become a question mark.
+    // Do not split a surrogate pair, which would be replaced by a question mark.
     const last = text.charCodeAt(end - 1);
     const cut = last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
     yield Buffer.from(text.slice(start, cut));

@@ -4,7 +4,7 @@ const addresses = new BlockList();
 addresses.addSubnet('127.0.0.0', 8, 'ipv4');
 addresses.addAddress('::1', 'ipv6');
 
-/** A name or an address of this machine that others cannot reach. */
+/** Host names and addresses that are reachable only from this host. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   const family = isIP(name);

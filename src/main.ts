@@ -7,15 +7,15 @@ import type { Logger } from './log.ts';
 
 export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>>): Promise<void> {
   const config = loadConfig(environment, flags);
-  // Before the start: a signal that comes during it, or as soon as we listen, must find us ready.
+  // Registered before the start, so that a signal during the start is handled.
   const signalled = Promise.withResolvers<NodeJS.Signals>();
   let log: Logger | undefined;
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () => {
-      // Whatever hangs must not keep us; our children end with us however we end.
+      // A hanging close must not block the exit; child processes end with this process.
       setTimeout(
         () => {
-          log?.error('closing took too long');
+          log?.error('shutdown timed out');
           process.exit(1);
         },
         Math.max(config.shutdownTimeoutMs, minClosingMs),
@@ -27,7 +27,7 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
   log = app.log;
   if (app.adminTokenFile !== undefined) app.log.info({ file: app.adminTokenFile }, 'the admin token is in this file');
 
-  // Through the log, because Node's own report of a crash would show the message as it is, secrets and all.
+  // Logged here, because Node's own crash report would print the message with unmasked secrets.
   process.on('uncaughtException', (error) => {
     app.log.fatal({ err: error }, 'crashed');
     process.exit(1);
@@ -40,7 +40,7 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
   signalled.promise.then(end).then(
     () => process.exit(0),
     (error: unknown) => {
-      app.log.error({ err: error }, 'closing failed');
+      app.log.error({ err: error }, 'shutdown failed');
       process.exit(1);
     },
   );
@@ -48,7 +48,7 @@ export async function serve(environment: NodeJS.ProcessEnv, flags: Partial<Recor
 
 const minClosingMs = 5_000;
 
-/** For a command that needs an aggregator where none runs. It ends with the command, or with a signal. */
+/** Starts an aggregator for a command if none is running. It ends with the command or with a signal. */
 export async function serveInProcess(
   environment: NodeJS.ProcessEnv,
   flags: Partial<Record<string, string>>,
@@ -73,7 +73,7 @@ async function start(config: Config) {
   return { app, withdrawAddress };
 }
 
-/** The command line finds a running aggregator by this file, whatever port it was given. */
+/** Lets the command line find a running aggregator on any port. */
 function publishAddress({ url, dataDir }: App): () => void {
   const file = join(dataDir, 'address.json');
   writeFileSync(`${file}.new`, `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });

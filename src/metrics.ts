@@ -1,15 +1,15 @@
-/** Every metric, named once. Rooms tell what happened; what they keep themselves is read when somebody scrapes. */
+/** All metrics. Counters follow the topics that modules publish; gauges are read at every scrape. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { CallMeasure, Changes } from './changes.ts';
 import { maxDescriptors, openDescriptors } from './descriptors.ts';
 import { contentType, createExposition, type KeepSeries, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
 
-/** Values that modules hold anyway; read at every scrape. */
+/** Values that modules keep anyway; read at every scrape. */
 interface MetricSources {
   servers(): Iterable<ServerMeasure>;
   tools(): { total: number; classified: number };
-  /** Resident memory of a process and everything it started, or undefined where that can't be known. */
+  /** Resident memory of a process and its descendants; undefined if unknown. */
   childMemory?: (pid: number) => Promise<number | undefined>;
   audit?: () => { waiting: number; dropped: number };
   pendingChanges?: () => number;
@@ -19,7 +19,7 @@ export interface ServerMeasure {
   name: string;
   status: string;
   consecutiveFailures: number;
-  /** The server waits for a login. */
+  /** The server requires a login. */
   login?: 'required' | 'expired' | null;
   active: number;
   queued: number;
@@ -42,20 +42,20 @@ export interface Metrics {
   onRequest(method: string, route: string, status: number, ms: number): void;
   onSearch(ms: number): void;
   onQuery(ms: number): void;
-  /** By reading what a server sent, where that is known. */
+  /** The server whose data was being processed, if known. */
   onLoopBlocked(ms: number, by: { server: string } | undefined): void;
-  /** A token or a code that was not valid; `outcome` says how it was answered. */
+  /** Authentication failed; `outcome` is how the request was answered. */
   onFailedAuthentication(outcome: string): void;
   /** Spans that the tracer could not deliver. */
   onSpansDropped(count: number): void;
   forgetServer(server: string): void;
   watch(sources: MetricSources): void;
   watchSessions(counts: () => Iterable<SessionCount>): void;
-  /** Tools that wait: for their vector, for their classification. */
+  /** Tools that are waiting for their vector or their classification. */
   watchBacklog(backlog: { embedding: () => number; classification: () => number }): void;
-  /** Connections of clients: how many there are and may be, and how many were refused for which reason. */
+  /** Client connections: open, allowed, and refused by reason. */
   watchConnections(connections: ConnectionMeasure): void;
-  /** With `keep`, only the series that it wants. */
+  /** With `keep`, only the series that it selects. */
   render(keep?: KeepSeries): Promise<string>;
   close(): void;
 }
@@ -68,7 +68,7 @@ interface ConnectionMeasure {
 
 const prefix = 'mcp_aggregator_';
 const statuses = ['connected', 'degraded', 'connecting', 'disconnected', 'disconnecting', 'error'];
-// MON-001: 0.05 and 0.1; the ones below because routing should take less than a millisecond.
+// MON-001 requires 0.05 and 0.1; the smaller buckets exist because routing should take less than a millisecond.
 const routingBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 1, 5];
 const executionBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const requestBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
@@ -85,10 +85,14 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
   const gauge = (name: string, help: string, labels: string[], samples: () => Iterable<Sample>) =>
     exposition.read('gauge', prefix + name, help, labels, samples);
 
-  const routing = histogram('routing_duration_seconds', 'Resolving a tool and getting its session.', routingBuckets);
+  const routing = histogram(
+    'routing_duration_seconds',
+    'Time for resolving a tool and getting its session.',
+    routingBuckets,
+  );
   const execution = histogram(
     'execution_duration_seconds',
-    'From the request to a server until its answer.',
+    'Time from sending a request to a server until its answer.',
     executionBuckets,
     ['server'],
   );
@@ -97,13 +101,11 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
     'outcome',
     ...(toolLabels ? ['tool'] : []),
   ]);
-  const rejections = counter('queue_rejections_total', 'Calls refused because a server has too much to do.', [
-    'server',
-  ]);
+  const rejections = counter('queue_rejections_total', 'Calls refused because a server is overloaded.', ['server']);
   const healthFailures = counter('health_check_failures_total', 'Health checks that failed.', ['server']);
-  const reconnections = counter('reconnections_total', 'Connections made again after one was lost.', ['server']);
+  const reconnections = counter('reconnections_total', 'Reconnections after a lost connection.', ['server']);
   const database = histogram('database_query_duration_seconds', 'Queries to the database.', databaseBuckets);
-  const databaseErrors = counter('database_errors_total', 'Queries that the database refused or did not answer.');
+  const databaseErrors = counter('database_errors_total', 'Queries that failed in the database.');
   const requests = histogram('http_request_duration_seconds', 'Requests to the REST API.', requestBuckets, [
     'method',
     'route',
@@ -113,26 +115,26 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
   const queries = histogram('query_duration_seconds', 'Queries over many servers.', queryBuckets);
   const loopBlocked = counter(
     'event_loop_blocked_seconds_total',
-    'Time in which nothing was answered, beyond 0.2 s at once.',
+    'Time during which the event loop was blocked for more than 0.2 s at once.',
     ['server'],
   );
   const failedAuthentications = counter(
     'failed_authentications_total',
-    'Tokens and codes that were not valid: expired, answered at once, delayed, or refused because too many wait.',
+    'Invalid tokens and codes by outcome: expired, answered immediately, delayed, or refused because too many are waiting.',
     ['outcome'],
   );
-  const spansDropped = counter('trace_spans_dropped_total', 'Spans that the collector did not take.');
+  const spansDropped = counter('trace_spans_dropped_total', 'Spans that could not be delivered to the collector.');
 
   const healthDurations = new Map<string, number>();
-  gauge('health_check_duration_seconds', 'The latest answered health check.', ['server'], () =>
+  gauge('health_check_duration_seconds', 'Time of the latest successful health check.', ['server'], () =>
     [...healthDurations].map(([server, seconds]) => [[server], seconds]),
   );
-  gauge('build_info', 'Always 1; the labels say what runs.', ['version', 'node_version', 'database'], () => [
+  gauge('build_info', 'Always 1; the labels contain the version.', ['version', 'node_version', 'database'], () => [
     [[version, process.version, engine], 1],
   ]);
   const loopDelay = monitorEventLoopDelay({ resolution: loopResolutionMs });
   loopDelay.enable();
-  gauge('event_loop_delay_seconds', 'Delay of the event loop since the scrape before.', ['statistic'], () =>
+  gauge('event_loop_delay_seconds', 'Delay of the event loop since the previous scrape.', ['statistic'], () =>
     readLoopDelay(loopDelay),
   );
   describeProcess(exposition.read);
@@ -170,17 +172,23 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
 
     watch(sources) {
       describeServers(sources, exposition.read);
-      exposition.read('untyped', `${prefix}tools_total`, 'Tools known.', [], () => [[[], sources.tools().total]]);
+      exposition.read('untyped', `${prefix}tools_total`, 'Known tools.', [], () => [[[], sources.tools().total]]);
       gauge('tools_classified', 'Tools with skills.', [], () => [[[], sources.tools().classified]]);
       const { audit, pendingChanges } = sources;
       if (audit !== undefined) {
         gauge('audit_waiting', 'Audit records not stored yet.', [], () => [[[], audit().waiting]]);
-        exposition.read('counter', `${prefix}audit_dropped_total`, 'Audit records lost for want of room.', [], () => [
-          [[], audit().dropped],
-        ]);
+        exposition.read(
+          'counter',
+          `${prefix}audit_dropped_total`,
+          'Audit records lost because the queue was full.',
+          [],
+          () => [[[], audit().dropped]],
+        );
       }
       if (pendingChanges !== undefined) {
-        gauge('tool_changes_pending', 'Changed tools that wait for an admin.', [], () => [[[], pendingChanges()]]);
+        gauge('tool_changes_pending', 'Changed tools that are waiting for approval.', [], () => [
+          [[], pendingChanges()],
+        ]);
       }
     },
 
@@ -191,20 +199,20 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
     },
 
     watchBacklog({ embedding, classification }) {
-      gauge('embedding_backlog', 'Tools that wait for their vector.', [], () => [[[], embedding()]]);
-      gauge('classification_backlog', 'Tools that wait for their skills.', [], () => [[[], classification()]]);
+      gauge('embedding_backlog', 'Tools that are waiting for their vector.', [], () => [[[], embedding()]]);
+      gauge('classification_backlog', 'Tools that are waiting for classification.', [], () => [[[], classification()]]);
     },
 
     watchConnections({ open, limits, refused }) {
-      gauge('connections', 'Open connections of clients.', [], () => [[[], open()]]);
-      gauge('connections_limit', 'Connections that there may be, in all and from one address.', ['scope'], () => [
+      gauge('connections', 'Open client connections.', [], () => [[[], open()]]);
+      gauge('connections_limit', 'Maximum number of client connections, in total and per address.', ['scope'], () => [
         [['all'], limits.all],
         [['address'], limits.perAddress],
       ]);
       exposition.read(
         'counter',
         `${prefix}connections_refused_total`,
-        'Connections refused (all, address), cut without an answer (dropped) or closed for a late request (late).',
+        'Connections refused (all, address), closed without an answer (dropped) or closed because the request came too late (late).',
         ['reason'],
         () => Object.entries(refused).map(([reason, count]) => [[reason], count]),
       );
@@ -215,7 +223,7 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
   };
 }
 
-/** Counts what the modules publish; returns the function that ends it. */
+/** Counts the topics that modules publish; returns a function that unsubscribes. */
 export function measureChanges(metrics: Metrics, changes: Changes): () => void {
   const lost = new Set<string>();
   const offs = [
@@ -258,14 +266,14 @@ function describeServers({ servers, childMemory }: MetricSources, read: Read): v
   );
   each(
     'health_check_consecutive_failures',
-    'Failed checks since the last good one.',
+    'Failed health checks since the last successful one.',
     (server) => server.consecutiveFailures,
   );
   each('server_login_needed', '1 while the server requires a login (OAuth).', ({ login }) =>
     login === undefined || login === null ? 0 : 1,
   );
-  each('active_calls', 'Requests that a server works on.', (server) => server.active);
-  each('queue_length', 'Requests that wait for a server.', (server) => server.queued);
+  each('active_calls', 'Requests in progress per server.', (server) => server.active);
+  each('queue_length', 'Queued requests per server.', (server) => server.queued);
   each('children', 'Processes started for a server.', (server) => server.childPids.length);
   read('gauge', `${prefix}server_sessions`, 'Sessions to servers.', ['kind', 'era'], () => countSessions(servers()));
   if (childMemory === undefined) return;
@@ -293,7 +301,7 @@ function countSessions(servers: Iterable<ServerMeasure>): Sample[] {
   return [...count].map(([key, number]) => [key.split(' '), number]);
 }
 
-/** The histogram counts the time between its own ticks, so a loop without any delay shows the resolution. */
+/** The histogram measures the time between its ticks, so the resolution is subtracted. */
 function readLoopDelay(histogram: ReturnType<typeof monitorEventLoopDelay>): Sample[] {
   const seconds = (nanoseconds: number) =>
     Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - loopResolutionMs / 1_000) : 0;
@@ -307,7 +315,7 @@ function readLoopDelay(histogram: ReturnType<typeof monitorEventLoopDelay>): Sam
   return samples;
 }
 
-/** Under the names that every Prometheus client uses, so that common dashboards find them. */
+/** Uses the standard names of Prometheus clients, so that common dashboards work. */
 function describeProcess(read: Read): void {
   const startedAt = Date.now() / 1_000 - process.uptime();
   const one = (type: 'counter' | 'gauge', name: string, help: string, value: () => number | undefined) =>
@@ -323,8 +331,8 @@ function describeProcess(read: Read): void {
   });
   one('gauge', 'process_open_fds', 'Open file descriptors.', openDescriptors);
   const descriptors = maxDescriptors();
-  one('gauge', 'process_max_fds', 'File descriptors that there may be.', () => descriptors);
+  one('gauge', 'process_max_fds', 'Maximum number of open file descriptors.', () => descriptors);
   one('gauge', 'nodejs_heap_size_used_bytes', 'Used part of the heap.', () => process.memoryUsage().heapUsed);
   one('gauge', 'nodejs_heap_size_total_bytes', 'Size of the heap.', () => process.memoryUsage().heapTotal);
-  one('gauge', 'nodejs_external_memory_bytes', 'Memory outside of the heap.', () => process.memoryUsage().external);
+  one('gauge', 'nodejs_external_memory_bytes', 'Memory outside the heap.', () => process.memoryUsage().external);
 }

@@ -1,13 +1,10 @@
-/**
- * The language model, asked through the Anthropic API. Classification, reranking, planning and the context agent share
- * this one client.
- */
+/** Client of the Anthropic API, shared by classification, reranking, planning and the context agent. */
 import type Anthropic from '@anthropic-ai/sdk';
 import { z } from 'zod';
 import type { Config } from './config/config.ts';
 import { AppError } from './errors.ts';
 
-/** One question whose answer must have a given shape. */
+/** A prompt whose answer must match a schema. */
 export interface Form {
   name: string;
   description: string;
@@ -18,7 +15,7 @@ export interface Form {
   maxTokens: number;
 }
 
-/** Answers a form; what comes back is untrusted and may have any shape. Rejects with a `ModelError`. */
+/** Answers a form; the result is untrusted and may have any shape. Rejects with a `ModelError`. */
 export interface FormFiller {
   fillForm(form: Form, signal: AbortSignal): Promise<unknown>;
 }
@@ -37,7 +34,7 @@ export interface Model extends FormFiller {
   createMessage(request: MessageRequest, signal: AbortSignal): Promise<ModelReply>;
 }
 
-/** The model could not be asked, or answered outside the protocol. The message holds neither the key nor any content. */
+/** The model is unreachable or sent an invalid response. The message contains neither the key nor any content. */
 export class ModelError extends AppError {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super('MODEL_UNAVAILABLE', message, options);
@@ -50,7 +47,7 @@ const blockSchema = z.discriminatedUnion('type', [
 ]);
 
 const replySchema = z.object({
-  /** Kinds of blocks that nobody asked for (thinking) are left out. */
+  /** Other kinds of blocks (thinking) are ignored. */
   content: z.array(z.unknown()).transform((blocks) =>
     blocks.flatMap((block) => {
       const known = blockSchema.safeParse(block);
@@ -100,7 +97,7 @@ export function createModel({ apiKey, baseUrl, name }: ModelOptions): Model {
         throw toModelError(error);
       });
     const reply = replySchema.safeParse(answer);
-    if (!reply.success) throw new ModelError('the model API answered outside its protocol', { cause: reply.error });
+    if (!reply.success) throw new ModelError('the model API sent an invalid response', { cause: reply.error });
     return reply.data;
   }
 
@@ -127,7 +124,7 @@ export function toInputSchema(schema: Record<string, unknown>): Anthropic.Tool.I
   return { ...schema, type: 'object' };
 }
 
-/** The SDK's messages repeat what the service answered. */
+/** Replaces the SDK's messages, which quote the response. */
 function toModelError(error: unknown): ModelError {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (typeof status === 'number') return new ModelError(`the model API answered ${status}`);

@@ -1,10 +1,7 @@
-/** One task at a time, in the order in which they came. */
+/** Runs tasks one at a time, in order. */
 type Mutex = <T>(task: () => Promise<T>) => Promise<T>;
 
-/**
- * For what is kept in memory and in the store: a reading that overlapped a writing could bring back what was just
- * changed.
- */
+/** For data that is in memory and in the store: a read during a write could restore the old value. */
 export function createMutex(): Mutex {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {

@@ -6,7 +6,7 @@ type MaybePromise<T> = T | Promise<T>;
 
 interface Counter {
   add(amount: number, ...labels: string[]): void;
-  /** Ends the series of something that is gone; the first label names it. */
+  /** Removes the series of something that no longer exists; the first label names it. */
   forget(first: string): void;
 }
 
@@ -21,7 +21,7 @@ type ReadType = 'counter' | 'gauge' | 'untyped';
 interface Exposition {
   counter(name: string, help: string, labels?: readonly string[]): Counter;
   histogram(name: string, help: string, buckets: readonly number[], labels?: readonly string[]): Histogram;
-  /** Values that somebody else keeps: read at every scrape. */
+  /** Values that are kept elsewhere; read at every scrape. */
   read(
     type: ReadType,
     name: string,
@@ -29,7 +29,7 @@ interface Exposition {
     labels: readonly string[],
     samples: () => MaybePromise<Iterable<Sample>>,
   ): void;
-  /** With `keep`: of the series with labels, those that it wants, and nothing else. */
+  /** With `keep`: only the labelled series that it selects. */
   render(keep?: KeepSeries): Promise<string>;
 }
 
@@ -119,7 +119,7 @@ export function createExposition(): Exposition {
 
 type Keeps = (labelValues: readonly string[]) => boolean;
 
-/** One state per combination of label values; calls pass here, and mostly with the labels of the call before. */
+/** One state per combination of label values. The last one is cached, because most calls repeat the previous labels. */
 function createSeries<State>(names: readonly string[], create: () => State) {
   const known = new Map<string, { values: readonly string[]; text: string; state: State }>();
   let latest: { values: readonly string[]; state: State } | undefined;

@@ -1,6 +1,6 @@
 /**
- * A server's result as it came. Most are only passed on: their bytes go through, and nothing of them is parsed and
- * written again, so that a number keeps its spelling, too. Members are read where something depends on them.
+ * A server's result as bytes. Most results are forwarded without parsing, so numbers keep their spelling. Members are
+ * parsed only when something depends on them.
  */
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from './exact-json.ts';
@@ -10,14 +10,14 @@ import { maxBodyDepth } from './json-size.ts';
 
 export type Result = JsonObject | RawResult;
 
-/** Text in which a character stands for a byte, to be written as latin1. */
+/** One character per byte, to be written as latin1. */
 type ByteString = string;
 
-/** Members to be written instead, as JSON; undefined for those that are left out. */
+/** Replaced members as JSON; undefined for removed ones. */
 export type Changes = Record<string, string | undefined>;
 
 export class RawResult {
-  /** Whether it may speak of resources, in the members that do so. */
+  /** Whether it may contain resource links. */
   readonly hasUri: boolean;
   readonly #bytes: Buffer;
   readonly #members: readonly Member[];
@@ -109,7 +109,7 @@ export class RawResult {
     return parts;
   }
 
-  /** In one line, as an event stream needs it. Line breaks within JSON are never part of a value. */
+  /** On one line, as an event stream requires; line breaks in JSON are never part of a value. */
   toText(): string {
     const parts = this.toParts().map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part));
     return Buffer.concat(parts)
@@ -132,7 +132,7 @@ export class RawResult {
   }
 
   #toObject(): JsonObject {
-    // The scanner saw an object there.
+    // The scanner found an object here.
     const object = this.#parse(this.#start, this.#end) as JsonObject;
     for (const [name, json] of Object.entries(this.#changes ?? {})) {
       if (json === undefined) delete object[name];
@@ -163,11 +163,11 @@ interface RawAnswer {
   result: RawResult;
 }
 
-/** The members in which results speak of resources. */
+/** Members of results that may contain resource links. */
 export const linkingMembers = ['content', 'contents', 'messages'];
 const maxIdDigits = 15;
 
-/** An answer with a result to one of our requests, whose ids are small numbers. Undefined for all else: parse it. */
+/** A response with a result to one of our requests, whose IDs are small numbers; undefined for all other messages. */
 export function scanAnswer(bytes: Buffer): RawAnswer | RpcFailure | undefined {
   const scanned = locateAnswer(bytes);
   return scanned && toAnswer(bytes, scanned);
@@ -180,7 +180,7 @@ export function toAnswer(bytes: Buffer, { id, result }: LocatedAnswer): RawAnswe
 }
 
 export function locateAnswer(bytes: Buffer): LocatedAnswer | undefined {
-  if (!isUtf8(bytes)) return undefined; // the parser replaces what is none
+  if (!isUtf8(bytes)) return undefined; // the parser replaces invalid UTF-8
   const scanner = new JsonScanner(bytes);
   let id: number | undefined;
   let hasVersion = false;

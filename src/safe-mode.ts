@@ -1,21 +1,21 @@
 /**
- * A server can end us (out of memory, say), and connecting it again after each restart would end us again. Starts that
- * did not last are counted in the data directory; after a few in a row, no server is connected until the next restart.
+ * Safe mode after repeated crashes. A server can crash the aggregator (out of memory, for example), and would do so again
+ * after each restart. Failed starts are counted in the data directory; after several in a row, no server is connected.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 interface StartRecord {
-  /** Why no server is to be connected; undefined where nothing speaks against it. */
+  /** The reason for safe mode; undefined if it is inactive. */
   readonly safeMode: string | undefined;
-  /** Servers are about to be connected. */
+  /** Called before servers are connected. */
   begin(): void;
-  /** We end in good order. */
+  /** Called on a regular shutdown. */
   end(): void;
 }
 
 const fileName = 'starts.json';
-/** Starts in a row that ended before their time, without being asked to. */
+/** Consecutive starts that crashed early. */
 const maxCrashes = 3;
 const steadyAfterMs = 120_000;
 
@@ -32,7 +32,7 @@ export function openStartRecord(
     try {
       act();
     } catch (error) {
-      onError(error); // a full disk must not keep us from starting
+      onError(error); // a full disk must not prevent the start
     }
   }
 
@@ -44,7 +44,7 @@ export function openStartRecord(
   return {
     safeMode: isSafe ? reason(mode, crashed) : undefined,
     begin() {
-      if (isSafe) return; // the record stays as it is, until we end in good order
+      if (isSafe) return; // the record is cleared at the next regular shutdown
       const starts = [...crashed, new Date().toISOString()].slice(-maxCrashes);
       attempt(() => {
         writeFileSync(`${file}.new`, `${JSON.stringify(starts)}\n`, { mode: 0o600 });
@@ -65,7 +65,7 @@ function reason(mode: 'auto' | 'on' | 'off', crashed: readonly string[]): string
   );
 }
 
-/** What cannot be read counts as nothing: the record is there to help, not to get in the way. */
+/** An unreadable record counts as empty, because it must not prevent a start. */
 function readStarts(file: string): string[] {
   try {
     const starts: unknown = JSON.parse(readFileSync(file, 'utf8'));

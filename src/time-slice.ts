@@ -1,12 +1,12 @@
-/** Foreign text is read in slices: after a few milliseconds of it, other work has a turn. */
+/** Processes foreign text in time slices of a few milliseconds, so that other work can run in between. */
 
-/** Long enough to be worth the change, short enough that other calls do not notice the wait. */
+/** Long enough to be efficient, short enough that other calls are not delayed noticeably. */
 const sliceMs = 4;
-/** Texts from here on are read by a worker thread, and written in turns of their own. */
+/** Longer texts are read by a worker thread and written in separate slices. */
 export const largeBytes = 524_288;
 
 export interface TimeSlice {
-  /** Undefined while there is time left, otherwise resolves when the others have had their turn. */
+  /** Undefined while the slice has time left; otherwise resolves after other work has run. */
   giveWay(): Promise<void> | undefined;
   end(): void;
 }
@@ -45,7 +45,7 @@ export function createTimeShare(): { rest(began: number): number } {
   };
 }
 
-/** Work that yields where it may be interrupted; with the signal, for good. */
+/** Runs a generator that yields where it may be interrupted; the signal aborts it. */
 export async function inSlices<T>(work: Iterator<void, T>, slice: TimeSlice, signal: AbortSignal): Promise<T> {
   for (;;) {
     const { done, value } = work.next();

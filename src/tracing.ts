@@ -1,7 +1,6 @@
 /**
- * W3C trace context, carried from a client's request to the server's; spans for what we did in between, sent to an
- * OpenTelemetry collector (OTLP over HTTP, JSON) where one is configured. Without one the context passes through as it
- * came and nothing else happens.
+ * Forwards W3C trace context from clients to servers and exports our spans to an OpenTelemetry collector (OTLP over
+ * HTTP, JSON) if one is configured. Without a collector, the context is forwarded unchanged.
  */
 import { randomBytes } from 'node:crypto';
 import type { Config } from './config/config.ts';
@@ -14,7 +13,7 @@ export interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
   readonly sampled: boolean;
-  /** The vendors' part, passed on untouched. */
+  /** `tracestate`, forwarded unchanged. */
   readonly state?: string;
 }
 
@@ -26,16 +25,16 @@ interface SpanRecord {
   kind: SpanKind;
   context: TraceContext | undefined;
   parent: TraceContext | undefined;
-  /** Both of `performance.now()`. */
+  /** Both from `performance.now()`. */
   startedAt: number;
   endedAt: number;
   attributes?: Record<string, string | number | undefined>;
-  /** What it failed with. */
+  /** The thrown value, if it failed. */
   error?: unknown;
 }
 
 export interface Tracer {
-  /** False: `child` gives back the parent, and recording is not worth preparing. */
+  /** False if nothing is exported: `child` returns the parent, and spans need not be prepared. */
   readonly enabled: boolean;
   /** The context of a new span below the parent, or of a new trace. */
   child(parent: TraceContext | undefined): TraceContext | undefined;
@@ -53,11 +52,11 @@ export const noTracer: Tracer = {
 interface TracedWork<T> {
   name: string;
   parent: TraceContext | undefined;
-  /** Counts and choices, never what somebody asked. */
+  /** Counts and decisions only, never content of requests. */
   attributes: (result: T) => SpanRecord['attributes'];
 }
 
-/** Does something of ours in a span of its own, whose context it is given to pass on. */
+/** Runs a function in a new span and passes it the context of that span. */
 export async function traced<T>(
   tracer: Tracer,
   { name, parent, attributes }: TracedWork<T>,
@@ -111,7 +110,7 @@ export function createTracer(options: TracerOptions): Tracer {
     return sending;
   }
 
-  /** A collector that is away costs spans, never a request: the batch is dropped and counted. */
+  /** If the collector is unavailable, the batch is dropped and counted; requests are not affected. */
   async function send(batch: SpanRecord[]): Promise<void> {
     try {
       const body = JSON.stringify(toOtlp(batch, serviceName));
@@ -121,7 +120,7 @@ export function createTracer(options: TracerOptions): Tracer {
       failing = false;
     } catch (error) {
       onDropped?.(batch.length);
-      if (!failing) log.warn({ spans: batch.length, reason: describe(error) }, 'traces could not be sent');
+      if (!failing) log.warn({ spans: batch.length, reason: describe(error) }, 'could not send traces');
       failing = true;
     }
   }
@@ -151,7 +150,7 @@ export function createTracer(options: TracerOptions): Tracer {
 
 const traceparentPattern = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Undefined for anything that is not a valid parent: it is as if none had been sent. */
+/** Undefined for an invalid parent, which is ignored. */
 export function parseTraceparent(text: unknown, state?: unknown): TraceContext | undefined {
   const [, format, traceId, spanId, flags, more] =
     typeof text === 'string' ? (traceparentPattern.exec(text) ?? []) : [];
@@ -166,7 +165,7 @@ export function formatTraceparent({ traceId, spanId, sampled }: TraceContext): s
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 }
 
-/** Where a message has a context of its own it is nearer to the caller's code than the HTTP header. */
+/** The context of the message takes precedence over the HTTP header, because it is closer to the caller's code. */
 export function traceOf(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   params?: JsonObject,
@@ -220,7 +219,7 @@ function toOtlpSpan({ name, kind, context, parent, startedAt, endedAt, attribute
     startTimeUnixNano: toUnixNano(startedAt),
     endTimeUnixNano: toUnixNano(endedAt),
     attributes: toAttributes(attributes ?? {}),
-    // The kind of failure only: messages may quote what callers sent.
+    // Only the error code, because messages may quote arguments.
     status: error === undefined ? {} : { code: 2, message: error instanceof Error ? error.name : 'failed' },
   };
 }

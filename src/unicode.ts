@@ -1,6 +1,6 @@
 /**
- * `String.prototype.normalize` in linear time. It sorts the marks on a letter by inserting them one by one, so a run of
- * 64 KB takes seconds. Unicode's own limit for streams (UAX #15, stream-safe text) is 30 marks.
+ * `String.prototype.normalize` in linear time. The built-in sorts combining marks by insertion, so a run of 64 KB takes
+ * seconds. Runs are limited to 30 marks, as in stream-safe text (UAX #15).
  */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 

@@ -47,16 +47,12 @@ export function createByteBudget(limits: ByteLimits): ByteBudget {
     const { method } = kinds[kind];
     const own = kept.get(serverId) ?? new Map<Kind, number>();
     const before = own.get(kind) ?? 0;
-    if (bytes > limits.maxListBytes) throw tooLarge(`the list of ${method}`, 'List', limits.maxListBytes);
+    if (bytes > limits.maxListBytes) throw tooLarge(`the result of ${method}`, 'List', limits.maxListBytes);
     const ofServer = [...own.values()].reduce((sum, one) => sum + one, 0);
     if (ofServer - before + bytes > limits.maxServerBytes)
-      throw tooLarge(`everything that the server lists, with ${method},`, 'Server', limits.maxServerBytes);
+      throw tooLarge(`the catalog of this server, including ${method},`, 'Server', limits.maxServerBytes);
     if (keptInAll - before + underWay > limits.maxCatalogBytes)
-      throw tooLarge(
-        `everything that all servers list, with ${method} of this one,`,
-        'Catalog',
-        limits.maxCatalogBytes,
-      );
+      throw tooLarge(`the catalog of all servers, including ${method} of this one,`, 'Catalog', limits.maxCatalogBytes);
   }
 
   return {

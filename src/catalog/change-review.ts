@@ -164,7 +164,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     requireReviewed(tool) {
       const held = heldChange(tool);
       if (held === undefined) return;
-      const what = held.state === 'pending' ? 'waits for an admin to approve it' : 'was rejected by an admin';
+      const what = held.state === 'pending' ? 'is waiting for approval by an admin' : 'was rejected by an admin';
       throw new AppError('TOOL_CHANGE_PENDING', `The tool ${tool.row.name} changed, and the change ${what}`, {
         context: { change_id: held.id, state: held.state, risk: held.risk, server_id: tool.server.id },
       });

@@ -121,12 +121,15 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
     const most = kind === 'tool' ? config.maxToolsPerServer : 100_000;
     const mask = (text: string) => registry.mask(server.id, text);
     const { items, skipped, ttlMs, cacheScope } = await listAll(session, kind, signal, { most, take, mask });
-    if (skipped > 0) log.warn({ server: server.name, kind, skipped }, 'entries without a name');
+    if (skipped > 0) log.warn({ server: server.name, kind, skipped }, 'ignored entries without a name');
     const hint = { expires: performance.now() + (ttlMs ?? 0), public: cacheScope === 'public' };
     hints.set(server.id, (hints.get(server.id) ?? new Map()).set(kind, hint));
     const kept = kind === 'tool' && session.era === 'modern' ? items.filter(isWellMarked) : items;
     if (kept.length < items.length) {
-      log.warn({ server: server.name, dropped: items.length - kept.length }, 'tools with invalid x-mcp-header marks');
+      log.warn(
+        { server: server.name, dropped: items.length - kept.length },
+        'ignored tools with invalid x-mcp-header annotations',
+      );
     }
     return kept;
   }

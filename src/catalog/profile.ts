@@ -5,25 +5,25 @@ import type { CatalogTool } from './catalog.ts';
 export const profileName = z
   .string()
   .max(64, 'name may have at most 64 characters')
-  .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and hold only a-z, 0-9, "-" and "_"');
+  .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and contain only a-z, 0-9, "-" and "_"');
 
 export const profileDefinition = z.strictObject({
   description: z.string().max(1_000).optional(),
-  servers: z.array(z.string().min(1)).max(1_000).optional().describe('only these servers; all where not given'),
+  servers: z.array(z.string().min(1)).max(1_000).optional().describe('servers to include; all servers if omitted'),
   tools: z
     .array(
       z.strictObject({
-        name: z.string().min(1).describe('canonical name; "*" stands for any characters'),
+        name: z.string().min(1).describe('canonical name; "*" matches any characters'),
         rename: z
           .string()
-          .regex(/^[A-Za-z0-9_-]{1,64}$/, 'rename may hold 1 to 64 of A-Z, a-z, 0-9, "_" and "-"')
+          .regex(/^[A-Za-z0-9_-]{1,64}$/, 'rename must have 1 to 64 characters: A-Z, a-z, 0-9, "_" and "-"')
           .optional(),
         description: z.string().max(10_000).optional(),
       }),
     )
     .max(10_000)
     .optional()
-    .describe('only these tools; all of the servers where not given'),
+    .describe('tools to include; all tools of the servers if omitted'),
   exposure: z.enum(['auto', 'all', 'search']).optional(),
 });
 export type ProfileDefinition = z.infer<typeof profileDefinition>;

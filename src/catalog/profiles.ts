@@ -30,7 +30,7 @@ export async function createProfiles({ db, changes, log }: ProfilesDependencies)
     for (const { name, definition } of await findProfiles(db)) {
       const parsed = profileDefinition.safeParse(definition);
       if (parsed.success && profileName.safeParse(name).success) loaded.set(name, { ...parsed.data, name });
-      else log.warn({ profile: name }, 'this stored profile is not valid and offers nothing; save or remove it');
+      else log.warn({ profile: name }, 'a stored profile is invalid and offers no tools; save it again or remove it');
     }
     return loaded;
   }

@@ -65,15 +65,15 @@ function parameterChanges(before: JsonObject, after: JsonObject): ToolChange['pa
   return names.flatMap((name) => {
     const [was, is] = [old.get(name), fresh.get(name)];
     const label = name === '' ? 'inputSchema' : `parameter ${name}`;
-    if (is === undefined) return [part('removed_parameter', `${label} is gone`)];
+    if (is === undefined) return [part('removed_parameter', `${label} was removed`)];
     if (was === undefined) {
       return is.required
-        ? [part('required_parameter', `${label} is new and required`)]
-        : [part('optional_parameter', `${label} is new`)];
+        ? [part('required_parameter', `${label} was added and is required`)]
+        : [part('optional_parameter', `${label} was added`)];
     }
-    if (is.required && !was.required) return [part('required_parameter', `${label} is required now`)];
+    if (is.required && !was.required) return [part('required_parameter', `${label} is now required`)];
     if (was.shape !== is.shape || was.required !== is.required) {
-      return [part('changed_parameter', `${label} accepts other values`)];
+      return [part('changed_parameter', `${label} accepts different values`)];
     }
     return [];
   });

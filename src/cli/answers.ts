@@ -1,4 +1,4 @@
-/** What the commands read of the API's answers; `/openapi.json` describes them in full. */
+/** The parts of API answers that commands use; `/openapi.json` describes them completely. */
 export interface ToolView {
   name: string;
   original_name: string;

@@ -1,4 +1,4 @@
-/** The command line: every command, and what a failure looks like. */
+/** The command line: registers all commands and prints failures. */
 import { Command, CommanderError } from 'commander';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { version } from '../version.ts';
@@ -53,7 +53,7 @@ const commands: readonly AddCommand[] = [
 ];
 
 export async function run(words: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
-  // `mcp-aggregator tools | head` closes our output early; that is no error.
+  // `mcp-aggregator tools | head` closes our output early, which is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     process.exit(0);
@@ -87,7 +87,7 @@ function describeExitCodes(): string {
   return ['Exit codes:', ...Object.values(exitCodes).map(({ code, meaning }) => `  ${code}  ${meaning}`)].join('\n');
 }
 
-/** Commander prints its own messages, so there is none left to print for them. */
+/** Commander has already printed its own messages. */
 function explain(error: unknown): { exit: Exit; message?: string; answer?: unknown } {
   if (error instanceof CommanderError) return { exit: error.exitCode === 0 ? 'ok' : 'usage' };
   if (error instanceof CommandFailure) return error;

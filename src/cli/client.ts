@@ -1,4 +1,4 @@
-/** The REST API of a running aggregator, as commands use it. */
+/** Client of the REST API for commands. */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -10,7 +10,7 @@ import type { Target } from './target.ts';
 export interface Client {
   readonly url: string;
   get<Answer>(path: string): Promise<Answer>;
-  /** An answer that is not JSON, as it came. */
+  /** Returns an answer that is not JSON unchanged. */
   getText(path: string): Promise<string>;
   post<Answer>(path: string, body?: unknown): Promise<Answer>;
   put<Answer>(path: string, body: unknown): Promise<Answer>;
@@ -40,7 +40,7 @@ export function createClient(target: Target): Client {
 
   async function send<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
     const answer = parseAnswer(await receive(method, path, body), url);
-    // The API's own schemas describe its answers; the command line is as new as the API that it came with.
+    // Not validated, because the command line and the API have the same version.
     return answer as Answer;
   }
 
@@ -54,7 +54,7 @@ export function createClient(target: Target): Client {
   };
 }
 
-/** Not `fetch`, which gives up after five minutes: a tool may take as long as the aggregator lets it. */
+/** Not `fetch`, which times out after five minutes; tool calls may take longer. */
 function exchange(
   url: string,
   { method, headers, body }: { method: string; headers: Record<string, string>; body: string },
@@ -97,16 +97,16 @@ function toFailure(status: number, answer: unknown, { source, dataDir }: Target)
   const { detail, server } = (answer ?? {}) as ErrorAnswer;
   const lines = Array.isArray(detail)
     ? detail.map(({ loc, msg }) => (loc.length > 1 ? `${loc.slice(1).join('.')}: ${msg}` : msg))
-    : [detail ?? `The aggregator answered with HTTP ${status}`];
+    : [detail ?? `The aggregator returned HTTP ${status}`];
   if (status === 401) lines.push(adviceFor(source, dataDir));
-  if (server?.error_message) lines.push(`Its last error: ${server.error_message}`);
+  if (server?.error_message) lines.push(`Last error of the server: ${server.error_message}`);
   return new CommandFailure(exitOfStatus(status), lines.join('\n'), { answer });
 }
 
 function adviceFor(source: Target['source'], dataDir: string): string {
   if (source === undefined) {
-    return `No token was found in ${dataDir}. Give one with --token or MCP_AGGREGATOR_TOKEN, or sign in: mcp-aggregator sign-in`;
+    return `No token found in ${dataDir}. Set --token or MCP_AGGREGATOR_TOKEN, or sign in: mcp-aggregator sign-in`;
   }
   if (source === 'sign-in') return 'Sign in again: mcp-aggregator sign-in';
-  return 'Check --token, MCP_AGGREGATOR_TOKEN and MCP_AGGREGATOR_ADMIN_TOKEN, or name the data directory with --data-dir.';
+  return 'Check --token, MCP_AGGREGATOR_TOKEN and MCP_AGGREGATOR_ADMIN_TOKEN, or set the data directory with --data-dir.';
 }

@@ -1,4 +1,4 @@
-/** What every command but `serve` is made of: flags, a client, a terminal. */
+/** Shared parts of all commands except `serve`: flags, a client, a terminal. */
 import type { Command } from 'commander';
 import { type Client, createClient } from './client.ts';
 import { resolveTarget, type TargetFlags } from './target.ts';
@@ -12,7 +12,7 @@ export interface CommandContext {
 
 type GlobalFlags = TargetFlags & { json?: boolean };
 
-/** What each file of `commands/` exports; `cli.ts` lists them. */
+/** The export of each file in `commands/`; `cli.ts` lists them. */
 export type AddCommand = (program: Command, environment: NodeJS.ProcessEnv) => void;
 
 /** Global flags may stand before and after the command's name. */
@@ -21,7 +21,7 @@ export function withGlobalFlags(command: Command): Command {
     .option('--url <url>', 'address of the aggregator (MCP_AGGREGATOR_URL)')
     .option(
       '--token <token>',
-      'token to use (MCP_AGGREGATOR_TOKEN); otherwise that of your sign-in, or the one in the data directory',
+      'token to use (MCP_AGGREGATOR_TOKEN); defaults to the token of your sign-in or of the data directory',
     )
     .option('--data-dir <path>', 'data directory (MCP_AGGREGATOR_DATA_DIR)')
     .option('--json', 'print JSON instead of text');

@@ -1,20 +1,20 @@
-/** What the command line says with its exit code; `--help` prints this table. */
+/** Exit codes of the command line; `--help` prints this table. */
 export const exitCodes = {
   ok: { code: 0, meaning: 'done' },
-  failed: { code: 1, meaning: 'it was tried and failed: a tool error, a server in ERROR, a problem found by doctor' },
-  usage: { code: 2, meaning: 'wrong arguments, or input that is not valid' },
-  unreachable: { code: 3, meaning: 'the aggregator does not run, or the server cannot be reached' },
-  notFound: { code: 4, meaning: 'there is no such server, tool or token' },
-  denied: { code: 5, meaning: 'the token is missing, wrong, or its role does not allow this' },
+  failed: { code: 1, meaning: 'the operation failed: a tool error, a server in ERROR, a problem found by doctor' },
+  usage: { code: 2, meaning: 'invalid arguments or input' },
+  unreachable: { code: 3, meaning: 'the aggregator is not running, or the server cannot be reached' },
+  notFound: { code: 4, meaning: 'server, tool or token not found' },
+  denied: { code: 5, meaning: 'the token is missing or invalid, or its role does not allow this' },
   conflict: { code: 6, meaning: 'the name is taken, a limit is reached, or the state does not allow it' },
 } as const;
 
 export type Exit = keyof typeof exitCodes;
 
-/** Ends a command with a message for people and a code for programs. */
+/** Ends a command with a message and an exit code. */
 export class CommandFailure extends Error {
   readonly exit: Exit;
-  /** What the API answered, for `--json`. */
+  /** The answer of the API, for `--json`. */
   readonly answer: unknown;
 
   constructor(exit: Exit, message: string, options: { answer?: unknown; cause?: unknown } = {}) {

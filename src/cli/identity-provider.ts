@@ -1,4 +1,4 @@
-/** What the command line says to an identity provider: a person's sign-in, its renewal, its end. */
+/** Signs a user in at an identity provider, refreshes and revokes the tokens. */
 import { AppError, describe } from '../errors.ts';
 import { authorizationPage, codeIn, randomSecret } from '../oauth/authorization-request.ts';
 import { findIssuer, type IssuerMetadata } from '../oauth/discovery.ts';
@@ -14,16 +14,16 @@ interface SignInRequest<Who> {
   client_id: string;
   resource: string;
   scopes: readonly string[];
-  /** Where the browser comes back to; 0 for any that is free. */
+  /** Port of the redirect URI; 0 selects a free port. */
   port: number;
   timeoutMs: number;
-  /** Shows the provider's page to the person. */
+  /** Shows the page of the provider to the user. */
   show(page: string): void;
-  /** Asks the aggregator who that is; throws where it does not take the token. */
+  /** Asks the aggregator for the principal; throws if it rejects the token. */
   identify(token: string): Promise<Who>;
 }
 
-/** Authorization code with PKCE, by way of a loopback address (RFC 8252). */
+/** Authorization code flow with PKCE and a loopback redirect (RFC 8252). */
 export function signIn<Who>(request: SignInRequest<Who>): Promise<{ signedIn: SignedIn; who: Who }> {
   const { client_id, resource, scopes, port, timeoutMs } = request;
   return withProvider(request.issuer, async (fetch, trust) => {
@@ -35,7 +35,7 @@ export function signIn<Who>(request: SignInRequest<Who>): Promise<{ signedIn: Si
     try {
       const scope = scopesFor(issuer, scopes);
       const page = authorizationPage(issuer, verifier, { client_id, redirect_uri, state, scope, resource });
-      // It is given to a browser, which would open anything.
+      // Checked because a browser would open any address.
       checkAddress(page, trust);
       request.show(page);
       const { parameters, show } = await redirect.answer(timeoutMs);
@@ -68,7 +68,7 @@ export function refresh(current: SignedIn): Promise<SignedIn> {
   });
 }
 
-/** False where the provider has no place for it. */
+/** False if the provider has no revocation endpoint. */
 export function revoke({ issuer, client_id, ...tokens }: SignedIn): Promise<boolean> {
   return withProvider(issuer.issuer, async (fetch, trust) => {
     await revokeTokens(fetch, { issuer, client: { client_id }, trust }, tokens);
@@ -96,10 +96,10 @@ function toFailure(error: unknown, issuer: string): CommandFailure {
   if (error instanceof AppError) {
     return new CommandFailure(error.code === 'FORBIDDEN' ? 'denied' : 'failed', error.message, { cause: error });
   }
-  return new CommandFailure('unreachable', `${issuer} does not answer: ${describe(error)}`, { cause: error });
+  return new CommandFailure('unreachable', `${issuer} does not respond: ${describe(error)}`, { cause: error });
 }
 
-/** Where a refresh token must be asked for, it is: nobody wants to sign in every hour. */
+/** Requests a refresh token if the provider needs a scope for it, so that users need not sign in every hour. */
 function scopesFor({ scopes_supported: supported }: IssuerMetadata, wanted: readonly string[]): string {
   const offline = supported?.includes('offline_access') === true ? ['offline_access'] : [];
   return [...new Set(['openid', ...wanted, ...offline])].join(' ');
@@ -109,7 +109,7 @@ function endpointsOf({ issuer, token_endpoint, revocation_endpoint }: IssuerMeta
   return { issuer, token_endpoint, revocation_endpoint };
 }
 
-/** Not every provider gives a new refresh token with each answer. */
+/** Keeps the old refresh token if the provider returns no new one. */
 function tokensIn(answer: TokenAnswer, before?: string) {
   const { access_token, refresh_token = before, expires_in: seconds } = answer;
   const now = Date.now();

@@ -1,4 +1,4 @@
-/** Where the browser comes back to from an identity provider: a listener on this machine, for one answer (RFC 8252). */
+/** A loopback listener that receives one redirect from an identity provider (RFC 8252). */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { pageHeaders, problemPage } from '../oauth/pages.ts';
@@ -6,7 +6,7 @@ import { CommandFailure } from './exit-code.ts';
 
 interface LoopbackRedirect {
   readonly redirectUri: string;
-  /** The one answer with our state; whoever takes it shows the browser what became of it. */
+  /** The redirect with our state; the caller shows the result in the browser. */
   answer(timeoutMs: number): Promise<RedirectAnswer>;
   close(): Promise<void>;
 }
@@ -30,9 +30,9 @@ export async function createLoopbackRedirect({
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', redirectUri);
     const isOurs = request.method === 'GET' && pathname === path && request.headers.host === host;
-    // Any page may send a browser here; only the provider that we sent it to knows the state, and it is good once.
+    // Any page can send a browser here, so the state must match; it is valid once.
     if (!isOurs || isAnswered || searchParams.get('state') !== state) {
-      return void show(response, problemPage('This is not the sign-in that was begun; begin again.'), 400);
+      return void show(response, problemPage('This page does not belong to the current sign-in; start again.'), 400);
     }
     isAnswered = true;
     resolve({ parameters: searchParams, show: (page, status) => show(response, page, status) });
@@ -47,7 +47,11 @@ export async function createLoopbackRedirect({
     redirectUri,
     async answer(timeoutMs) {
       const late = Promise.withResolvers<never>();
-      const timer = setTimeout(late.reject, timeoutMs, new CommandFailure('failed', 'Nobody signed in in time.'));
+      const timer = setTimeout(
+        late.reject,
+        timeoutMs,
+        new CommandFailure('failed', 'Timed out waiting for the sign-in.'),
+      );
       try {
         return await Promise.race([promise, late.promise]);
       } finally {

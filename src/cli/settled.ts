@@ -3,7 +3,7 @@ import type { ServerDetail } from './answers.ts';
 import { type Client, serverPath } from './client.ts';
 
 const pollMs = 150;
-/** A server that lists no tools leaves no trace of it, so the wait for its tools has an end. */
+/** A server without tools reports no discovery, so waiting for its tools needs a timeout. */
 const discoveryMs = 5_000;
 
 export type Settled = ServerDetail & { discovery_error?: string };
@@ -33,7 +33,7 @@ interface History {
   history: { event_type: string; details: unknown }[];
 }
 
-/** Why a connected server has no tools, where its last discovery failed. */
+/** The error of the last discovery, if it failed. */
 export async function findDiscoveryError(client: Client, name: string): Promise<string | undefined> {
   const { history } = await client.get<History>(`${serverPath(name)}/history?limit=20`);
   const last = history.find(({ event_type: type }) => ['CONNECTED', 'DISCOVERED', 'DISCOVERY_FAILED'].includes(type));

@@ -1,4 +1,4 @@
-/** Who is signed in to which aggregator, in a file that only its owner can read; their tokens, refreshed in time. */
+/** Stores sign-ins to aggregators in a file that only its owner can read, and refreshes their tokens. */
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +10,7 @@ export interface SignedIn {
   resource: string;
   access_token: string;
   refresh_token?: string;
-  /** Null where the provider did not say. */
+  /** Null if the provider did not return it. */
   expires_at: string | null;
   refresh_at: string | null;
 }
@@ -21,13 +21,13 @@ export function findSignIn(dataDir: string, url: string): SignedIn | undefined {
   return read(dataDir)[keyOf(url)];
 }
 
-/** Undefined forgets. */
+/** Undefined deletes the sign-in. */
 export async function saveSignIn(dataDir: string, url: string, changed: SignedIn | undefined): Promise<void> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await locked(dataDir, async () => write(dataDir, url, changed));
 }
 
-/** The access token, refreshed where that is due, by one command at a time: providers take a refresh token once. */
+/** The access token, refreshed if needed, by one command at a time, because providers accept a refresh token once. */
 export async function tokenOf(dataDir: string, url: string): Promise<string> {
   const known = findSignIn(dataDir, url);
   if (known === undefined) throw ended(url);
@@ -47,13 +47,13 @@ export async function tokenOf(dataDir: string, url: string): Promise<string> {
 }
 
 async function renew(url: string, current: SignedIn): Promise<SignedIn> {
-  // Only now: most commands need none of it.
+  // Loaded lazily, because most commands do not need it.
   const { refresh } = await import('./identity-provider.ts');
   try {
     return await refresh(current);
   } catch (error) {
     if (error instanceof CommandFailure && error.exit === 'denied') throw ended(url, error);
-    // The provider is away: what still works is used on, and the next command tries again.
+    // The provider is unavailable: keep using the current token; the next command retries.
     if (!isPast(current.expires_at)) return current;
     throw error;
   }
@@ -62,7 +62,7 @@ async function renew(url: string, current: SignedIn): Promise<SignedIn> {
 function ended(url: string, cause?: unknown): CommandFailure {
   return new CommandFailure(
     'denied',
-    `Your sign-in to ${url} has ended. Sign in again with: mcp-aggregator sign-in\nOr use your token instead, after: mcp-aggregator sign-out`,
+    `Your sign-in to ${url} has expired. Sign in again: mcp-aggregator sign-in\nTo use a token instead, sign out first: mcp-aggregator sign-out`,
     { cause },
   );
 }
@@ -82,14 +82,14 @@ function read(dataDir: string): Record<string, SignedIn> {
     });
   }
   try {
-    // Written by ourselves, for ourselves.
+    // Not validated, because only this module writes the file.
     return JSON.parse(text) as Record<string, SignedIn>;
   } catch (cause) {
     throw new CommandFailure('usage', `${file} is damaged; remove it and sign in again`, { cause });
   }
 }
 
-/** Whole or not at all. */
+/** Writes atomically. */
 function write(dataDir: string, url: string, changed: SignedIn | undefined): void {
   const { [keyOf(url)]: _before, ...others } = read(dataDir);
   const next = changed === undefined ? others : { ...others, [keyOf(url)]: changed };
@@ -100,7 +100,7 @@ function write(dataDir: string, url: string, changed: SignedIn | undefined): voi
 }
 
 const lockPollMs = 50;
-/** Longer than anything that is done under the lock may take; whoever held it is gone. */
+/** Longer than any work under the lock; an older lock was left by a process that ended. */
 const lockLifetimeMs = 30_000;
 
 async function locked<Result>(dataDir: string, task: () => Promise<Result>): Promise<Result> {

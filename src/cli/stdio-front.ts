@@ -1,6 +1,6 @@
 /**
- * MCP on stdin and stdout, for clients that start their servers as programs: every message is passed on to the HTTP
- * endpoint of an aggregator as it came. The client chooses the era; each message shows which it is.
+ * MCP on stdin and stdout, for clients that start servers as programs. Forwards every message unchanged to the HTTP
+ * endpoint of an aggregator. Each message shows the protocol era that the client uses.
  */
 
 import type { Readable, Writable } from 'node:stream';
@@ -29,7 +29,7 @@ import { toObject } from '../raw-result.ts';
 interface StdioFrontOptions {
   input: Readable;
   output: Writable;
-  /** Where the endpoint is; asked again when it is no longer there. */
+  /** Finds the endpoint; called again when it is no longer reachable. */
   reach: () => Promise<FrontEndpoint>;
 }
 
@@ -39,7 +39,7 @@ export interface FrontEndpoint {
 }
 
 interface StdioFront {
-  /** Resolves when the client has closed its end and everything is put away. */
+  /** Resolves when the client has closed its input and everything is released. */
   readonly ended: Promise<void>;
 }
 
@@ -48,7 +48,7 @@ interface FrontSession {
   id: string | undefined;
   version: string;
   stream: AbortController;
-  /** What the client asked of it for good, to be asked of the one that takes its place. */
+  /** Subscriptions and settings of the session, repeated when it is replaced. */
   wishes: Map<string, RpcRequest>;
 }
 
@@ -74,12 +74,12 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     await end();
   }
 
-  /** Requests run side by side; what prepares for them is waited for. */
+  /** Requests run concurrently, after the messages that prepare the session. */
   async function take(message: unknown): Promise<void> {
     if (!isMessage(message)) {
       const code = message === undefined ? rpcCodes.parseError : rpcCodes.invalidRequest;
       const problem = message === undefined ? 'not valid JSON' : envelopeProblem(message);
-      return write({ jsonrpc: '2.0', id: null, error: { code, message: `Not a message: ${problem}` } });
+      return write({ jsonrpc: '2.0', id: null, error: { code, message: `Not a JSON-RPC message: ${problem}` } });
     }
     if (isRequest(message)) {
       const answered = pass(message);
@@ -97,7 +97,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     }
     await send(message, closed.signal).then(
       (response) => response.body?.cancel(),
-      () => undefined, // nobody waits for an answer to it
+      () => undefined, // notifications have no answer
     );
     if (isNotification(message) && message.method === 'notifications/initialized' && session !== undefined) {
       void listen(session);
@@ -116,7 +116,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
       write({
         jsonrpc: '2.0',
         id: request.id,
-        error: { code: rpcCodes.internalError, message: `The aggregator did not answer: ${reason}` },
+        error: { code: rpcCodes.internalError, message: `The aggregator did not respond: ${reason}` },
       });
     } finally {
       running.delete(keyOf(request.id));
@@ -126,12 +126,12 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
   async function send(message: RpcMessage, signal: AbortSignal): Promise<Response> {
     const response = await post(message, signal).catch(async (error: unknown) => {
       if (signal.aborted || !neverSent(error)) throw error;
-      // Another client's front may have been the aggregator, and that client is gone.
+      // The aggregator may have run in the process of another client, which has exited.
       await recover(true);
       return await post(message, signal);
     });
     if (response.status !== 404 || session?.id === undefined || isModern(message)) return response;
-    // The session expired while the client was quiet.
+    // The session expired while the client was idle.
     await response.body?.cancel();
     await recover(false);
     return await post(message, signal);
@@ -169,7 +169,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     return { 'mcp-session-id': session.id, 'mcp-protocol-version': session.version };
   }
 
-  /** Forwards everything until the answer to the request was among it, over as many streams as the server likes. */
+  /** Forwards messages until the answer to the request arrives, resuming the stream as needed. */
   async function relay(first: Response, request: RpcRequest, signal: AbortSignal): Promise<void> {
     let answered = false;
     let lastEventId: string | undefined;
@@ -182,7 +182,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
             if (request.method === 'initialize') begin(request, message, response);
             else if ('result' in message) recordDesired(request);
           }
-          // What was refused before it was read as a request is still the answer to it.
+          // An error without an ID, sent before the request was parsed, is still the answer.
           write('error' in message && message.id === null ? { ...message, id: request.id } : message);
         },
         (id) => {
@@ -232,7 +232,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     if (method === 'resources/unsubscribe') session?.wishes.delete(`subscribe ${params?.uri}`);
   }
 
-  /** Once, however many requests found out at the same time. */
+  /** Runs once, even if several requests fail at the same time. */
   function recover(moved: boolean): Promise<void> {
     recovering ??= (async () => {
       if (moved) endpoint = reach();
@@ -243,7 +243,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     return recovering;
   }
 
-  /** A new session in place of the old one, without the client noticing. */
+  /** Replaces the session transparently for the client. */
   async function reopen(): Promise<void> {
     if (session === undefined) return;
     const { initialize } = session;
@@ -254,11 +254,11 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
       await done.body?.cancel();
     }
     void listen(session);
-    // What changed while nobody listened was told to nobody.
+    // Notifications were lost in the meantime, so report all lists as changed.
     for (const method of listChanges) write({ jsonrpc: '2.0', method });
   }
 
-  /** What belongs to no request: changed lists, updated resources. */
+  /** Receives messages outside of requests: changed lists, updated resources. */
   async function listen(on: FrontSession): Promise<void> {
     const signal = AbortSignal.any([on.stream.signal, closed.signal]);
     let lastEventId: string | undefined;
@@ -267,14 +267,14 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
         const response = await openStream(on, lastEventId, signal);
         if (response.status !== 200) {
           await response.body?.cancel();
-          // Any other refusal meets the next request, too, which has somebody to tell.
+          // Other errors also occur with the next request, which can report them.
           return response.status === 404 ? await recover(false) : undefined;
         }
         await readMessages(response, write, (id) => {
           lastEventId = id;
         });
       } catch {
-        // Cut or refused: the next request finds out whether the aggregator is gone, this only tries again.
+        // Closed or refused: only retry here; the next request detects whether the aggregator has stopped.
       }
       await interruptibleDelay(retryMs, signal);
     }
@@ -282,17 +282,17 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
 
   async function end(): Promise<void> {
     const ending = session;
-    // Whoever pipes requests in still reads the answers.
+    // A script that pipes requests in still reads the answers.
     await Promise.race([Promise.all(unanswered), delay(goodbyeMs, undefined, { ref: false })]);
     closed.abort();
     if (ending?.id === undefined) return;
     const { url, token } = await endpoint;
-    const last = await token().catch(() => undefined); // ended as well; the session expires by itself
+    const last = await token().catch(() => undefined); // unreachable; the session expires on its own
     await fetch(url, {
       method: 'DELETE',
       headers: { 'mcp-session-id': ending.id, 'mcp-protocol-version': ending.version, ...authorization(last) },
       signal: AbortSignal.timeout(goodbyeMs),
-    }).catch(() => undefined); // it expires by itself
+    }).catch(() => undefined); // it expires on its own
   }
 
   function write(message: RpcMessage): void {
@@ -302,7 +302,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
   return { ended: run() };
 }
 
-/** Not by `readline`, which also ends lines at characters that JSON may contain. */
+/** Not `readline`, which also splits lines at characters that JSON may contain. */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   let begun: string[] = [];
   for await (const chunk of input.setEncoding('utf8')) {
@@ -353,11 +353,11 @@ function parse(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
-    return undefined; // the caller says what it means there
+    return undefined; // handled by the caller
   }
 }
 
-/** Nothing listens there any more, so nothing was executed. */
+/** The connection was refused, so nothing was executed. */
 function neverSent(error: unknown): boolean {
   for (let current = error; current instanceof Error; current = current.cause) {
     if ('code' in current && current.code === 'ECONNREFUSED') return true;

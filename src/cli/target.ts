@@ -1,4 +1,4 @@
-/** Which aggregator a command speaks to, and with which token. */
+/** Finds the aggregator and the token that a command uses. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileVariableOf } from '../config/config.ts';
@@ -15,9 +15,9 @@ export interface TargetFlags {
 
 export interface Target {
   url: string;
-  /** Asked for before every request: what a person signed in with ends, and is renewed. */
+  /** Called before every request, because the token of a sign-in expires and is refreshed. */
   token(): Promise<string | undefined>;
-  /** Where the token is from; undefined where there is none. */
+  /** Source of the token; undefined if there is none. */
   source: 'given' | 'sign-in' | 'data directory' | undefined;
   dataDir: string;
 }
@@ -48,7 +48,7 @@ function tokenFor(
     (file === undefined ? undefined : readIfThere(file)?.trim());
   if (given !== undefined) return { source: 'given', token: async () => given };
   if (findSignIn(dataDir, url) !== undefined) return { source: 'sign-in', token: () => tokenOf(dataDir, url) };
-  // The token in the data directory belongs to the aggregator on this machine: another one must not be told.
+  // The token in the data directory must not be sent to an aggregator on another host.
   const isHere = isLoopback(new URL(url).hostname);
   const token = isHere ? readIfThere(join(dataDir, 'admin-token'))?.trim() : undefined;
   return { source: token === undefined ? undefined : 'data directory', token: async () => token };
@@ -59,7 +59,7 @@ export function dataDirOf(flags: TargetFlags, environment: NodeJS.ProcessEnv): s
   return given === undefined || given === '' ? settings.dataDir.default : settings.dataDir.parse(given);
 }
 
-/** What is set says more than what a running aggregator wrote down, and that more than the default. */
+/** Precedence: explicit settings, the address of a running aggregator, the default. */
 function addressOf(dataDir: string, environment: NodeJS.ProcessEnv): string {
   const host = environment[settings.host.env];
   const port = environment[settings.port.env];
@@ -69,7 +69,7 @@ function addressOf(dataDir: string, environment: NodeJS.ProcessEnv): string {
   return reachable(url ?? `http://${bracketed(host ?? settings.host.default)}:${port ?? settings.port.default}`);
 }
 
-/** After a crash the file is left behind, and another program may have the port by now. */
+/** Checks the process, because the file remains after a crash and another program may use the port. */
 function urlIn(text: string): string | undefined {
   const { url, pid } = JSON.parse(text) as { url?: unknown; pid?: unknown };
   return typeof url === 'string' && typeof pid === 'number' && isAlive(pid) ? url : undefined;
@@ -79,11 +79,11 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // somebody else's, but alive
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // owned by another user, but alive
   }
 }
 
-/** One listens on all addresses, but calls one. */
+/** Wildcard addresses are for listening only; a client uses loopback. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
@@ -98,8 +98,12 @@ function readIfThere(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    throw new CommandFailure('denied', `${path} cannot be read (${code}); give --token, or run as its owner`, {
-      cause: error,
-    });
+    throw new CommandFailure(
+      'denied',
+      `${path} cannot be read (${code}); use --token, or run the command as the owner of the file`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -1,4 +1,4 @@
-/** What people see: tables, colours, progress, questions. Programs get JSON. */
+/** Output for terminals: tables, colours, progress, prompts; or JSON for programs. */
 import { createInterface } from 'node:readline/promises';
 import { stripVTControlCharacters, styleText } from 'node:util';
 
@@ -9,12 +9,12 @@ export interface Terminal {
   /** The result of the command, on stdout. */
   print(text: string): void;
   printJson(value: unknown): void;
-  /** Anything that is not the result, on stderr; nothing with `--json`. */
+  /** Messages other than the result, on stderr; none with `--json`. */
   note(text: string): void;
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
   style(style: Style, text: string): string;
   status(status: string): string;
-  /** Runs the task; shows what it waits for on a terminal once it takes longer than a second. */
+  /** Runs the task; on a terminal, shows a progress line after a second. */
   progress<T>(text: string, task: (update: (text: string) => void) => Promise<T>): Promise<T>;
   readonly canAsk: boolean;
   confirm(question: string): Promise<boolean>;
@@ -47,7 +47,7 @@ export function createTerminal({ json, environment }: { json: boolean; environme
       if (!json) stderr.write(`${withoutControls(text)}\n`);
     },
     table(headings, rows) {
-      // A terminal that does not know its size says 0.
+      // A terminal without a known size reports 0.
       const width = stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined;
       const [head = '', ...lines] = formatTable([headings, ...rows], width);
       print([style('bold', head), ...lines].join('\n'));
@@ -84,7 +84,7 @@ export function createTerminal({ json, environment }: { json: boolean; environme
   };
 }
 
-/** Names, descriptions and answers are other people's: on a terminal they may be coloured, and nothing else. */
+/** Names, descriptions and answers are untrusted: on a terminal, only colour sequences are allowed. */
 export function withoutControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about
   return text.replace(/\u001b(?!\[[\d;]*m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g, '');
@@ -92,7 +92,7 @@ export function withoutControls(text: string): string {
 
 const gap = 2;
 
-/** Columns as wide as their widest cell; with a width, the last column is cut to fit. */
+/** Columns have the width of their widest cell; with a total width, the last column is cut. */
 export function formatTable(rows: readonly (readonly string[])[], width?: number): string[] {
   const columns = Math.max(...rows.map((row) => row.length));
   const length = (text: string) => stripVTControlCharacters(text).length;

@@ -8,7 +8,7 @@ export type Config = Readonly<{
   [Name in SettingName]: (typeof settings)[Name] extends Setting<infer T> ? T : never;
 }> & { readonly environment: Readonly<NodeJS.ProcessEnv> };
 
-/** Flags win over the environment, the environment over the config file. Everything wrong is reported at once. */
+/** Flags override the environment, the environment overrides the config file. All errors are reported at once. */
 export function loadConfig(environment: NodeJS.ProcessEnv, flags: Partial<Record<string, string>> = {}): Config {
   const problems: string[] = [];
   const fileName = flags.config ?? environment[settings.config.env];
@@ -38,7 +38,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv, flags: Partial<Record
   return config;
 }
 
-/** Every secret can also be in a file, as Docker and Kubernetes hand them out. */
+/** Secrets can also be read from files, as Docker and Kubernetes provide them. */
 export function fileVariableOf({ env }: Pick<Setting<unknown>, 'env'>): string {
   return `${env}_FILE`;
 }
@@ -84,7 +84,7 @@ function contradictions(config: Config): string[] {
   return problems;
 }
 
-/** What must never be shown: the secrets as they were given, and the passwords inside of URLs. */
+/** Values that must never be shown: secrets as configured, and passwords in URLs. */
 export function secretValues(config: Config): string[] {
   return (Object.entries(settings) as [SettingName, Setting<unknown>][]).flatMap(([name, { secret }]) => {
     const value = config[name];
@@ -95,14 +95,14 @@ export function secretValues(config: Config): string[] {
       : [String(value)];
     return texts.flatMap((text) => {
       if (!URL.canParse(text)) return [text];
-      // The address itself is no secret.
+      // The address itself is not secret.
       const { password } = new URL(text);
       return password === '' ? [] : [password, decodeURIComponent(password)];
     });
   });
 }
 
-/** `healthIntervalMs` is `--health-interval`: flags, like variables, count in seconds. */
+/** `healthIntervalMs` becomes `--health-interval`, because flags are in seconds. */
 export function flagOf(name: SettingName): string {
   return name.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -120,7 +120,7 @@ function readSettings(fileName: string, problems: string[]): Record<string, stri
   const found = (parsed as { settings?: unknown } | null)?.settings ?? {};
   const known = Object.entries(found).filter(([name]) => {
     if (name in settings) return true;
-    problems.push(`${fileName}: settings.${name}: no such setting; example: "port": 8081`);
+    problems.push(`${fileName}: settings.${name}: unknown setting; example: "port": 8081`);
     return false;
   });
   return Object.fromEntries(

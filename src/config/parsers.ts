@@ -1,4 +1,4 @@
-/** From the text of a setting to its value. What is wrong is thrown as the end of a sentence that names the setting. */
+/** Parsers for the values of settings. Error messages continue a sentence that begins with the setting. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
@@ -36,7 +36,7 @@ export function childUser(value: string): ChildUser {
     .split('\n')
     .find((entry) => entry.startsWith(`${value}:`));
   const [name, , uid, gid, , home = '/'] = line?.split(':') ?? [];
-  if (name === undefined) throw new Error('is no user of this machine and not uid:gid');
+  if (name === undefined) throw new Error('is not a user of this host and not uid:gid');
   return { uid: Number(uid), gid: Number(gid), name, home };
 }
 
@@ -46,7 +46,8 @@ export function networks(value: string): string[] {
     const [address = '', bits, ...more] = entry.split('/');
     const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
     const isSubnet = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
-    if (most === -1 || !isSubnet || more.length > 0) throw new Error('has an entry that is no address and no network');
+    if (most === -1 || !isSubnet || more.length > 0)
+      throw new Error('contains an entry that is not an address or a network');
   }
   return list(value);
 }

@@ -1,4 +1,4 @@
-/** Checks every connected server, in parallel, each in its own rhythm (BR-006, EC-010). */
+/** Checks every connected server in parallel, each at its own interval (BR-006, EC-010). */
 import type { Changes } from '../changes.ts';
 import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
@@ -8,7 +8,7 @@ import { probeSession, probeUrl } from './probe.ts';
 import { judge, type ProbeOutcome } from './verdict.ts';
 
 interface HealthMonitor {
-  /** One check, now; what came of it. */
+  /** Runs a check immediately and returns its result. */
   check(serverId: string): Promise<ProbeOutcome | undefined>;
   close(): void;
 }
@@ -19,7 +19,7 @@ interface HealthDependencies {
   changes: Changes;
   log: Logger;
   intervalMs: number;
-  /** False where another replica checks this server for all of us. */
+  /** False if another replica checks this server. */
   isOurs?: (server: Server) => boolean;
 }
 
@@ -30,7 +30,7 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
   const timer = setInterval(look, Math.min(1_000, Math.max(20, intervalMs / 4))).unref();
 
   function look(): void {
-    // Not the time of day, which may jump.
+    // Monotonic time, because the system clock may jump.
     const now = performance.now();
     for (const id of due.keys()) if (pool.link(id) === undefined) due.delete(id);
     for (const link of pool.links()) {
@@ -39,7 +39,7 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
         due.delete(id);
         continue;
       }
-      // The first check comes somewhere within the interval, so that many servers are not checked in one instant.
+      // The first check is at a random time within the interval, so that not all servers are checked at once.
       const at = due.get(id) ?? now + intervalMs * (0.5 + Math.random() / 2);
       due.set(id, at);
       if (at > now || running.has(id)) continue;
@@ -66,7 +66,7 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
   function report({ id, name, transport_type }: Server, outcome: ProbeOutcome): void {
     const ms = 'ms' in outcome ? outcome.ms : undefined;
     changes.publish('server.checked', { server_id: id, name, ms, failed: judge(outcome).health === 'failed' });
-    // Each replica has a child of its own; any other server is one for all of them.
+    // Each replica has its own child process; servers over HTTP are shared.
     if (transport_type !== 'STDIO') changes.publish('health.checked', { server_id: id, outcome });
   }
 

@@ -23,12 +23,12 @@ export async function probeSession(session: Session, timeoutMs = probeTimeoutMs)
   try {
     await ask(session.era === 'modern' ? 'server/discover' : 'ping').catch((error: unknown) => {
       if (!(error instanceof RpcError)) throw error;
-      // Any answer shows life, but a server without ping gets one question that it must know.
+      // Any answer counts; a server without ping gets a request that every server supports.
       if (error.code === rpcCodes.methodNotFound && session.capabilities.tools !== undefined) return ask('tools/list');
     });
     return { kind: 'answered', ms: performance.now() - started };
   } catch (error) {
-    // Busy is not dead: a server that reports progress on its calls may leave us waiting.
+    // A server that reports progress on its calls is alive, even if it does not answer the ping.
     if (isTimeout(error) && session.heardAt > started) return { kind: 'answered', ms: performance.now() - started };
     return { kind: 'failed', reason: reasonOf(error, timeoutMs) };
   }
@@ -39,6 +39,6 @@ function isTimeout(error: unknown): boolean {
 }
 
 function reasonOf(error: unknown, timeoutMs: number): string {
-  if (isTimeout(error)) return `no answer within ${timeoutMs / 1_000} s`;
+  if (isTimeout(error)) return `no response within ${timeoutMs / 1_000} s`;
   return describe(error);
 }

@@ -1,4 +1,4 @@
-/** Brings back servers that failed and that nobody disconnected (EC-001). */
+/** Reconnects failed servers that were not disconnected by an admin (EC-001). */
 import type { Changes } from '../changes.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Pool } from '../upstream/pool.ts';
@@ -6,7 +6,7 @@ import type { Pool } from '../upstream/pool.ts';
 const scheduleMs = [1_000, 2_000, 4_000, 8_000, 16_000];
 const steadyMs = 60_000;
 const jitter = 0.2;
-/** A connection that lived so long was a good one: try at once, and from the beginning of the schedule. */
+/** After a connection of this duration, reconnect immediately and restart the backoff schedule. */
 const goodLifeMs = 10_000;
 
 export function reconnectDelayMs(attempt: number, random: number): number {

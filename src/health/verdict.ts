@@ -1,4 +1,4 @@
-/** What a health check means (BR-006, EC-005). */
+/** Evaluates the outcome of a health check (BR-006, EC-005). */
 export type ProbeOutcome =
   | { kind: 'status'; status: number; ms: number }
   | { kind: 'answered'; ms: number }
@@ -7,7 +7,7 @@ export type ProbeOutcome =
 type HealthVerdict =
   | { health: 'passed' }
   | { health: 'failed'; reason: string }
-  /** The address is wrong rather than the server: logged, not counted. */
+  /** The URL is wrong, not the server: logged, but not counted as a failure. */
   | { health: 'misconfigured'; reason: string };
 
 export function judge(outcome: ProbeOutcome): HealthVerdict {

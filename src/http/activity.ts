@@ -1,4 +1,4 @@
-/** The last hours in memory, for people who look: calls and states per server in slices of time, and the latest calls. */
+/** Recent activity in memory, for the dashboard: calls and states per server in time slices, and the latest calls. */
 import type { Changes, Topics } from '../changes.ts';
 
 interface Slice {
@@ -46,9 +46,9 @@ interface Counts {
 const sliceMs = 300_000;
 const slicesKept = 72;
 export const callsKept = 500;
-/** A call that ends so is no failure of the server: it answered, or nobody waited. */
+/** Outcomes that are not failures of the server: it answered, or the caller cancelled. */
 const answered = new Set(['ok', 'tool_error', 'cancelled']);
-/** Connecting is how every connection begins: it is trouble only where nothing better follows. */
+/** CONNECTING ranks low: it is a problem only if the slice has no better state. */
 const badness = ['DISCONNECTED', 'DISCONNECTING', 'CONNECTING', 'CONNECTED', 'DEGRADED', 'ERROR'];
 
 export function createActivity(changes: Changes, now: () => number = Date.now): Activity {
@@ -102,7 +102,7 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
       const last = Math.floor(now() / sliceMs);
       const first = Math.max(Math.floor(startedAt / sliceMs), last - slicesKept + 1);
       const slots = servers.get(serverId) ?? new Map<number, Counts>();
-      // A slice without a change has the state that the slice before ended with.
+      // A slice without a change keeps the state of the previous slice.
       let status: string | undefined = slots.size === 0 ? currentStatus : undefined;
       const slices: Slice[] = [];
       for (let slot = first; slot <= last; slot += 1) {

@@ -1,4 +1,4 @@
-/** The rows of a backup, each held against what the API wants of the same thing: an import stores nothing else. */
+/** Validates the rows of a backup with the schemas of the API, so that an import stores only valid rows. */
 import { z } from 'zod';
 import { profileDefinition, profileName } from '../catalog/profile.ts';
 import { AppError } from '../errors.ts';
@@ -50,7 +50,7 @@ const skill = z.object({
 });
 
 const setting = z.object({
-  key: z.literal(rulesKey, { error: 'is not a setting that a backup holds' }),
+  key: z.literal(rulesKey, { error: 'is not a setting that a backup contains' }),
   value: serverRulesSchema,
 });
 
@@ -75,7 +75,7 @@ const oauthLogin = z.object({
   updated_at: time,
 });
 
-/** One bad row is named and left out; the others are taken. */
+/** An invalid row is reported and skipped; the others are imported. */
 export function checkBackupRows(given: GivenRows, vault: Vault): { rows: BackupRows; leftOut: LeftOut[] } {
   const leftOut: LeftOut[] = [];
   function take<Row>(kind: keyof BackupRows, check: (row: unknown) => Row): Row[] {
@@ -111,7 +111,7 @@ export function checkBackupRows(given: GivenRows, vault: Vault): { rows: BackupR
   return { rows, leftOut };
 }
 
-/** As if it were registered, with what its seal holds. */
+/** Validates a server like a registration, including its sealed credentials. */
 function checkServer(row: unknown, vault: Vault): BackupRows['servers'][number] {
   const { id, connection_config, desired, origin, registered_at } = valid(server, row);
   const { name, description, transport_type, health_check_url, auto_connect, options } = row as Record<string, unknown>;
@@ -132,11 +132,11 @@ function checkServer(row: unknown, vault: Vault): BackupRows['servers'][number] 
   };
 }
 
-/** With the input, so that the reason can tell what is missing from what is wrong. */
+/** Includes the input, so that the reason can distinguish missing from invalid values. */
 const valid = <Schema extends z.ZodType>(schema: Schema, row: unknown): z.output<Schema> =>
   schema.parse(row, { reportInput: true });
 
-/** PostgreSQL cannot store it, and would refuse all the other rows as well. */
+/** PostgreSQL cannot store NUL characters; one of them would fail the complete import. */
 function requireNoNul(row: unknown): void {
   if (JSON.stringify(row)?.includes('\\u0000')) {
     throw new AppError('VALIDATION_ERROR', 'must not contain a NUL character');

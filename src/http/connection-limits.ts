@@ -1,6 +1,6 @@
 /**
- * What strangers can hold of us before they say who they are: connections, in all and from one address. Half of our
- * file descriptors are never given to clients: servers, the database and the log need some.
+ * Limits connections before authentication, in total and per address. Clients get at most half of the file
+ * descriptors, because servers, the database and the log need some.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -20,11 +20,11 @@ interface Connections {
   readonly refused: Readonly<Record<ConnectionRefusal, number>>;
   /** Why a request on this connection is not answered; undefined where it is. */
   refusalOf(socket: Socket): AppError | undefined;
-  /** The system gives us no connections (it is out of descriptors); told now and then while that lasts. */
+  /** Reports at intervals that the system accepts no connections because it is out of descriptors. */
   onUnaccepted(tell: (error: Error) => void): void;
 }
 
-/** Of those that are refused, so many at a time get an answer; the others are cut. */
+/** At most this many refused connections at a time get an answer; further ones are closed. */
 const maxAnswered = 64;
 const answerWithinMs = 1_000;
 const retryAfterSeconds = 5;
@@ -33,7 +33,7 @@ const notifyEveryMs = 10_000;
 
 export function connectionLimits(wanted: ConnectionLimits, descriptors: number | undefined): ConnectionLimits {
   const all = Math.min(wanted.all, Math.floor((descriptors ?? Number.POSITIVE_INFINITY) / 2));
-  // One address never gets everything.
+  // A single address must not be able to use all connections.
   return { all, perAddress: Math.min(wanted.perAddress, Math.ceil(all * 0.75)) };
 }
 
@@ -76,7 +76,7 @@ export function limitConnections(
     });
   }
 
-  /** Connections that are only kept for a next request make room for those that have one. */
+  /** Idle keep-alive connections are closed first to make room for requests. */
   function closeIdle(): void {
     if (performance.now() - closedIdleAt < closeIdleEveryMs) return;
     closedIdleAt = performance.now();

@@ -1,7 +1,4 @@
-/**
- * MCP clients that are web pages. A browser lets a page of another origin read our answers, and send more than the
- * simplest requests, only where we say so. Cookies never count from there: such a page needs a token.
- */
+/** CORS for MCP clients that run in web pages. Cookies are ignored for other origins: such pages need a token. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isAllowedOrigin } from '../security/policy.ts';
 
@@ -9,7 +6,7 @@ const exposed = 'mcp-session-id, www-authenticate, retry-after, x-request-id';
 const methods = 'GET, POST, PUT, PATCH, DELETE';
 const rememberedSeconds = '7200';
 
-/** Tells whether the request was only the browser's question before the page's own one; then it is answered. */
+/** Answers CORS preflight requests; returns true if the request was one. */
 export function createCors(allowedOrigins: readonly string[]) {
   return ({ method, headers }: IncomingMessage, response: ServerResponse): boolean => {
     const { origin } = headers;
@@ -21,7 +18,7 @@ export function createCors(allowedOrigins: readonly string[]) {
     response.setHeader('access-control-allow-methods', methods);
     response.setHeader('access-control-allow-headers', headers['access-control-request-headers'] ?? '');
     response.setHeader('access-control-max-age', rememberedSeconds);
-    // Chromium asks for more where a public page calls a program on this machine.
+    // Chromium's Private Network Access requires this header when a public page calls a local address.
     if (headers['access-control-request-private-network'] === 'true')
       response.setHeader('access-control-allow-private-network', 'true');
     response.writeHead(204).end();

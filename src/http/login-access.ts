@@ -5,14 +5,14 @@ import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
 import type { Principal } from '../security/auth.ts';
 
-/** A login that everybody uses is an admin's to make; one's own is one's own. */
+/** A shared login requires an admin; callers may create their own. */
 export function mayLogIn(server: Server, principal: Principal): void {
   if (principal.role === 'admin' || (isPerPrincipal(server) && principal.role === 'caller')) return;
   throw new AppError(
     'FORBIDDEN',
     isPerPrincipal(server)
-      ? `Logging in needs the role caller; ${principal.name} is ${principal.role}`
-      : `The login to ${server.name} is shared by everybody, so an admin has to make it; ${principal.name} is ${principal.role}`,
+      ? `Logging in requires the role caller; ${principal.name} has the role ${principal.role}`
+      : `The login to ${server.name} is shared by all callers and requires an admin; ${principal.name} has the role ${principal.role}`,
   );
 }
 

@@ -1,8 +1,8 @@
-/** OpenAPI 3.1, made from the same schemas that validate. */
+/** Generates the OpenAPI 3.1 document from the schemas that validate requests. */
 import { z } from 'zod';
 import type { AnyRoute } from './route.ts';
 
-/** Loose: some answers name the server beside the error (API-018). */
+/** Loose, because some errors also name the server (API-018). */
 const errorSchema = z.looseObject({
   detail: z.string(),
   error_code: z.string(),
@@ -94,15 +94,18 @@ function responses(route: AnyRoute): Record<string, unknown> {
     ];
   });
   const invalid = route.params ?? route.query ?? route.body;
-  if (invalid !== undefined) described.push(['422', reply('Something in the request is not valid', 'ValidationError')]);
+  if (invalid !== undefined) described.push(['422', reply('The request is invalid', 'ValidationError')]);
   if (route.role !== 'public') {
-    described.push(['401', reply('A token is required', 'Error')], ['403', reply('The role is not enough', 'Error')]);
+    described.push(
+      ['401', reply('A token is required', 'Error')],
+      ['403', reply('The role of the token does not allow this', 'Error')],
+    );
   }
   if (route.role !== 'public' && !('503' in route.answers)) {
-    described.push(['503', reply('The database cannot be used now; see Retry-After', 'Error')]);
+    described.push(['503', reply('The database is unavailable; see Retry-After', 'Error')]);
   }
   if (route.role !== 'public') {
-    const calls = route.role === 'caller' ? 'More calls in a minute than are allowed, or too' : 'Too';
+    const calls = route.role === 'caller' ? 'Rate limit exceeded, or too' : 'Too';
     described.push(['429', reply(`${calls} many failed sign-ins from this address; see Retry-After`, 'Error')]);
   }
   return Object.fromEntries(described);

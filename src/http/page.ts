@@ -19,7 +19,7 @@ export function show({ reply }: PageContext, page: string, status = 200): unknow
   return reply.status(status).headers(pageHeaders).type('text/html; charset=utf-8').send(page);
 }
 
-/** Pages are for people: what goes wrong is shown to them, not to a program. */
+/** Errors of these routes are shown as HTML pages instead of JSON. */
 export async function asPage(context: PageContext, make: () => Promise<unknown>, back?: PageLink) {
   try {
     return await make();
@@ -30,7 +30,7 @@ export async function asPage(context: PageContext, make: () => Promise<unknown>,
   }
 }
 
-/** A ticket vouches for whoever is at this machine; a proxy in front of us would let anybody be. */
+/** A ticket trusts the user of this host; behind a proxy, remote users would be trusted as well. */
 export function isFromHere({ request, address }: PageContext): boolean {
   const { host = '', forwarded, 'x-forwarded-for': forwardedFor } = request.headers;
   const name = host.replace(/:\d+$/, '');

@@ -19,7 +19,7 @@ const types: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Nothing but our own files, no inline script; results may hold pictures and sound as data. */
+/** Only our own files and no inline script; tool results may contain images and audio as data. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,7 +41,7 @@ const notBuilt: Page = {
   cacheControl: 'no-store',
 };
 
-/** Pages need no token: they hold nothing, and what they show they ask the API for. */
+/** Pages need no token: they contain no data and load everything through the API. */
 export function mountPages(app: FastifyInstance): void {
   for (const [path, page] of loadPages()) {
     app.get(path, async (request, reply) => {

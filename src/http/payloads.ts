@@ -1,11 +1,11 @@
-/** What the latest calls said and were answered, for admins who look: in this process alone, bounded, without known secrets. */
+/** Arguments and results of the latest calls, for admins: bounded, in this process only, with known secrets masked. */
 import type { PayloadKeeper } from '../routing/call.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { callsKept } from './activity.ts';
 
 interface PayloadPart {
   json: string;
-  /** Of the whole, also where it was cut. */
+  /** Size of the complete text, even if it was cut. */
   bytes: number;
   cut: boolean;
 }
@@ -28,7 +28,7 @@ export function createPayloads(secrets: Secrets): Payloads {
   const kept = new Map<string, Payload>();
 
   function toPart(value: unknown, serverId: string): PayloadPart {
-    // Before it is cut: half a secret is still one.
+    // Mask before cutting: a secret that is cut in two would no longer be recognized.
     const json = JSON.stringify(secrets.maskJson(value, serverId));
     const bytes = Buffer.byteLength(json);
     return bytes <= partBytes ? { json, bytes, cut: false } : { json: beginningOf(json), bytes, cut: true };
@@ -48,11 +48,11 @@ export function createPayloads(secrets: Secrets): Payloads {
   };
 }
 
-/** A copy: a slice would hold on to the whole text. */
+/** Copies the text, because a slice would keep the complete string in memory. */
 function beginningOf(text: string): string {
   const whole = Buffer.from(text.slice(0, partBytes));
   let end = Math.min(partBytes, whole.length);
-  // Not within a character.
+  // Do not cut within a surrogate pair.
   while (end > 0 && ((whole[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return whole.toString('utf8', 0, end);
 }

@@ -1,4 +1,4 @@
-/** What is left of a request when it ends: one measurement, one line and one span. */
+/** Records each finished request: one measurement, one log line and one span. */
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -7,7 +7,7 @@ import type { TraceContext, Tracer } from '../tracing.ts';
 interface FinishedRequest {
   id: string;
   method: string;
-  /** A label of metrics and spans: without names, which have no bound. */
+  /** Label of metrics and spans; names are left out because their number is unbounded. */
   route: string;
   path: string;
   status: number;
@@ -24,7 +24,7 @@ interface FinishedRequest {
 
 type RecordRequest = (request: FinishedRequest) => void;
 
-/** Asked every few seconds by machines: a line each time would bury the rest. */
+/** Polled every few seconds; logging each request would flood the log. */
 const probes = new Set(['/metrics', '/api/v1/aggregator/health']);
 
 export function createRequestRecorder(log: Logger, metrics: Metrics, tracer: Tracer): RecordRequest {

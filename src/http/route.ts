@@ -15,13 +15,13 @@ export interface RouteContext<Params, Query, Body> {
   principal: Principal;
   view: View;
   address: string;
-  /** The client's `x-request-id`, or ours: it ties the answer to the log. */
+  /** The client's `x-request-id`, or a generated one; it links the answer to the log. */
   requestId: string;
   /** The span of this request, as the parent of what the handler does. */
   trace: TraceContext | undefined;
   /** Adds to the request's line in the log. */
   note(fields: Record<string, unknown>): void;
-  /** Aborts when the client goes away before it has its answer. */
+  /** Aborts when the client disconnects before it has its answer. */
   signal: AbortSignal;
   /** Aborts when the aggregator shuts down: endless answers end then. */
   closing: AbortSignal;
@@ -41,14 +41,14 @@ interface Route<
   path: string;
   summary: string;
   tag: string;
-  /** The least role that may call it, or nobody needs to be known. */
+  /** The minimum role, or no authentication. */
   role: Role | 'public';
-  /** Refused to tokens that are limited to servers or a profile: it concerns more than those. */
+  /** Refused for tokens that are limited to servers or a profile, because the route affects more than those. */
   unbound?: true;
   params?: Params;
   query?: Query;
   body?: Body;
-  /** Status → what it answers, for the documentation; `streamed` where a client may ask for it as events. */
+  /** Answers by status, for the documentation; `streamed` if the client can request events. */
   answers: Record<number, { description: string; schema?: z.ZodType; contentType?: string; streamed?: z.ZodType }>;
   handle(context: RouteContext<Parsed<Params>, Parsed<Query>, Parsed<Body>>): unknown;
 }
@@ -56,7 +56,7 @@ interface Route<
 /** The part of a request that decides what may be seen. */
 export type Viewer = Pick<RouteContext<never, never, never>, 'principal' | 'view'>;
 
-// The table of routes holds routes of every shape; each was checked against its own schemas when it was defined.
+// The table holds routes with different schemas; `route` has checked each against its own.
 export type AnyRoute = Omit<Route, 'handle'> & { handle(context: RouteContext<never, never, never>): unknown };
 
 export function route<

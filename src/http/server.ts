@@ -44,11 +44,11 @@ interface HttpDependencies {
   metrics: Metrics;
   tracer: Tracer;
   sessions: PageSessions;
-  /** Takes the paths that are not REST (MCP, pages); true when it took the request. */
+  /** Handles the paths that are not REST (MCP, pages); returns true if it handled the request. */
   raw?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Resolves when the requests that `raw` took are answered. */
   drainRaw?: () => Promise<void>;
-  /** Throws where the principal made too many calls. */
+  /** Throws if the principal exceeds its call limit. */
   admitCall?: (principal: Principal) => Promise<void>;
 }
 
@@ -57,7 +57,7 @@ interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Proxies keep idle connections for a minute; one that we close first costs the request that is on its way. */
+/** Longer than the minute of proxies: closing an idle connection first would lose a request that is on its way. */
 const keepAliveTimeout = 75_000;
 const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 
@@ -67,7 +67,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   const closing = new AbortController();
   const unanswered = createInFlightTable<ServerResponse>();
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
-  // The rest of the time is for ending what is left: servers' sessions, their children, the last records.
+  // The remaining time is reserved for closing server sessions, child processes and the last audit records.
   const drainMs = config.shutdownTimeoutMs * 0.8;
   const addressOf = createClientAddress(config.trustedProxies);
   const answersPreflight = createCors(config.allowedOrigins);
@@ -80,7 +80,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     bodyLimit: config.maxBodyBytes,
     genReqId: requestIdOf,
     forceCloseConnections: true,
-    // MCP requests never see the framework: it would cost them a fifth of their speed.
+    // MCP requests bypass the framework, which would cost a fifth of their throughput.
     serverFactory: (handle) =>
       createServer({ keepAliveTimeout, ...deadlinesOf(config) }, (request, response) => {
         const refusal = connections.refusalOf(request.socket);
@@ -90,7 +90,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
         identifyMcp(request, response);
         if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
       }),
-    // A path that cannot even be read is answered like everything else that is wrong.
+    // An undecodable path gets the same error format as other invalid requests.
     frameworkErrors: (error, request, reply) => void sendError(error, request as FastifyRequest, reply, deps),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
@@ -101,7 +101,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     maxDescriptors(),
   );
   const connections = limitConnections(app.server, limits, createProxyCheck(config.trustedProxies));
-  connections.onUnaccepted((error) => log.warn({ err: error }, 'connections cannot be accepted'));
+  connections.onUnaccepted((error) => log.warn({ err: error }, 'cannot accept connections'));
   metrics.watchConnections({ open: () => connections.open, limits, refused: connections.refused });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => done(null, text));
@@ -111,11 +111,11 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     return sendError(error, request, reply, deps);
   });
   app.setNotFoundHandler((request) => {
-    throw new AppError('NOT_FOUND', `There is nothing at ${request.method} ${request.url.split('?')[0]}`);
+    throw new AppError('NOT_FOUND', `Route not found: ${request.method} ${request.url.split('?')[0]}`);
   });
   app.addHook('onRequest', async (request, reply) => {
     const parent = traceOf(request.headers);
-    // Now: a connection that was closed no longer knows whose it was.
+    // Read the address now: a closed connection no longer has it.
     const address = addressOf(request.raw);
     const startedAt = performance.now();
     inProgress.set(request, { fields: {}, address, startedAt, parent, trace: tracer.child(parent) });
@@ -129,7 +129,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     reply.raw.on('close', () => unanswered.remove(id));
     checkHost(request.headers.host, { boundHost: config.host, boundPort, allowedHosts: config.allowedHosts });
     checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
-    // Nothing has such a name, and PostgreSQL would refuse to look for it.
+    // PostgreSQL rejects queries with a NUL character.
     if (request.url.includes('%00')) {
       throw new ValidationError([{ loc: ['url'], msg: 'must not contain a NUL character', type: 'value_error' }]);
     }
@@ -204,7 +204,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     return principal;
   }
 
-  /** The same for requests that never see the framework; who asked is in the lines of their calls. */
+  /** The same for requests that bypass the framework; their principal is logged with each call. */
   function identifyMcp(request: IncomingMessage, response: ServerResponse): void {
     const path = mcpPathOf(request.url ?? '');
     if (path === undefined) return;
@@ -231,7 +231,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     },
     async close() {
       closing.abort();
-      // No new connections; those that are there end with the answer that they wait for.
+      // Accept no new connections; open ones close after their current answer.
       app.server.close();
       app.server.closeIdleConnections();
       for (const response of unanswered) response.shouldKeepAlive = false;
@@ -244,7 +244,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   };
 }
 
-/** Node refuses headers that may take longer than all of the request. */
+/** Node requires the headers timeout to be at most the request timeout. */
 function deadlinesOf({ headerTimeoutMs, bodyTimeoutMs }: Config) {
   const headersTimeout = Math.min(headerTimeoutMs, bodyTimeoutMs);
   const connectionsCheckingInterval = Math.min(headersTimeout, maxCheckMs);
@@ -253,7 +253,7 @@ function deadlinesOf({ headerTimeoutMs, bodyTimeoutMs }: Config) {
 
 const maxCheckMs = 5_000;
 
-/** Before anything of the request is looked at. */
+/** Answers before the request is parsed. */
 function turnAway(response: ServerResponse, refusal: AppError): void {
   const { status, body, retryAfterSeconds } = toErrorAnswer(refusal);
   response.writeHead(status, {
@@ -275,13 +275,13 @@ interface RequestNotes {
 
 const requestIdPattern = /^[\w.:/+=-]{1,128}$/;
 
-/** A client's own id is kept where it can't forge anything in a log. */
+/** Accepts a client's request id only if it cannot be used to forge log lines. */
 function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && requestIdPattern.test(given) ? given : createId();
 }
 
-/** Names of servers and profiles are cut off: as labels they would have no bound. */
+/** Removes names of servers and profiles, because the number of label values must be bounded. */
 function mcpPathOf(url: string): string | undefined {
   if (url === '/mcp') return url; // nearly always
   return /^\/(?:mcp(?:\/(?:servers|profiles)(?=\/.))?|sse|messages)(?=[/?]|$)/.exec(url)?.[0];
@@ -336,7 +336,7 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
     };
     return {
       status: 502,
-      body: { detail: `The server answered with an error: ${error.message}`, error_code: 'EXECUTION_FAILED', context },
+      body: { detail: `The server returned an error: ${error.message}`, error_code: 'EXECUTION_FAILED', context },
     };
   }
   const { statusCode, code } = error as FastifyError;
@@ -350,9 +350,9 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
   return { status: 500, body: lastResort };
 }
 
-/** Fixed, because the text of an error that nobody foresaw may hold anything. */
+/** A fixed text, because the message of an unexpected error may contain secrets. */
 const lastResort: ErrorBody = {
-  detail: 'Something went wrong in the aggregator; its log has the details',
+  detail: 'Internal error in the aggregator; see its log for details',
   error_code: 'INTERNAL_ERROR',
 };
 
@@ -375,13 +375,13 @@ function sendError(
   return reply.status(status).header('content-type', 'application/json; charset=utf-8').send(text);
 }
 
-/** A server's error may quote the credentials that it was given. Our own names and codes stay, whatever is secret. */
+/** Masks secrets, because a server's error may quote its credentials; our own names and codes are kept. */
 function maskedText({ error_code, ...body }: ErrorBody, secrets: Secrets): string | undefined {
   try {
     const masked = Object.entries(body).map(([name, value]) => [name, secrets.maskJson(value)]);
     return JSON.stringify({ ...Object.fromEntries(masked), error_code });
   } catch {
-    return undefined; // the framework would answer with the message of whatever failed here
+    return undefined; // an error thrown here would be answered with its raw message
   }
 }
 

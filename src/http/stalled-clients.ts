@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Whoever reads nothing of what we wrote must not keep it in our memory: after a while the connection is cut. */
+/** Closes connections of clients that stopped reading, so that unread data does not accumulate in memory. */
 export function cutStalledClients(server: Server, everyMs = 30_000): void {
-  /** How much had left us when we last looked; undefined where nothing was left to read. */
+  /** Bytes sent at the last check; undefined if nothing was waiting to be read. */
   const sent = new Map<Socket, number | undefined>();
   server.on('connection', (socket: Socket) => {
     sent.set(socket, undefined);

@@ -1,4 +1,4 @@
-/** What whoever asks over REST may see and use: the servers of its token, as far as its profile has them. */
+/** The servers and tools that a REST request may see and use, limited by the servers and the profile of its token. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Profile } from '../catalog/profile.ts';
 import { createView, seesNamed, type View } from '../catalog/view.ts';
@@ -25,7 +25,7 @@ export function createViews(findProfile: (name: string) => Profile | undefined):
   };
 }
 
-/** Which calls somebody may hear of; with a profile, those of its tools. */
+/** Filters events about calls; with a profile, only calls of its tools pass. */
 export function seesCall(
   { principal, view }: { principal: Principal; view: View },
   catalog: Pick<Catalog, 'snapshot'>,

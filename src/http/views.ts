@@ -26,7 +26,7 @@ const toolView = z.object({
   warnings: z
     .array(z.object({ kind: z.string(), at: z.string(), excerpt: z.string() }))
     .optional()
-    .describe('hidden text, or orders to a model, in the definition'),
+    .describe('hidden text or instructions to a model in the definition'),
   held_change: z
     .object({ id: z.int(), state: z.string(), risk: z.string() })
     .optional()
@@ -76,7 +76,7 @@ export const detailView = serverView.extend({
   updated_at: time,
   replicas: z
     .array(z.object({ id: z.string(), status: z.enum(statuses), error: z.string().nullable() }))
-    .describe('what each living replica says; status and error_message above are the best of them'),
+    .describe('status per running replica; status and error_message above are the best of them'),
 });
 
 export function toToolView(tool: CatalogTool, changes: ChangeReview): z.infer<typeof toolView> {
@@ -119,7 +119,7 @@ export function toServerView(server: Server): z.infer<typeof serverView> {
   };
 }
 
-/** None with a credential is taken any more; older ones may be there. */
+/** New URLs with credentials are rejected; older stored ones may still have them. */
 function shownHealthUrl(url: string | null): string | null {
   return url !== null && holdsCredential(url) ? maskUrl(url) : url;
 }

@@ -133,7 +133,7 @@ function toError(thrown: unknown, era: Peer['era']): RpcFailure['error'] {
   }
   if (thrown instanceof RpcError) {
     if (ofOurHop.has(thrown.code))
-      return { code: rpcCodes.internalError, message: `The server refused our request: ${thrown.message}` };
+      return { code: rpcCodes.internalError, message: `The server rejected the request: ${thrown.message}` };
     const code = era === 'modern' && thrown.code === rpcCodes.resourceNotFound ? rpcCodes.invalidParams : thrown.code;
     return { code, message: thrown.message, ...(thrown.data === undefined ? {} : { data: thrown.data }) };
   }
@@ -141,7 +141,7 @@ function toError(thrown: unknown, era: Peer['era']): RpcFailure['error'] {
     const code = thrown.code === 'RESOURCE_NOT_FOUND' && era === 'legacy' ? rpcCodes.resourceNotFound : thrown.rpcCode;
     return { code, message: thrown.message, data: { error_code: thrown.code, ...thrown.context, ...thrown.body } };
   }
-  return { code: rpcCodes.internalError, message: 'Something went wrong in the aggregator; its log has the details' };
+  return { code: rpcCodes.internalError, message: 'Internal error in the aggregator; see its log for details' };
 }
 
 /** An error of this endpoint's own, not one that a server answered with. */

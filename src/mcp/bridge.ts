@@ -116,7 +116,10 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     if (state === undefined || state.principal !== call.peer.principal.id || state.digest !== digest)
       throw foreignState();
     if (state.expires < Date.now())
-      throw new ProtocolError(rpcCodes.invalidParams, 'requestState has expired; send the request again without it');
+      throw new ProtocolError(
+        rpcCodes.invalidParams,
+        'requestState has expired; send the request again without requestState',
+      );
     return state;
   }
 
@@ -291,9 +294,9 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
       entry.questions.set(key, { method, params, resolve });
       signal.addEventListener('abort', () => {
         entry.questions.delete(key);
-        reject(new RpcError(rpcCodes.internalError, 'The server withdrew its question'));
+        reject(new RpcError(rpcCodes.internalError, 'The server cancelled its request'));
       });
-      const leave = () => reject(new RpcError(rpcCodes.internalError, 'The client went away'));
+      const leave = () => reject(new RpcError(rpcCodes.internalError, 'The client disconnected'));
       entry.cancel.addEventListener('abort', leave, { once: true });
       entry.asked.resolve();
     });
@@ -306,7 +309,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     if (entry === undefined || entry.current !== undefined) {
       throw new ProtocolError(
         rpcCodes.invalidParams,
-        'The call that requestState belongs to no longer waits; send the request again without it',
+        'The call of this requestState has ended; send the request again without requestState',
       );
     }
     clearTimeout(entry.expires);
@@ -323,14 +326,14 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
   function inputRequired(entry: ParkedCall): JsonObject {
     const waiting = [...parked.values()].filter((other) => other.principal === entry.principal && isWaiting(other));
     if (waiting.length >= maxParkedPerPrincipal) {
-      const crowded = new ProtocolError(rpcCodes.internalError, 'Too many calls wait for your input');
+      const crowded = new ProtocolError(rpcCodes.internalError, 'Too many calls are waiting for your input');
       entry.fail(crowded);
       throw crowded;
     }
     parked.set(entry.id, entry);
     clearTimeout(entry.expires);
     entry.expires = setTimeout(() => {
-      entry.cancel.abort(new DOMException('nobody answered', 'TimeoutError'));
+      entry.cancel.abort(new DOMException('the client did not answer', 'TimeoutError'));
       finish(entry);
     }, parkedForMs).unref();
     const inputRequests = Object.fromEntries(
@@ -396,7 +399,7 @@ export function createBridge({ vault, leaseIdleMs, release }: BridgeDependencies
     },
     close() {
       for (const entry of parked.values()) {
-        entry.cancel.abort(new DOMException('the aggregator ends', 'AbortError'));
+        entry.cancel.abort(new DOMException('the aggregator is shutting down', 'AbortError'));
         finish(entry);
       }
       for (const timer of leases.values()) clearTimeout(timer);
@@ -413,7 +416,7 @@ const maxQuestions = 100;
 /** Before a client is asked once more. */
 export function requireRoom(unanswered: number): void {
   if (unanswered >= maxQuestions)
-    throw new RpcError(rpcCodes.internalError, 'The client has not answered earlier questions');
+    throw new RpcError(rpcCodes.internalError, 'Too many unanswered requests to the client');
 }
 
 export const capabilityOf: Record<string, string> = {

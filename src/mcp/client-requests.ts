@@ -46,7 +46,7 @@ export function createClientRequests(capabilities: () => JsonObject): ClientRequ
       const withdraw = () => {
         if (!pending.delete(requestId)) return;
         send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: 'no longer needed' } });
-        reject(new RpcError(rpcCodes.internalError, 'The question was withdrawn'));
+        reject(new RpcError(rpcCodes.internalError, 'The request was cancelled'));
       };
       pending.set(requestId, { call, resolve, reject, withdraw });
       const timer = setTimeout(withdraw, maxAnswerMs).unref();

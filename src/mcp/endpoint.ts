@@ -191,7 +191,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   ): Promise<void> {
     const sent = Array.isArray(body) ? body : [body];
     if (sent.length === 0 || sent.length > maxInBatch)
-      throw new ProtocolError(rpcCodes.invalidRequest, `A batch must hold 1 to ${maxInBatch} messages`, {
+      throw new ProtocolError(rpcCodes.invalidRequest, `A batch must contain 1 to ${maxInBatch} messages`, {
         status: 400,
       });
     const messages = sent.map(expectMessage);
@@ -217,7 +217,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (forwarded instanceof Promise ? await forwarded : forwarded) return;
     const session = findSession(request, principal);
     if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
-      throw new ProtocolError(rpcCodes.invalidRequest, 'Batches exist in the revision 2025-03-26 only', {
+      throw new ProtocolError(rpcCodes.invalidRequest, 'Batches are supported in protocol revision 2025-03-26 only', {
         status: 400,
       });
     }
@@ -236,7 +236,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (await forwardToOwner(sessionIdOf(request), request, response)) return;
     const session = findSession(request, principal);
     if (!session.listen(response, one(request.headers['last-event-id']))) {
-      throw new ProtocolError(rpcCodes.invalidRequest, 'The session has an open stream already', { status: 409 });
+      throw new ProtocolError(rpcCodes.invalidRequest, 'The session already has an open stream', { status: 409 });
     }
   }
 
@@ -269,7 +269,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (forwarding !== 'lost') return forwarding === 'answering';
     throw new ProtocolError(
       rpcCodes.internalError,
-      'The replica that has this session was lost during the request; it may have been executed',
+      'The replica that holds this session was lost during the request; the request may have been executed',
       { status: 502 },
     );
   }
@@ -277,12 +277,12 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   function findSession(request: IncomingMessage, principal: Principal) {
     const id = sessionIdOf(request);
     if (id === undefined)
-      throw new ProtocolError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; begin with initialize', {
+      throw new ProtocolError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; send initialize first', {
         status: 400,
       });
     const session = legacy.find(id, principal);
     if (session === undefined)
-      throw new ProtocolError(-32_001, 'Session not found; begin with initialize', { status: 404 });
+      throw new ProtocolError(-32_001, 'Session not found; send initialize to start a new session', { status: 404 });
     return session;
   }
 
@@ -308,7 +308,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     if (await forwardToOwner(id, request, response)) return;
     const session = legacy.find(id, principal);
     if (session === undefined)
-      throw new ProtocolError(-32_001, 'Session not found; begin with GET /sse', { status: 404 });
+      throw new ProtocolError(-32_001, 'Session not found; send GET /sse to start a new session', { status: 404 });
     requireJson(request);
     const message = expectMessage(parseBody(await readBody(request, config.maxBodyBytes)));
     refuseNew([message], response);
@@ -388,7 +388,7 @@ function pathOf(request: IncomingMessage): string {
 
 function noStream(response: ServerResponse): AppError {
   response.setHeader('allow', 'POST');
-  return new AppError('METHOD_NOT_ALLOWED', 'This revision has no sessions: POST only');
+  return new AppError('METHOD_NOT_ALLOWED', 'This protocol revision has no sessions; only POST is allowed');
 }
 
 function expectMessage(value: unknown): RpcMessage {
@@ -449,7 +449,7 @@ function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
       resolve(parts.length === 1 && only !== undefined ? only : Buffer.concat(parts));
     });
     request.on('error', () =>
-      reject(new ProtocolError(rpcCodes.invalidRequest, 'The request was cut off', { status: 400 })),
+      reject(new ProtocolError(rpcCodes.invalidRequest, 'The request body ended early', { status: 400 })),
     );
   });
 }

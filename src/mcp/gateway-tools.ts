@@ -68,18 +68,24 @@ const searchToolsDefinition = {
   name: 'search_tools',
   title: 'Find tools',
   description:
-    'Finds the tools that fit a task, among all tools of all connected servers. Returns their names with compact signatures, best first, or says that nothing fits. Use call_tool with a name from here.',
+    'Finds the tools that fit a task, among all tools of all connected servers. Returns their names with compact signatures, best match first, or reports that no tool fits. Pass a returned name to call_tool.',
   inputSchema: {
     type: 'object',
     properties: {
       query: { type: 'string', minLength: 1, maxLength: 10_000, description: 'The task, in plain words' },
-      limit: { type: 'integer', minimum: 1, maximum: 50, default: 10, description: 'At most so many tools' },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 50,
+        default: 10,
+        description: 'Maximum number of tools to return',
+      },
       max_tokens: {
         type: 'integer',
         minimum: 100,
         maximum: 100_000,
         default: defaultBudget,
-        description: 'Roughly how long the answer may be',
+        description: 'Approximate maximum length of the answer',
       },
     },
     required: ['query'],
@@ -141,7 +147,7 @@ function searchTools({ toolSearch, searchAttribution }: GatewayToolDependencies)
 const describeToolsDefinition = {
   name: 'describe_tools',
   title: 'Describe tools',
-  description: 'Returns the full definitions (description, input and output schema) of tools named by search_tools.',
+  description: 'Returns the full definitions (description, input and output schema) of tools found by search_tools.',
   inputSchema: {
     type: 'object',
     properties: {
@@ -150,7 +156,7 @@ const describeToolsDefinition = {
         items: { type: 'string' },
         minItems: 1,
         maxItems: maxDescribed,
-        description: 'Names of tools',
+        description: 'Tool names',
       },
     },
     required: ['names'],
@@ -197,7 +203,7 @@ const callToolDefinition = {
       name: { type: 'string', description: "The tool's name" },
       arguments: {
         type: 'object',
-        description: "The tool's arguments, as its signature says",
+        description: "The tool's arguments, as in its signature",
         additionalProperties: true,
       },
     },
@@ -261,7 +267,7 @@ function invalid(field: string, reason: string): ProtocolError {
 function text(args: JsonObject, field: string, most: number): string {
   const value = args[field];
   if (typeof value !== 'string' || value.trim() === '' || value.length > most)
-    throw invalid(field, `must be a text of 1 to ${most} characters`);
+    throw invalid(field, `must be a string of 1 to ${most} characters`);
   return value;
 }
 

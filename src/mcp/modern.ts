@@ -256,7 +256,7 @@ const stringsIn = (list: unknown): string[] =>
 const isOurs = (method: string) => method === 'server/discover' || method === 'subscriptions/listen';
 
 function missing(key: string): ProtocolError {
-  return new ProtocolError(rpcCodes.invalidParams, `params._meta lacks ${key}`, { status: 400 });
+  return new ProtocolError(rpcCodes.invalidParams, `params._meta is missing ${key}`, { status: 400 });
 }
 
 function unsupported(requested: string): ProtocolError {

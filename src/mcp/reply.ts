@@ -125,7 +125,7 @@ export function serialize(body: RpcMessage | RpcMessage[]): string {
     return JSON.stringify({
       jsonrpc: '2.0',
       id: 'id' in body ? body.id : null,
-      error: { code: rpcCodes.internalError, message: 'The server answered with something nested too deeply' },
+      error: { code: rpcCodes.internalError, message: 'The server sent a result that is nested too deeply' },
     });
   }
 }

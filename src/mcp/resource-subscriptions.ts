@@ -28,7 +28,10 @@ export function createResourceSubscriptions(router: Router, owners: ResourceOwne
   function begin(call: Call, uri: string): Subscription {
     requireRole(call.peer.principal, 'caller');
     if (subscriptions.size >= maxSubscriptions)
-      throw new ProtocolError(rpcCodes.invalidParams, `A session may have ${maxSubscriptions} subscriptions`);
+      throw new ProtocolError(
+        rpcCodes.invalidParams,
+        `Too many subscriptions in this session (limit: ${maxSubscriptions})`,
+      );
     const { server, uri: theirs } = owners.find(call.peer.scope, uri, call.peer.principal);
     const subscription = { key: keyOf(server.id, theirs), opened: router.subscribe(server, theirs, callerOf(call)) };
     subscriptions.set(uri, subscription);

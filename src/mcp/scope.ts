@@ -68,7 +68,7 @@ function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDep
   }
   if (request.kind === 'profile') {
     if (own !== undefined && own.name !== request.name) {
-      throw new AppError('FORBIDDEN', `This token is for the profile ${own.name}`);
+      throw new AppError('FORBIDDEN', `This token is limited to the profile ${own.name}`);
     }
     return sharedScope(given, own ?? profileOf(request.name, findProfile), deps);
   }

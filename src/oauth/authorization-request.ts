@@ -16,7 +16,7 @@ interface AuthorizationRequest {
 /** PKCE with S256, always: the code is worth nothing without the verifier, which stays here (RFC 7636). */
 export function authorizationPage(issuer: IssuerMetadata, verifier: string, request: AuthorizationRequest): string {
   if (issuer.authorization_endpoint === undefined) {
-    throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} has no page to log in on`);
+    throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} has no authorization endpoint`);
   }
   const page = new URL(issuer.authorization_endpoint);
   const parameters = {
@@ -41,7 +41,7 @@ export function codeIn(parameters: URLSearchParams, issuer: IssuerMetadata): str
   const refusal = parameters.get('error');
   if (refusal !== null) throw new AppError('FORBIDDEN', `${issuer.issuer} refused the login: ${shortCode(refusal)}`);
   const code = parameters.get('code');
-  if (code === null) throw new AppError('FORBIDDEN', `${issuer.issuer} sent no code`);
+  if (code === null) throw new AppError('FORBIDDEN', `${issuer.issuer} sent no authorization code`);
   return code;
 }
 
@@ -49,5 +49,5 @@ export function codeIn(parameters: URLSearchParams, issuer: IssuerMetadata): str
 export function checkIssuer(iss: string | null, issuer: IssuerMetadata): void {
   if (iss === issuer.issuer) return;
   if (iss === null && issuer.authorization_response_iss_parameter_supported !== true) return;
-  throw new AppError('FORBIDDEN', 'The answer does not come from the authorization server that was asked');
+  throw new AppError('FORBIDDEN', 'The response does not come from the expected authorization server');
 }

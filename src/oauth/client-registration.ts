@@ -71,8 +71,8 @@ export async function registerClient(
   if (issuer.registration_endpoint === undefined) {
     throw new AppError(
       'SERVER_CONNECTION_FAILED',
-      `${issuer.issuer} lets no client register itself: register one there with the redirect address ${redirectUri} ` +
-        "and give its id as oauth.client_id in the server's connection_config",
+      `${issuer.issuer} does not support client registration: register a client there with the redirect URI ${redirectUri} ` +
+        "and set its ID as oauth.client_id in the server's connection_config",
     );
   }
   const supported = issuer.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
@@ -84,7 +84,10 @@ export async function registerClient(
   });
   const parsed = registered.safeParse(answer.json);
   if (answer.status >= 300 || !parsed.success) {
-    throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} did not register us (HTTP ${answer.status})`);
+    throw new AppError(
+      'SERVER_CONNECTION_FAILED',
+      `${issuer.issuer} rejected the client registration (HTTP ${answer.status})`,
+    );
   }
   const { client_id, client_secret, client_secret_expires_at: expires, token_endpoint_auth_method } = parsed.data;
   return {

@@ -8,7 +8,7 @@ import type { FetchedAnswer, GuardedFetch, Trust } from './guarded-fetch.ts';
 const url = z
   .string()
   .max(2_048)
-  .refine((value) => URL.canParse(value), 'is no URL');
+  .refine((value) => URL.canParse(value), 'is not a URL');
 
 /** A browser goes there, or our credentials do: nothing that starts a program, is overheard or looks like another. */
 const endpoint = url.refine((value) => isEndpoint(new URL(value)), 'must be https, or loopback, without user info');
@@ -67,7 +67,7 @@ export async function discover(fetch: GuardedFetch, request: DiscoveryRequest): 
   if (!covers(published.resource, serverUrl)) {
     throw new AppError(
       'SERVER_CONNECTION_FAILED',
-      `the server's metadata is about another resource (${published.resource}), so no token is asked for`,
+      `the server's metadata describes another resource (${published.resource}), so no token is requested`,
     );
   }
   const issuers = published.authorization_servers ?? [new URL(serverUrl).origin];
@@ -129,7 +129,7 @@ function parseAs<Schema extends z.ZodType>(schema: Schema, body: unknown, place:
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const problem = issue === undefined ? '' : `: ${issue.path.join('.')} ${issue.message}`;
-  throw new AppError('SERVER_CONNECTION_FAILED', `${place} is no metadata as the standards have it${problem}`, {
+  throw new AppError('SERVER_CONNECTION_FAILED', `${place} does not contain valid metadata${problem}`, {
     cause: parsed.error,
   });
 }

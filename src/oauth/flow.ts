@@ -104,7 +104,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     if (previewOf(plan).digest !== agreed) {
       throw new AppError(
         'SERVER_STATE_CONFLICT',
-        `${server.name} now wants you to log in elsewhere, or to more, than the page showed; open the link again`,
+        `The login for ${server.name} has changed since this page was shown; open the link again to review it`,
       );
     }
     const { issuer } = plan;
@@ -143,7 +143,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     const state = parameters.get('state') ?? '';
     const row = await takeOauthFlow(db, hash(state));
     if (row === undefined || Date.parse(row.expires_at) < Date.now()) {
-      throw new AppError('NOT_FOUND', 'This login is unknown, was used already or took too long; begin again');
+      throw new AppError('NOT_FOUND', 'This login is unknown, already used or expired; start again');
     }
     if (row.principal !== principal) {
       throw new AppError('FORBIDDEN', 'This login was started by another user. Start your own.');
@@ -154,11 +154,11 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
       `oauth-flow:${row.state_hash}`,
     ) as Begun;
     if (new URL(redirectUri).pathname !== path) {
-      throw new AppError('FORBIDDEN', 'The answer does not come from the authorization server that was asked');
+      throw new AppError('FORBIDDEN', 'The response does not come from the expected authorization server');
     }
     const target = logins.target(server, principal);
     if (target.url !== url) {
-      throw new AppError('SERVER_STATE_CONFLICT', 'The server was moved meanwhile; begin again');
+      throw new AppError('SERVER_STATE_CONFLICT', 'The address of the server changed during the login; start again');
     }
     const code = codeIn(parameters, plan.issuer);
     const trust = trustOf(target);

@@ -78,18 +78,18 @@ export function createGuardedFetch(): GuardedFetch {
 /** Throws unless the address may be asked; names are checked again when they are resolved. */
 export function checkAddress(url: string, trust: Trust): 'trusted' | 'strict' {
   const { protocol, hostname, username, password } = parseUrl(url);
-  if (username !== '' || password !== '') throw refused(url, 'it holds credentials');
+  if (username !== '' || password !== '') throw refused(url, 'it contains credentials');
   if (trust.loopback && isLoopback(hostname) && (protocol === 'http:' || protocol === 'https:')) return 'trusted';
   if (protocol !== 'https:') throw refused(url, 'it is not https');
   if (trust.hosts.has(hostname)) return 'trusted';
   if (isLoopback(hostname)) throw refused(url, 'it is on this machine');
   const address = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(address) !== 0 && isPrivate(address)) throw refused(url, 'it is inside of a private network');
+  if (isIP(address) !== 0 && isPrivate(address)) throw refused(url, 'it is in a private network');
   return 'strict';
 }
 
 function parseUrl(url: string): URL {
-  if (!URL.canParse(url)) throw refused(url, 'it is no URL');
+  if (!URL.canParse(url)) throw refused(url, 'it is not a URL');
   return new URL(url);
 }
 
@@ -140,7 +140,7 @@ function lookupPublic(hostname: string, options: { all?: boolean }, done: Lookup
     if (error !== null) return done(error, []);
     const [first] = found;
     if (first === undefined || found.some(({ address }) => isPrivate(address))) {
-      return done(refused(`https://${hostname}`, 'it is inside of a private network'), []);
+      return done(refused(`https://${hostname}`, 'it is in a private network'), []);
     }
     if (options.all === true) return done(null, found);
     done(null, first.address, first.family);
@@ -148,8 +148,8 @@ function lookupPublic(hostname: string, options: { all?: boolean }, done: Lookup
 }
 
 function refused(url: string, reason: string): AppError {
-  const shown = URL.canParse(url) ? new URL(url).host : 'an address';
-  return new AppError('EXECUTION_FAILED', `${shown} is not asked: ${reason}`);
+  const shown = URL.canParse(url) ? new URL(url).host : 'an invalid address';
+  return new AppError('EXECUTION_FAILED', `Request to ${shown} blocked: ${reason}`);
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
@@ -157,7 +157,7 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   let length = 0;
   for await (const part of body) {
     length += part.length;
-    if (length > maxBytes) throw new AppError('EXECUTION_FAILED', `an answer of more than ${maxBytes} bytes`);
+    if (length > maxBytes) throw new AppError('EXECUTION_FAILED', `the response is larger than ${maxBytes} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');

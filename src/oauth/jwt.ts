@@ -41,7 +41,7 @@ export async function verifyJwt(token: string, issuer: string, keys: Keys, now =
   const [first = '', second = '', ...others] = token.split('.');
   const head = header.safeParse(decode(first));
   const body = claims.safeParse(decode(second));
-  if (others.length !== 1 || !head.success || !body.success) throw invalid('the token is not a JWT that we can check');
+  if (others.length !== 1 || !head.success || !body.success) throw invalid('the token is not a supported JWT');
   // The issuer first: nothing of another issuer's is worth asking for keys.
   if (body.data.iss !== issuer) throw invalid('the token is from another issuer');
   for (const key of await keys.find(head.data)) {
@@ -108,7 +108,7 @@ export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
     if (metadata?.jwks_uri === undefined) throw new AppError('EXECUTION_FAILED', `${issuer} publishes no keys`);
     const answer = await fetch(metadata.jwks_uri, trust, { headers: { accept: 'application/json' } });
     const parsed = keySet.safeParse(answer.json);
-    if (!parsed.success) throw new AppError('EXECUTION_FAILED', `${issuer} publishes keys that are no key set`);
+    if (!parsed.success) throw new AppError('EXECUTION_FAILED', `${issuer} publishes an invalid key set`);
     const { createLocalJWKSet } = await loadJose();
     known = createLocalJWKSet({ keys: parsed.data.keys.flatMap((key) => jsonKey.safeParse(key).data ?? []) });
     readAt = Date.now();

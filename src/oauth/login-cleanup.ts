@@ -57,7 +57,7 @@ export async function createLoginCleanup(deps: LoginCleanupDependencies): Promis
 
   function track(task: Promise<unknown>): void {
     const kept = task
-      .catch((error: unknown) => log.warn({ err: error }, 'tokens could not be revoked'))
+      .catch((error: unknown) => log.warn({ err: error }, 'could not revoke tokens'))
       .finally(() => pending.delete(kept));
     pending.add(kept);
   }

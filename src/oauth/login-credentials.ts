@@ -109,7 +109,7 @@ export function createLoginCredentials(deps: LoginCredentialDependencies): Login
     if (need.isHopeless) {
       return new AppError(
         'SERVER_CONNECTION_FAILED',
-        `the server demands the scope "${challenge.scope}" again although the login asked for it; logging in once more would not help`,
+        `the server still demands the scope "${challenge.scope}" although the login requested it; logging in again would not help`,
       );
     }
     return loginRequired(server.name, { ...needOf(kept), stepUp });

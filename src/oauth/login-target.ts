@@ -58,8 +58,8 @@ export function configuredClient(
   if (client_secret !== undefined && !isNamed) {
     throw new AppError(
       'SERVER_CONNECTION_FAILED',
-      `${server.name} names the authorization server ${issuer}, which nobody configured, so oauth.client_secret is not ` +
-        'sent to it; if it is the right one, set oauth.issuer in connection_config to it',
+      `${server.name} names the authorization server ${issuer}, which is not configured, so oauth.client_secret is not ` +
+        'sent to it; if it is correct, set oauth.issuer in connection_config to it',
     );
   }
   return { client_id, client_secret, private_key, signing_algorithm };

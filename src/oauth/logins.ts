@@ -81,7 +81,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     const challenge = login === undefined ? {} : storedChallenge(login.row);
     const found = await discoveries.recent(target, challenge, login?.tokens?.issuer.issuer);
     if (found === undefined) {
-      throw new AppError('SERVER_STATE_CONFLICT', `${server.name} does not say where to log in to it`);
+      throw new AppError('SERVER_STATE_CONFLICT', `${server.name} does not name an authorization server`);
     }
     const before = login?.row.issuer === found.issuer.issuer ? scopesOf(login.row.scope ?? undefined) : [];
     const scope = chooseScopes({ oauth, challenge, before, found });
@@ -110,8 +110,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
   function target(server: Server, principal: string): LoginTarget {
     const { connection } = registry.resolveConnection(server.id);
     const made = toTarget(server, connection, isPerPrincipal(server) ? principal : '');
-    if (made === undefined)
-      throw new AppError('SERVER_STATE_CONFLICT', `${server.name} has no login: it gets no tokens`);
+    if (made === undefined) throw new AppError('SERVER_STATE_CONFLICT', `${server.name} does not use OAuth`);
     return made;
   }
 

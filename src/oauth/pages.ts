@@ -24,16 +24,16 @@ export function consentPage(consent: Consent): string {
   const { origin, pathname } = new URL(consent.page);
   const facts = [
     ['Server', `${server} (${serverUrl})`],
-    ['You log in at', issuer],
-    ['The page that opens', `${origin}${pathname}`],
-    ['Permissions', scopes.length === 0 ? 'what the server gives by default' : scopes.join(', ')],
-    ['You come back to', redirectUri],
-    ['You are', principal],
-    ['Who uses the login', shared ? 'all callers of this server' : 'only you'],
+    ['Authorization server', issuer],
+    ['Login page', `${origin}${pathname}`],
+    ['Permissions', scopes.length === 0 ? 'the default of the server' : scopes.join(', ')],
+    ['Returns to', redirectUri],
+    ['Signed in as', principal],
+    ['Login used by', shared ? 'all callers of this server' : 'only you'],
   ];
   return page(
     `Log in to ${server}`,
-    `<p>MCP Aggregator wants to use <b>${escapeHtml(server)}</b> with your account there.</p>
+    `<p>MCP Aggregator requests access to <b>${escapeHtml(server)}</b> with your account.</p>
 <dl>${facts.map(([term, value]) => `<dt>${escapeHtml(term ?? '')}</dt><dd>${escapeHtml(value ?? '')}</dd>`).join('')}</dl>
 <form method="post"><input type="hidden" name="form_key" value="${escapeHtml(formKey)}">
 <input type="hidden" name="agreed" value="${escapeHtml(digest)}"><button>Continue</button></form>`,
@@ -48,7 +48,7 @@ export function signInPage(next: string, problem?: string, single?: { issuer: st
       : `<p><a href="${escapeHtml(single.href)}">Sign in with ${escapeHtml(single.issuer)}</a></p>`;
   return page(
     'Sign in',
-    `${note}<p>Who are you? Sign in with your token for this aggregator.</p>
+    `${note}<p>Sign in with your token for this aggregator.</p>
 <form method="post" action="/oauth/sign-in"><input type="hidden" name="next" value="${escapeHtml(next)}">
 <label>Token <input type="password" name="token" autocomplete="off" required autofocus></label><button>Sign in</button></form>${other}`,
   );
@@ -62,22 +62,22 @@ export function switchPage(next: string, ticket: string, now: string, then: stri
     `<p>You are signed in as <b>${escapeHtml(now)}</b>. This link signs you in as <b>${escapeHtml(then)}</b>.</p>
 <form method="post" action="/oauth/sign-in"><input type="hidden" name="next" value="${escapeHtml(next)}">
 <input type="hidden" name="ticket" value="${escapeHtml(ticket)}"><button>Continue as ${escapeHtml(then)}</button></form>
-<p><a href="${escapeHtml(here)}">Stay ${escapeHtml(now)}</a></p>`,
+<p><a href="${escapeHtml(here)}">Stay signed in as ${escapeHtml(now)}</a></p>`,
   );
 }
 
 export function donePage(server: string): string {
-  return page('Logged in', `<p>The login to <b>${escapeHtml(server)}</b> is made. You can close this page.</p>`);
+  return page('Logged in', `<p>You are logged in to <b>${escapeHtml(server)}</b>. You can close this page.</p>`);
 }
 
 export function problemPage(problem: string, back?: { href: string; text: string }): string {
   const link = back === undefined ? '' : `<p><a href="${escapeHtml(back.href)}">${escapeHtml(back.text)}</a></p>`;
-  return page('That did not work', `<p class="problem">${escapeHtml(problem)}</p>${link}`);
+  return page('Login failed', `<p class="problem">${escapeHtml(problem)}</p>${link}`);
 }
 
 /** Shown by the command line, when the browser comes back to it. */
 export function signedInPage(): string {
-  return page('Signed in', '<p>The command line has what it needs. You can close this page.</p>');
+  return page('Signed in', '<p>The command line is signed in. You can close this page.</p>');
 }
 
 function page(title: string, body: string): string {

@@ -70,7 +70,7 @@ export function createRequestAuthenticator(options: RequestAuthenticatorOptions)
 
   function admitPerson(token: string): Principal {
     const pass = tickets.open(token.slice(personPrefix.length), 'person');
-    if (pass === undefined) throw invalid('the sign-in has ended');
+    if (pass === undefined) throw invalid('the sign-in has expired');
     return pass.principal;
   }
 
@@ -173,7 +173,7 @@ export function roleOf(
   const mapped = (['admin', 'caller', 'viewer'] as const).find(has);
   if (mapped !== undefined) return mapped;
   if (oidcRoles.some((pair) => pair.startsWith('caller='))) {
-    throw new AppError('FORBIDDEN', 'The identity provider gives you no role here');
+    throw new AppError('FORBIDDEN', 'The identity provider assigns you no role in this aggregator');
   }
   return 'caller';
 }

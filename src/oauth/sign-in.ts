@@ -85,7 +85,7 @@ export function createSignIn(options: SignInOptions): SignIn | undefined {
     try {
       return begun.parse(vault.open(sealed, 'sign-in'));
     } catch (cause) {
-      throw new AppError('FORBIDDEN', 'This sign-in is unknown; begin again', { cause });
+      throw new AppError('FORBIDDEN', 'Unknown sign-in; start again', { cause });
     }
   }
 
@@ -102,7 +102,7 @@ export function createSignIn(options: SignInOptions): SignIn | undefined {
 
   function orAway(cause: unknown): never {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('EXECUTION_FAILED', `${issuer} does not answer`, { cause });
+    throw new AppError('EXECUTION_FAILED', `${issuer} does not respond`, { cause });
   }
 
   async function verifyIdToken(token: unknown, nonce: string): Promise<Claims> {
@@ -149,10 +149,10 @@ export function createSignIn(options: SignInOptions): SignIn | undefined {
       const { browser, verifier, nonce, goal, expires } = openState(parameters.get('state') ?? '');
       const isSame = cookieHeader?.split(/;\s*/).includes(`${cookieName}=${browser}`) === true;
       if (!isSame || expires < Date.now()) {
-        throw new AppError('FORBIDDEN', 'This sign-in was begun in another browser or took too long; begin again');
+        throw new AppError('FORBIDDEN', 'This sign-in was started in another browser or has expired; start again');
       }
       if (!(await spend({ id: nonce, expires }))) {
-        throw new AppError('FORBIDDEN', 'This sign-in was used already; begin again');
+        throw new AppError('FORBIDDEN', 'This sign-in was already used; start again');
       }
       const found = await metadata();
       const answer = await redeem(found, codeIn(parameters, found), verifier);

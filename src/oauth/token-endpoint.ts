@@ -46,7 +46,7 @@ export class TokenRefused extends Error {
   readonly error: string;
 
   constructor(issuer: string, error: string) {
-    super(`the authorization server ${issuer} refused: ${error}`);
+    super(`the authorization server ${issuer} rejected the request: ${error}`);
     this.name = 'TokenRefused';
     this.error = error;
   }
@@ -69,7 +69,7 @@ export async function requestToken(
     const parsed = tokenAnswer.safeParse(answer.json);
     if (parsed.success) return parsed.data;
     // Never the answer itself: it may hold a token.
-    throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} answered with no bearer token`);
+    throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} returned no bearer token`);
   }
   const refusal = errorAnswer.safeParse(answer.json);
   if (refusal.success && answer.status < 500) throw new TokenRefused(issuer.issuer, shortCode(refusal.data.error));

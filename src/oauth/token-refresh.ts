@@ -36,7 +36,7 @@ export function createTokenRefresh({ db, cache, fetch, log }: RefreshDependencie
       if (current.row.updated_at !== stale.row.updated_at) return current;
       if (!needed) return stale;
       if (Date.now() > giveUpAt) {
-        throw new AppError('SERVER_CONNECTION_FAILED', 'another replica refreshes the token, and does not get done');
+        throw new AppError('SERVER_CONNECTION_FAILED', 'timed out waiting for another replica to refresh the token');
       }
       await delay(leasePollMs);
     }
@@ -74,7 +74,7 @@ export function createTokenRefresh({ db, cache, fetch, log }: RefreshDependencie
       // The authorization server is away: what still works is used on, and the next request tries again.
       await releaseOauthLogin(db, stale.row);
       if (needed) throw error;
-      log.warn({ err: error, server: target.server.name }, 'a token could not be refreshed yet');
+      log.warn({ err: error, server: target.server.name }, 'could not refresh a token yet; retrying automatically');
       return stale;
     }
   }

@@ -1,4 +1,4 @@
-/** Asks all servers at once, the most promising first. A server that fails, hangs or answers nonsense becomes data. */
+/** Queries all servers concurrently, the most promising first. Failures of a server are returned as data. */
 import { availableParallelism } from 'node:os';
 import { describe } from '../errors.ts';
 import { type CallSlots, createCallSlots } from './call-slots.ts';

@@ -55,7 +55,7 @@ export async function planByModel(
     const answer = await model.fillForm(planForm(question, servers), AbortSignal.any([signal, timeout]));
     return readPlan(answer, servers);
   } catch (error) {
-    // The local plan is at hand: a model that cannot be reached costs quality, not the answer.
+    // Fall back to the local plan if the model fails.
     if (signal.aborted || !(error instanceof ModelError)) throw error;
     return { ok: false, reason: timeout.aborted ? `no answer within ${timeoutMs} ms` : error.message };
   }

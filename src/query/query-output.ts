@@ -1,4 +1,4 @@
-/** What a query answers: results, and an account of how they came about. Pure. */
+/** Builds the output of a query: results and metadata. Pure. */
 import type { ServerOutcome } from './fan-out.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { QueryOutput, QueryResult, ServerReport } from './query-tool.ts';
@@ -140,7 +140,7 @@ function toResult({ item, sources, score, condensed }: Ranked, index: number): Q
 
 type Source = NonNullable<QueryResult['sources']>[number];
 
-/** A tool that was asked in several wordings is one source. */
+/** A tool that was called with several wordings counts as one source. */
 function distinctSources(sources: readonly RelevantItem[], shown: RelevantItem): Source[] {
   const distinct = new Map<string, Source>();
   for (const { server, tool, position, title, link } of sources) {

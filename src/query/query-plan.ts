@@ -1,4 +1,4 @@
-/** Which servers are asked, in which order, and what each is asked first. Calls nothing. */
+/** Plans a query: servers, their order and first calls. Calls nothing. */
 
 import { stem } from '../similarity/stem.ts';
 import { failedOutcome, type ServerAsk, type ServerOutcome } from './fan-out.ts';
@@ -22,7 +22,7 @@ export interface QueryPlan {
   choice: Pick<QueryOutput['metadata'], 'chosenBy' | 'pattern'>;
   /** Most promising first. */
   asks: ServerAsk[];
-  /** How each server is asked, for people. Made only when somebody looks. */
+  /** A description of how each server is queried; built on demand. */
   plans: (() => ServerPlan)[];
   skipped: { server: string; reason: string }[];
   /** Named servers that cannot be called: failures from the start. */
@@ -161,8 +161,7 @@ function addServer(plan: QueryPlan, deps: QueryDeps, basis: ReadingBasis, server
     leftOut: [...strategy.leftOut],
   }));
   if (!canBeAsked(strategy)) {
-    const reason =
-      'none of its tools or resources can be read for a question; name tools in query_readers or query_tools';
+    const reason = 'it has no read-only tools or resources for a query; add tools to query_readers or query_tools';
     plan.skipped.push({ server: name, reason });
     return;
   }

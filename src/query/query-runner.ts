@@ -1,5 +1,4 @@
-/** The aggregator query with everything it needs: who may be asked, how a tool is found, how it is called. */
-
+/** Runs queries for a caller: connects the query with visible servers, tool search and calls. */
 import { stat } from 'node:fs/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import { seesNamed, type View } from '../catalog/view.ts';

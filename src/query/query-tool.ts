@@ -4,9 +4,9 @@ import { querySchema, queryToolName } from './request.ts';
 const sourceSchema = z.object({
   server: z.string(),
   tool: z.string(),
-  position: z.int().optional().describe('Place in the answer of that tool, from 0'),
-  title: z.string().optional().describe('Only where it differs from that of the result'),
-  link: z.string().optional().describe('Only where it differs from that of the result'),
+  position: z.int().optional().describe('Position in the answer of that tool, from 0'),
+  title: z.string().optional().describe('Only if it differs from the value of the result'),
+  link: z.string().optional().describe('Only if it differs from the value of the result'),
 });
 
 const resultSchema = z.object({
@@ -21,12 +21,12 @@ const resultSchema = z.object({
   sources: z
     .array(sourceSchema)
     .optional()
-    .describe('The servers and tools that gave this result, the shown one first, five at most'),
+    .describe('The servers and tools that returned this result, the shown one first, at most five'),
   moreSources: z.int().optional().describe('How many more there are'),
   condensed: z
     .boolean()
     .optional()
-    .describe('True when the content was shortened, to the passages that matter for the query or by a model'),
+    .describe('True if the content was shortened, to the relevant passages or by a model'),
 });
 
 const serverReportSchema = z.object({
@@ -63,14 +63,11 @@ const metadataSchema = z.object({
     .max(1)
     .optional()
     .describe('Proportion of queried servers that contributed results'),
-  chosenBy: z.enum(['call', 'rule', 'all']).optional().describe('What decided which servers were asked'),
-  pattern: z.string().optional().describe('The server rule that decided'),
+  chosenBy: z.enum(['call', 'rule', 'all']).optional().describe('How the servers were selected'),
+  pattern: z.string().optional().describe('The server rule that matched'),
   tokensRaw: z.int().optional().describe('Estimated tokens of everything the servers sent'),
   tokensReturned: z.int().optional().describe('Estimated tokens of the content returned'),
-  truncated: z
-    .boolean()
-    .optional()
-    .describe('An answer was larger than the memory limit and was cut after a whole item'),
+  truncated: z.boolean().optional().describe('An answer exceeded the memory limit and was cut after a complete item'),
   dedupeComplete: z.boolean().optional(),
   ranking: z.enum(['local', 'model']).optional(),
   warnings: z.array(z.string()).optional(),
@@ -78,18 +75,18 @@ const metadataSchema = z.object({
   skipped: z
     .array(z.object({ server: z.string(), reason: z.string() }))
     .optional()
-    .describe('Servers that were not asked, and why'),
+    .describe('Servers that were not queried, with the reason'),
 });
 
 const planSchema = z.object({
   server: z.string(),
-  strategy: z.array(z.string()).describe('How the server is asked, in words'),
+  strategy: z.array(z.string()).describe('How the server is queried, as text'),
   calls: z
     .array(z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), reason: z.string() }))
-    .describe('The first calls; what they answer decides the next ones'),
+    .describe('The first calls; further calls depend on their answers'),
   leftOut: z
     .array(z.object({ tool: z.string(), reason: z.string() }))
-    .describe('Tools that are never called for a question'),
+    .describe('Tools that are never called by a query'),
 });
 
 export const queryOutputSchema = z.object({

@@ -29,7 +29,7 @@ export interface QueryServer {
   tools: readonly StrategyTool[];
   strategy: Strategy;
   queryTools?: readonly NamedTool[];
-  /** What it is called: people name it in questions. */
+  /** Its title, which questions may mention. */
   title?: string;
   /** Folders that it is configured with. */
   folders: readonly string[];
@@ -43,7 +43,7 @@ export interface ToolFit {
   score: number;
 }
 
-/** Told how a query gets on, while it runs. */
+/** Receives the progress of a query. */
 export interface QueryWatch {
   /** What `explain` would have answered. */
   onPlan?(plan: QueryOutput): void;
@@ -127,14 +127,15 @@ async function planWithModel(
   if (request.plan !== 'model') return { calls: [], warnings: [] };
   const model = deps.model ?? deps.sampling;
   if (model === undefined) {
-    const warning = 'No model is configured and the client offers no sampling: planned locally.';
+    const warning = 'No model is configured and the client does not support sampling: planned locally.';
     return { calls: [], warnings: [warning] };
   }
   const timeoutMs = deps.model === undefined ? samplingTimeoutMs : undefined;
   const servers = toPlannable(deps, candidates, Date.now());
   const plan = await planByModel(model, request.query, servers, signal, timeoutMs);
-  if (!plan.ok) return { calls: [], warnings: [`The model's plan was not usable (${plan.reason}): planned locally.`] };
-  return { calls: plan.calls, warnings: plan.refused.map((reason) => `A planned call was refused: ${reason}.`) };
+  if (!plan.ok)
+    return { calls: [], warnings: [`The plan of the model was invalid (${plan.reason}): planned locally.`] };
+  return { calls: plan.calls, warnings: plan.refused.map((reason) => `A planned call was rejected: ${reason}.`) };
 }
 
 /** The time for all servers begins with the first call: a model that plans takes its own. */
@@ -161,7 +162,7 @@ async function untilClientLeaves<T>(signal: AbortSignal, work: () => Promise<T>)
   }
 }
 
-/** Servers failed only if some were asked, or could not be reached; that none can be asked is an answer. */
+/** Fails only if servers were queried or unreachable; if no server can be queried, the result is empty. */
 function requireAnAnswer(outcomes: readonly ServerOutcome[], { skipped, tried, asks, warnings }: QueryPlan): void {
   if (outcomes.some((outcome) => outcome.ok)) return;
   const away = skipped.filter(({ reason }) => reason.startsWith('not connected'));
@@ -178,11 +179,11 @@ function requireAnAnswer(outcomes: readonly ServerOutcome[], { skipped, tried, a
 }
 
 const nothingToAsk =
-  'No connected server can be asked this. Connect one that searches, lists or reads, or name tools in the option query_readers or query_tools of a server.';
+  'No connected server can be queried. Connect a server with read-only tools or resources, or add tools to the option query_readers or query_tools of a server.';
 const allPaused =
-  'No server was asked: those that could answer are paused after repeated failures. Name one in "servers" to ask it anyway.';
+  'No server was queried: the tools are paused after repeated failures. Add a server to "servers" to query it anyway.';
 
-/** What answers the question; beside it, what comes near. Nothing, where nothing answers. */
+/** The items that answer the question, and related ones; empty if nothing answers it. */
 function answering(items: readonly RelevantItem[]): RelevantItem[] {
   return items.some(({ relevance }) => relevance >= answers) ? [...items] : [];
 }
@@ -230,7 +231,7 @@ async function rankByModel(
   if (model === undefined) return { results: local, by: 'local', warning: 'No model is configured: ranked locally.' };
   const reranked = await rerank(model, request.query, local.slice(0, request.maxResults), signal);
   if (reranked.ok) return { results: reranked.results, by: 'model' };
-  const warning = `The model's ranking was not usable (${reranked.reason}): ranked locally.`;
+  const warning = `The ranking of the model was invalid (${reranked.reason}): ranked locally.`;
   return { results: local, by: 'local', warning };
 }
 

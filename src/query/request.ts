@@ -38,19 +38,16 @@ export const querySchema = z.object({
     .enum(['local', 'model'])
     .optional()
     .describe(
-      '"model" lets the configured model, or that of a client that offers sampling, fill in arguments that need thought (default: "local")',
+      '"model" lets the configured model, or the model of a client that supports sampling, fill in complex arguments (default: "local")',
     ),
   full: z
     .boolean()
     .optional()
     .describe(
-      'Return every result whole; by default long ones are shortened to the passages that matter for the query, the more the lower they rank',
+      'Return complete results; by default, long results are shortened to the passages that are relevant to the query, lower ranks more than higher ones',
     ),
-  compact: z
-    .boolean()
-    .optional()
-    .describe('Return the results with as little around them as possible (the default for MCP clients)'),
-  explain: z.boolean().optional().describe('Return how each server would be asked, and call nothing'),
+  compact: z.boolean().optional().describe('Return the results with minimal metadata (the default for MCP clients)'),
+  explain: z.boolean().optional().describe('Return how each server would be queried, without calling it'),
 });
 
 export type QueryRequest = z.infer<typeof querySchema>;

@@ -50,7 +50,7 @@ export async function rerank(
   try {
     return applyRanking(results, await model.fillForm(form, AbortSignal.any([signal, timeout])));
   } catch (error) {
-    // The local order is at hand: a model that cannot be reached costs quality, not the answer.
+    // Fall back to the local order if the model fails.
     if (signal.aborted || !(error instanceof ModelError)) throw error;
     return { ok: false, reason: timeout.aborted ? `no answer within ${timeoutMs} ms` : error.message };
   }

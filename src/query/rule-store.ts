@@ -1,4 +1,4 @@
-/** The server rules that hold, in memory: every question that names no servers reads them. */
+/** The current server rules, in memory because every query without servers reads them. */
 import type { Changes } from '../changes.ts';
 import type { Database } from '../store/database.ts';
 import { findSetting, upsertSetting } from '../store/settings.ts';

@@ -7,7 +7,7 @@ const maxRules = 100;
 const matchedChars = 2000;
 /** For all rules together. A pattern that backtracks without end is stopped here and reported. */
 const matchTimeoutMs = 50;
-/** Nobody else is answered while a rule is tried, so one that ran too long is left out for a while. */
+/** Matching blocks the event loop, so a rule that ran too long is skipped for a while. */
 const suspendedMs = 10_000;
 /** Until when, by rule; a rule that is changed is another one. */
 const suspended = new WeakMap<ServerRule, number>();
@@ -31,7 +31,7 @@ export const serverRulesSchema = z
 
 export type ServerRule = z.infer<typeof serverRuleSchema>;
 
-/** The rules as far as somebody may see their servers; a rule for others is none. */
+/** The rules limited to the visible servers; rules without visible servers are dropped. */
 export function rulesFor(rules: readonly ServerRule[], isVisible: (server: string) => boolean): ServerRule[] {
   return rules
     .map((rule) => ({ ...rule, servers: rule.servers.filter(isVisible) }))
@@ -59,7 +59,7 @@ export function matchServerRule(query: string, rules: readonly ServerRule[], now
   const isSuspended = (rule: ServerRule) => (suspended.get(rule) ?? Number.NEGATIVE_INFINITY) > now;
   const leftOut = rules.findIndex(isSuspended);
   if (leftOut === 0) return { kind: 'stopped' };
-  // What comes after a rule that is left out counts only if that one does not match, which nobody knows.
+  // Stop at a skipped rule, because later rules apply only if it does not match, which is unknown.
   const tried = leftOut === -1 ? rules : rules.slice(0, leftOut);
   const { index, stoppedAt } = firstMatch(
     query.slice(0, matchedChars),

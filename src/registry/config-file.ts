@@ -53,7 +53,10 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
     for (const step of plan(wanted, current)) {
       if (closed) return;
       if (step.kind === 'taken') {
-        log.warn({ file: path, server: step.name }, 'config file: a server of that name was registered otherwise');
+        log.warn(
+          { file: path, server: step.name },
+          'config file: skipped a server whose name is already registered outside the file',
+        );
         continue;
       }
       try {
@@ -64,7 +67,7 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
         // A server that cannot be registered must not keep the others of the file from it.
         log.error(
           { file: path, server: step.name, change: step.kind, reason: describe(error) },
-          'config file: a server was not applied',
+          'config file: could not apply a server',
         );
       }
     }
@@ -79,7 +82,7 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
       lastText = text;
       return json;
     } catch (error) {
-      log.error({ file: path, reason: describe(error) }, 'config file cannot be read; the servers stay as they are');
+      log.error({ file: path, reason: describe(error) }, 'could not read the config file; the servers are unchanged');
       return undefined;
     }
   }
@@ -91,7 +94,7 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
       await audit.recordNow({ event: 'query.rules', actor: 'config file' });
     } catch (error) {
       // Wrong rules must not keep the servers of the file from being applied.
-      log.error({ file: path, reason: describe(error) }, 'config file: serverRules are wrong; the rules stay');
+      log.error({ file: path, reason: describe(error) }, 'config file: invalid serverRules; the rules are unchanged');
     }
   }
 
@@ -104,7 +107,7 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
       return undefined;
     }
     for (const { key, reason } of problems)
-      log.error({ file: path, server: key, reason }, 'config file: a server is wrong');
+      log.error({ file: path, server: key, reason }, 'config file: invalid server');
     for (const { key, warnings } of servers) {
       if (warnings.length > 0) log.warn({ file: path, server: key, warnings }, 'config file: a server was adapted');
     }
@@ -141,7 +144,7 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
     // Kubernetes swaps the link `..data` beneath a mounted file, whose own name never changes.
     if (name === null || name === basename(path) || name.startsWith('..')) readSoon();
   });
-  watcher.on('error', (error) => log.error({ file: path, err: error }, 'config file is not watched any more'));
+  watcher.on('error', (error) => log.error({ file: path, err: error }, 'config file is no longer watched'));
   applying = apply();
   await applying;
 

@@ -8,7 +8,7 @@ import { type Connection, connectionConfigs, type ServerPatch } from './server.t
 
 export function requireAllowed(transport: Connection['transport_type'], { stdio }: Config): void {
   if (transport !== 'STDIO' || stdio === 'allow') return;
-  const msg = 'servers over STDIO are not allowed here (MCP_AGGREGATOR_STDIO=deny)';
+  const msg = 'STDIO servers are disabled (MCP_AGGREGATOR_STDIO=deny)';
   throw new ValidationError([{ loc: ['body', 'transport_type'], msg, type: 'value_error' }]);
 }
 
@@ -27,7 +27,7 @@ export function patchedConnection(current: Connection, patch: ServerPatch): Conn
 /** Whoever changes a config begins with the one that is shown, and would store its asterisks. */
 function findMasked(value: unknown, loc: (string | number)[]): Problem[] {
   if (typeof value === 'string') {
-    const msg = `is shown with "${hidden}" in place of a secret; give the whole value again`;
+    const msg = `contains "${hidden}" in place of a secret; send the complete value`;
     return value.includes(hidden) ? [{ loc, msg, type: 'value_error' }] : [];
   }
   if (typeof value !== 'object' || value === null) return [];

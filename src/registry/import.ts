@@ -32,7 +32,7 @@ type ConfigEntry = Record<string, unknown>;
 export function fromClientConfig(json: unknown, { self }: ImportOptions = {}): ImportedConfig {
   const found = findEntries(json);
   if (found === undefined) {
-    return { servers: [], problems: [{ key: '', reason: 'holds no "mcpServers" or "servers"' }] };
+    return { servers: [], problems: [{ key: '', reason: 'contains no "mcpServers" or "servers"' }] };
   }
   const servers: ImportedServer[] = [];
   const problems: ImportProblem[] = [];
@@ -106,7 +106,7 @@ function toDraft(entry: unknown, warnings: string[]): ConfigEntry {
   );
   if (entry.disabled === true || entry.enabled === false) {
     draft.auto_connect = false;
-    warnings.push('it is switched off in the file: registered without connecting');
+    warnings.push('disabled in the file: registered without connecting');
   }
   const ignored = Object.keys(entry).filter((field) => !understood.has(field));
   if (ignored.length > 0) warnings.push(`ignored: ${ignored.join(', ')}`);
@@ -150,7 +150,7 @@ function transportOf(entry: ConfigEntry, warnings: string[]): unknown {
   if (entry.command !== undefined || !('url' in entry || 'serverUrl' in entry || 'httpUrl' in entry)) return 'STDIO';
   const address = entry.url ?? entry.serverUrl;
   if (typeof address !== 'string' || !/\/sse\/?(\?|$)/.test(address)) return 'HTTP';
-  warnings.push('taken for an SSE server because its URL ends in /sse');
+  warnings.push('treated as an SSE server because its URL ends in /sse');
   return 'SSE';
 }
 
@@ -173,7 +173,7 @@ function translateVariables(value: unknown, warnings: string[]): unknown {
     })
     .replaceAll('${userHome}', '${HOME}')
     .replace(/\$\{workspaceFolder[^}]*\}/g, (whole) => {
-      warn(warnings, `${whole} is known to the editor only: replace it by a path`);
+      warn(warnings, `${whole} is only known to the editor: replace it with a path`);
       return whole;
     });
 }

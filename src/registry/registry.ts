@@ -271,7 +271,7 @@ function createObservations(deps: {
       const server = table.find(id);
       if (server === undefined || server.interactive) return;
       table.change(server, { interactive: true });
-      const meaning = 'the server asks its clients questions; each client gets its own session';
+      const meaning = 'the server sends requests to its clients; each client now gets its own session';
       table.record(id, 'INTERACTIVE', { meaning });
     },
     recordLogin(id, login) {

@@ -15,7 +15,7 @@ export function resolveVariables(
     const names = missing.map((name) => `\${${name}}`).join(', ');
     throw new AppError(
       'SERVER_CONNECTION_FAILED',
-      `connection_config refers to ${names}, which is not set in the aggregator's environment`,
+      `connection_config refers to variables that are not set in the aggregator's environment: ${names}`,
     );
   }
   const url = value.url ?? value.base_url;

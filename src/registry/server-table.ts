@@ -47,7 +47,7 @@ export async function createServerTable({ db, log, secrets }: ServerTableDepende
   function write(task: () => Promise<unknown>): void {
     writing = writing
       .then(task)
-      .catch((error: unknown) => log.error({ err: error }, 'a change of a server was not stored'));
+      .catch((error: unknown) => log.error({ err: error }, 'could not store a server change'));
   }
 
   return {

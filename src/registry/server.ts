@@ -26,7 +26,7 @@ const environment = z.record(
   z
     .string()
     .max(256)
-    .refine((name) => hasNoNul(name) && name !== '' && !name.includes('='), 'is not a name of a variable'),
+    .refine((name) => hasNoNul(name) && name !== '' && !name.includes('='), 'is not a valid variable name'),
   text(32_768),
 );
 
@@ -41,12 +41,12 @@ const headers = z
     z
       .string()
       .max(256)
-      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a name of a header'),
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a valid header name'),
     text(32_768).refine((value) => !/[\r\n]/.test(value), 'must not contain a line break'),
   )
   .superRefine((given, context) => {
     for (const name of Object.keys(given).filter((one) => connectionHeaders.has(one.toLowerCase()))) {
-      const message = `${name} is about a single connection and cannot be set for a server`;
+      const message = `${name} is a connection-level header and cannot be set for a server`;
       context.addIssue({ code: 'custom', path: [name], message });
     }
   });
@@ -62,13 +62,20 @@ const oauthConfig = z.strictObject({
   grant: z
     .enum(['authorization_code', 'client_credentials'])
     .optional()
-    .describe('authorization_code: a person logs in; client_credentials: we log in by ourselves'),
-  client_id: text(2_048).min(1).optional().describe('of a client registered at the authorization server'),
+    .describe('authorization_code: a user logs in; client_credentials: the aggregator logs in without a user'),
+  client_id: text(2_048).min(1).optional().describe('ID of the client that is registered at the authorization server'),
   client_secret: text(8_192).min(1).optional(),
   private_key: text(32_768).min(1).optional().describe('PEM; signs assertions instead of a client_secret'),
   signing_algorithm: z.enum(['RS256', 'ES256', 'EdDSA']).optional(),
-  issuer: text(2_048).min(1).optional().describe('the authorization server, where the server names several or none'),
-  scopes: z.array(text(256).min(1)).max(100).optional().describe('instead of those that the server names'),
+  issuer: text(2_048)
+    .min(1)
+    .optional()
+    .describe('issuer of the authorization server; set it if the server lists none or several'),
+  scopes: z
+    .array(text(256).min(1))
+    .max(100)
+    .optional()
+    .describe('scopes to request instead of the ones that the server lists'),
 });
 export type OauthConfig = z.infer<typeof oauthConfig>;
 
@@ -98,7 +105,7 @@ export type Connection =
 const serverName = z
   .string()
   .max(255, 'name may have at most 255 characters')
-  .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and hold only a-z, 0-9, "-" and "_"');
+  .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and contain only a-z, 0-9, "-" and "_"');
 
 const template = z.record(z.string().max(200), z.unknown());
 
@@ -129,7 +136,7 @@ const serverOptions = z.strictObject({
   sessions: z
     .enum(['auto', 'shared', 'per_client'])
     .optional()
-    .describe('auto: one shared session until the server asks its client something, then one per client'),
+    .describe('auto: one shared session until the server sends a request to its client, then one session per client'),
   credentials: z
     .enum(['shared', 'per_principal'])
     .optional()
@@ -139,12 +146,14 @@ const serverOptions = z.strictObject({
   max_queued_calls: z.int().min(0).max(1_000_000).optional(),
   query_tools: queryTools
     .optional()
-    .describe('what the aggregator query calls on this server, instead of its own plan'),
+    .describe('calls that the aggregator query makes on this server instead of planning its own'),
   query_readers: z
     .array(z.string().min(1).max(255))
     .max(100)
     .optional()
-    .describe('tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT'),
+    .describe(
+      'tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT',
+    ),
 });
 export type ServerOptions = z.infer<typeof serverOptions>;
 
@@ -157,7 +166,10 @@ const common = {
   health_check_url: z
     .url({ protocol: /^https?$/, error: 'health_check_url must be an http or https URL' })
     .refine(hasNoCredentials, 'health_check_url must not contain a user name or password: it is shown to all users')
-    .refine((url) => !holdsCredential(url), 'health_check_url must not hold a key or token: it is stored in plain text')
+    .refine(
+      (url) => !holdsCredential(url),
+      'health_check_url must not contain a key or token: it is stored in plain text',
+    )
     .nullish(),
   auto_connect: z.boolean().optional(),
   options: serverOptions.optional(),
@@ -200,7 +212,7 @@ export function urlProblem(value: string): string | undefined {
   const plain = value.replace(variable, 'variable');
   if (!URL.canParse(plain)) return 'must be a URL, for example https://mcp.example.com/mcp';
   const url = new URL(plain);
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password; use headers';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password; use headers';
   return isHttpsOrLoopback(plain)
     ? undefined
     : 'must start with https:// (http is allowed for loopback addresses only)';

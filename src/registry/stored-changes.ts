@@ -63,7 +63,7 @@ export function createStoredChanges(deps: StoredChangesDependencies): StoredChan
       return !isDeepStrictEqual(vault.open(before.sealed, before.id), vault.open(sealed, before.id));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      log.error({ server: before.name, error: error.message }, 'changed credentials; the connection stays as it is');
+      log.error({ server: before.name, error: error.message }, 'credentials changed; the connection is kept');
       return false;
     }
   }

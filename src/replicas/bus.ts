@@ -1,6 +1,6 @@
 /**
- * Tells the other replicas, and hears them: through Redis where it is configured and there, otherwise through
- * PostgreSQL. Everybody listens to both, so that it does not matter which way the teller took.
+ * Sends and receives notices: through Redis if it is configured and available, otherwise through PostgreSQL. All
+ * replicas listen to both, so the sender can use either.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe } from '../errors.ts';
@@ -37,7 +37,7 @@ export async function createBus({ db, databaseUrl, redisUrl, self, log, onNotice
     const notice = fromNotice(text, self);
     if (notice !== undefined) onNotice(notice);
   };
-  /** What was sent while we did not listen is in the database. */
+  /** Missed notices are recovered by reading the database again. */
   const catchUp = () => onNotice({ topic: 'store.replaced', payload: {} });
   const redis =
     redisUrl === undefined
@@ -50,7 +50,7 @@ export async function createBus({ db, databaseUrl, redisUrl, self, log, onNotice
     onLost: (error) => log.warn({ error: describe(error) }, 'no notices from the other replicas for now'),
   });
 
-  /** In order, until it is said: a change that nobody hears of would be stale elsewhere for ever. */
+  /** Sends in order and retries, because a lost notice would leave other replicas stale. */
   async function send(): Promise<void> {
     for (let text = waiting[0]; text !== undefined; text = waiting[0]) {
       try {
@@ -75,7 +75,7 @@ export async function createBus({ db, databaseUrl, redisUrl, self, log, onNotice
     redis,
     send(notice) {
       const text = toNotice(self, notice);
-      // The first is on its way; of the others one is enough.
+      // The first is being sent; duplicates among the others are merged.
       if (waiting.indexOf(text, 1) === -1) waiting.push(text);
       start();
     },

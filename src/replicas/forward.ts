@@ -1,14 +1,11 @@
-/**
- * A request that belongs to another replica, passed on to it: an MCP session lives in the process that opened it, and
- * a proxy that deals requests in turn knows nothing of that.
- */
+/** Forwards requests to the replica that holds their MCP session, because a load balancer may send them to any replica. */
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-/** What is passed on is never passed on again: two replicas that disagree must not play ball. */
+/** Marks forwarded requests, which are never forwarded again, to prevent loops. */
 const forwardedBy = 'mcp-aggregator-forwarded-by';
 const connectTimeoutMs = 2_000;
-/** Headers of one hop; the rest, Host and Authorization included, is what the owner must judge by itself. */
+/** Hop-by-hop headers. All others, including Host and Authorization, are forwarded, because the owner checks them. */
 const hopHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect']);
 
 type Forwarding =
@@ -20,7 +17,7 @@ type Forwarding =
   | 'lost';
 
 interface Forwarder {
-  /** The address of the replica that a session's id names, unless that is us, or dead, or asked us already. */
+  /** The address of the replica in a session id; undefined if it is this one, gone, or the sender of the request. */
   ownerOf(sessionId: string, request: IncomingMessage): string | undefined;
   /** `body`: what was read of the request already. */
   forward(address: string, request: IncomingMessage, response: ServerResponse, body?: string): Promise<Forwarding>;
@@ -31,7 +28,7 @@ interface ForwarderDependencies {
   addressOf(replicaId: string): string | undefined;
 }
 
-/** The id of a session says which replica has it. */
+/** Session ids start with the id of their replica. */
 export function toSessionId(replicaId: string, sessionId: string): string {
   return `${replicaId}.${sessionId}`;
 }
@@ -70,7 +67,7 @@ export function createForwarder(replicas: ForwarderDependencies): Forwarder {
           response.writeHead(answer.statusCode ?? 502, kept(answer.headers));
           response.flushHeaders();
           answer.pipe(response);
-          // Cut off on either side, it is cut off on the other.
+          // If one side closes, close the other.
           answer.on('error', () => response.destroy());
           resolve('answering');
         });

@@ -1,8 +1,8 @@
-/** A replicated change as the text that goes from one replica to the others. */
+/** Serialization of replicated changes. */
 import { z } from 'zod';
 import { type ReplicatedChange, replicatedTopics } from '../changes.ts';
 
-/** The replica's own statuses changed: the others read them at once. It does not wait behind other changes. */
+/** The statuses of the replica changed; the others read them immediately, not in order with other changes. */
 interface StatusNotice {
   topic: 'replica.statuses';
   payload: Record<string, never>;
@@ -17,7 +17,7 @@ export function toNotice(from: string, { topic, payload }: Notice): string {
   return JSON.stringify({ from, topic, payload });
 }
 
-/** Undefined for a notice of our own, or of a version that has other topics. */
+/** Undefined for our own notices and for unknown topics of other versions. */
 export function fromNotice(text: string, self: string): Notice | undefined {
   let parsed: unknown;
   try {

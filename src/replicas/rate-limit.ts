@@ -1,9 +1,9 @@
-/** How many calls a principal may make in a minute: over all replicas where Redis is, else in this process. */
+/** Limits the calls per minute and principal: across all replicas with Redis, otherwise in this process. */
 import { AppError } from '../errors.ts';
 import type { Redis } from './redis.ts';
 
 interface RateLimiter {
-  /** Counts a call, or throws what the caller is told instead. */
+  /** Counts a call; throws if the limit is exceeded. */
   admit(principalId: string): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function createRateLimiter({ perMinute, redis, now = Date.now }: RateLimi
       const { admitted, current, previous } = shared ?? countHere(principalId, window, weight);
       if (admitted) return;
       const retryAfterSeconds = Math.ceil(waitMs({ current, previous, passed, limit: perMinute }) / 1_000);
-      throw new AppError('RATE_LIMITED', `More than ${perMinute} calls in a minute`, {
+      throw new AppError('RATE_LIMITED', `Rate limit exceeded: ${perMinute} calls per minute`, {
         retryAfterSeconds: Math.max(1, retryAfterSeconds),
         context: { limit: perMinute, per: 'minute' },
       });
@@ -53,10 +53,10 @@ export function createRateLimiter({ perMinute, redis, now = Date.now }: RateLimi
   };
 }
 
-/** Until there is room for one more call, if none are made meanwhile. */
+/** Time until the next call is allowed. */
 function waitMs(state: { current: number; previous: number; passed: number; limit: number }): number {
   const { current, previous, passed, limit } = state;
-  // Room comes as the window before fades out; where this window alone is full, as it fades out itself.
+  // The previous window fades out first; if this window alone is full, it must fade out itself.
   const room = limit - 1;
   if (current <= room) return Math.max(0, windowMs * (1 - (room - current) / previous) - passed);
   return windowMs - passed + windowMs * (1 - room / current);

@@ -1,11 +1,11 @@
-/** Redis, where it is configured: the faster way for notices, and counters that all replicas share. */
+/** Optional Redis client: faster notices, and counters that all replicas share. */
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
 export interface Redis {
-  /** False where Redis is away: another way must be taken. */
+  /** False if Redis is unavailable. */
   publish(text: string): Promise<boolean>;
-  /** Adds one to the current counter where it and the weighted one before stay within; undefined while away. */
+  /** Increments the counter if it is within the limit together with the weighted previous one; undefined if unavailable. */
   countWithin(
     keys: { current: string; previous: string },
     within: { weight: number; limit: number; forgetAfterMs: number },
@@ -17,7 +17,7 @@ interface RedisOptions {
   url: string;
   log: Logger;
   onNotice(text: string): void;
-  /** From here on nothing is missed. */
+  /** Called when notices are received again. */
   onListening(): void;
 }
 
@@ -25,7 +25,7 @@ const channel = 'mcp-aggregator';
 const prefix = 'mcp-aggregator:';
 const commandTimeoutMs = 1_000;
 const maxRetryMs = 2_000;
-/** One step for Redis: two replicas that ask at once can't both have the last place. */
+/** Atomic in Redis, so that two replicas cannot both take the last slot. */
 const countScript = `
 local current = tonumber(redis.call('get', KEYS[1]) or '0')
 local previous = tonumber(redis.call('get', KEYS[2]) or '0')
@@ -36,11 +36,11 @@ return {1, current, previous}
 `;
 
 export async function createRedis({ url, log, onNotice, onListening }: RedisOptions): Promise<Redis> {
-  // Nobody without Redis pays for its client.
+  // Loaded only if Redis is configured.
   const { Redis: Client } = await import('ioredis');
   const options = {
     retryStrategy: (attempt: number) => Math.min(attempt * 200, maxRetryMs),
-    // A command that can't be sent now fails now: whoever waits for it has another way.
+    // Fail immediately instead of queueing, because callers have a fallback.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
@@ -48,12 +48,12 @@ export async function createRedis({ url, log, onNotice, onListening }: RedisOpti
     autoResubscribe: false,
   };
   const commands = new Client(url, options);
-  // A subscriber waits for hours, which is no timeout.
+  // A subscriber may wait for hours without a timeout.
   const subscriber = new Client(url, { ...options, commandTimeout: undefined });
   let away = false;
 
   function note(error: unknown): void {
-    if (!away) log.warn({ error: describe(error) }, 'Redis is away; replicas tell each other through PostgreSQL');
+    if (!away) log.warn({ error: describe(error) }, 'Redis is unavailable; replicas communicate through PostgreSQL');
     away = true;
   }
   for (const client of [commands, subscriber]) client.on('error', note);
@@ -64,7 +64,7 @@ export async function createRedis({ url, log, onNotice, onListening }: RedisOpti
   subscriber.on('ready', () => void subscriber.subscribe(channel).then(onListening, note));
   subscriber.on('message', (_channel, text) => onNotice(text));
 
-  /** What fails here is done without Redis; that it is away was said. */
+  /** Errors are ignored, because the outage is already logged and callers have a fallback. */
   async function attempt<T>(run: () => Promise<T>): Promise<T | undefined> {
     if (commands.status !== 'ready') return undefined;
     return await run().catch((error: unknown) => {

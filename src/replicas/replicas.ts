@@ -1,9 +1,8 @@
 /**
- * This process among those that share a PostgreSQL: its sign of life, what it hears from the others and tells them, and
- * the leases by which one of them at a time discovers, checks and classifies a server. With an embedded database there
- * is only us, and nothing of this costs anything.
+ * Replicas that share a PostgreSQL database: heartbeat, exchange of changes, and leases, with which one replica at a
+ * time discovers, checks and classifies a server. Inactive with an embedded database.
  *
- * Leases are rows that expire by the database's clock, renewed with the sign of life. Advisory locks would end with
+ * Leases are rows that expire by the database's clock and are renewed with the heartbeat. Advisory locks would end with
  * their connection: too early when PostgreSQL restarts, and too late when a host freezes.
  */
 import { randomBytes } from 'node:crypto';
@@ -27,18 +26,18 @@ import type { Notice } from './notice.ts';
 import type { Redis } from './redis.ts';
 
 interface Replicas {
-  /** Of this process; another after every start. */
+  /** Identifies this process; new at every start. */
   readonly id: string;
   readonly redis: Redis | undefined;
-  /** Whether the shared work on a server is ours. */
+  /** Whether this replica leads the shared work on a server. */
   leads(serverId: string): boolean;
-  /** The same while the database answers; without it each looks after itself. */
+  /** The same, but true for every replica while the database is unavailable. */
   leadsOrAlone(serverId: string): boolean;
-  /** Where another living replica can be reached. */
+  /** The address of another running replica. */
   addressOf(replicaId: string): string | undefined;
-  /** Begins, reachable for the others at `address`. */
+  /** Starts; other replicas reach this one at `address`. */
   start(address: string, registry: Registry): Promise<void>;
-  /** Gives the shared work to the others while the last requests are answered. */
+  /** Releases the leases while the last requests are answered. */
   resign(): Promise<void>;
   close(): Promise<void>;
 }
@@ -85,7 +84,7 @@ async function createMember(
   let registry: Registry | undefined;
   let address = '';
   let leased = new Set<string>();
-  /** By our own monotonic clock, counted from before the renewal was sent: we stop before the others begin. */
+  /** Monotonic, counted from before the renewal was sent, so that we stop before another replica starts. */
   let leasedUntil = 0;
   let addresses = new Map<string, string>();
   let delivering: Promise<void> = Promise.resolve();
@@ -111,7 +110,7 @@ async function createMember(
       .then(() => (closed ? undefined : changes.deliver(change)))
       .catch((error: unknown) => {
         log.warn({ topic: change.topic, error: describe(error) }, 'a change of another replica was not applied');
-        // The database did not answer: when it does, nothing may be missing.
+        // The database was unavailable: read everything again when it is back.
         setTimeout(() => deliver(change), beatEveryMs).unref();
       });
   }
@@ -185,14 +184,14 @@ async function createMember(
       offStatus();
       resigned = true;
       await beating;
-      // Where the database does not answer, the leases run out by themselves.
+      // If the database is unavailable, the leases expire on their own.
       await exchange().catch(() => undefined);
     },
     async close() {
       closed = true;
       clearTimeout(timer);
       await Promise.all([beating, delivering]);
-      // Where the database is gone, the lease runs out by itself.
+      // If the database is unavailable, the lease expires on its own.
       await deleteReplica(db, id).then(sendStatuses, () => undefined);
       await bus.close();
     },
@@ -217,7 +216,7 @@ function viewsOf(replicas: readonly { id: string; statuses: ReplicaStatus[] }[])
   return views;
 }
 
-/** A listener on all addresses is reached at one of them. */
+/** Replaces a wildcard address with an address of this host. */
 export function advertisedAddress(host: string, port: number): string {
   const anywhere = host === '0.0.0.0' || host === '::';
   const outward = Object.values(networkInterfaces())

@@ -331,7 +331,7 @@ function lostInMidCall(
 function translate(error: unknown, link: Link, deadline: Deadline): unknown {
   const { server } = link;
   if (deadline.timedOut || isTimeout(deadline.cancel.reason)) {
-    return new AppError('EXECUTION_TIMEOUT', `No answer in time from ${server.name}`, {
+    return new AppError('EXECUTION_TIMEOUT', `Timed out waiting for ${server.name}`, {
       cause: error,
       body: { server: brief(server) },
     });

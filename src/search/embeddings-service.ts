@@ -48,7 +48,10 @@ export async function createEmbeddingsService(
       for (let start = 0; start < texts.length; start += settings.batchSize) {
         const batch = await askWithRetries(settings, texts.slice(start, start + settings.batchSize), signal);
         if (batch.some((vector) => vector.length !== dimensions)) {
-          throw new EmbeddingsUnavailable(`the service changed its dimensions from ${dimensions}`, false);
+          throw new EmbeddingsUnavailable(
+            `the embeddings service no longer returns vectors of ${dimensions} dimensions`,
+            false,
+          );
         }
         vectors.push(...batch);
       }
@@ -106,7 +109,7 @@ async function ask(settings: Settings, texts: string[], signal?: AbortSignal): P
 function readVectors(body: unknown, count: number): Float32Array[] {
   const answer = answerSchema.safeParse(body);
   if (!answer.success) {
-    throw new EmbeddingsUnavailable('the embeddings service answered in an unknown shape', false, answer.error);
+    throw new EmbeddingsUnavailable('the embeddings service sent an invalid response', false, answer.error);
   }
   const vectors: Float32Array[] = [];
   for (const { index, embedding } of answer.data.data) vectors[index] = toUnit(Float32Array.from(embedding));

@@ -48,7 +48,7 @@ export function createQdrantMirror({ qdrant, log, dimensions, pointOf }: QdrantM
       } catch (error) {
         if (closed.signal.aborted) return;
         complete = false;
-        log.warn({ error: describe(error) }, 'Qdrant does not take the vectors; the index in this process is used');
+        log.warn({ error: describe(error) }, 'could not write vectors to Qdrant; using the built-in index');
         const wait = retryDelaysMs[Math.min(failures, retryDelaysMs.length - 1)] ?? 0;
         failures += 1;
         await interruptibleDelay(wait, closed.signal, { ref: false });

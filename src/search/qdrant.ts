@@ -110,7 +110,9 @@ export function createQdrant(options: QdrantOptions): Qdrant {
     } else if (existing.ok) {
       const { size } = collectionSchema.parse(await existing.json()).result.config.params.vectors;
       if (size !== dimensions)
-        throw failure(`${collectionName} holds vectors of ${size}, the model gives ${dimensions}`);
+        throw failure(
+          `the collection ${collectionName} has vectors of ${size} dimensions, the model returns ${dimensions}`,
+        );
     } else {
       throw failure(`Qdrant answered ${existing.status} to GET ${collection}`);
     }

@@ -65,8 +65,8 @@ export function createServiceVectors(deps: ServiceVectorDependencies): ServiceVe
         log.warn(
           { error: describe(error), retry_in_ms: wait },
           collected === undefined
-            ? 'the embeddings service does not answer; new tools are found by their words alone'
-            : 'the embeddings service does not answer; search goes on with the vectors it has',
+            ? 'the embeddings service does not respond; new tools are matched by words only'
+            : 'the embeddings service does not respond; search continues with the existing vectors',
         );
         await interruptibleDelay(wait, closed.signal, { ref: false });
       }

@@ -48,7 +48,7 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
   const expected = new Map<number, SearchableTool>();
   // Lists need not wait for the index; a search that comes too early does.
   const filled = fill();
-  filled.catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'));
+  filled.catch((error: unknown) => log.error({ err: error }, 'could not fill the search index'));
   let working: Promise<unknown> = filled;
   for (const server of new Set(catalog.snapshot.tools.map((tool) => tool.server))) {
     index.setAvailable(server.name, isSearchable(server.lifecycle.status));
@@ -102,7 +102,7 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
       const vectors = await embedTools(builtIn, batch);
       for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
       await upsertVectors(db, toVectorRows(builtIn, batch, vectors)).catch((error: unknown) =>
-        log.warn({ err: error }, 'vectors could not be stored; the next start makes them again'),
+        log.warn({ err: error }, 'could not store vectors; they are computed again at the next start'),
       );
       await new Promise(setImmediate);
     }
@@ -114,7 +114,7 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
     const rows = [...added, ...changed.map(({ after }) => after)];
     const tools = rows.map((row) => toSearchable(row, server.name));
     for (const tool of tools) expected.set(tool.id, tool);
-    queue(() => embedAndEnter(tools), 'tools could not be indexed');
+    queue(() => embedAndEnter(tools), 'could not index tools');
   }
 
   function takeSkills(rows: readonly ToolRow[]): void {

@@ -1,4 +1,4 @@
-/** The seal on audit records: a hash chain whose ends are signed, and the verifier that walks along it. */
+/** Hash chain over audit records with signed ends, and its verification. */
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
 import {
   type AuditSeal,
@@ -18,7 +18,7 @@ export interface AuditKeys {
   previous?: Buffer;
 }
 
-/** The key signs nothing but the ends of this chain, so it is derived and not the credential key itself. */
+/** A derived key, so that the credential key itself is not used for signatures. */
 export function createAuditSeal({ current, previous }: AuditKeys): AuditSeal {
   const signing = derive(current);
   const accepted = previous === undefined ? [signing] : [signing, derive(previous)];
@@ -48,11 +48,11 @@ function hashRecord(previous: ChainPlace, entry: NewAudit): string {
 export interface AuditVerdict {
   intact: boolean;
   records: number;
-  /** From before records were sealed: nothing is known about them. */
+  /** Records from before the chain, which cannot be verified. */
   unsealed: number;
-  /** Where the chain begins: the last record that retention removed. */
+  /** Start of the chain: the last record that retention removed. */
   anchor: ChainPlace;
-  /** To be compared with one noted elsewhere: a database put back as a whole to an older state is consistent too. */
+  /** To be compared with a copy stored elsewhere, because a database that was rolled back is consistent in itself. */
   head: ChainPlace | null;
   problem?: AuditProblem;
 }
@@ -66,7 +66,7 @@ interface AuditProblem {
 
 const pageSize = 1_000;
 
-/** Walks the whole chain and stops at the first record that was changed, removed or inserted. */
+/** Verifies the complete chain and stops at the first record that was changed, removed or inserted. */
 export async function verifyAudit(db: Database, seal: AuditSeal): Promise<AuditVerdict> {
   const ends = await findAuditEnds(db);
   const anchor = seal.read(ends.anchor) ?? chainStart;
@@ -84,7 +84,7 @@ export async function verifyAudit(db: Database, seal: AuditSeal): Promise<AuditV
       }
       const problem = problemOf(last, row);
       if (problem !== undefined) {
-        // Retention may have moved the beginning while we read.
+        // Retention may have moved the start of the chain in the meantime.
         const now = await findAuditEnds(db);
         return sameJson(now.anchor, ends.anchor) ? fail(problem) : await verifyAudit(db, seal);
       }
@@ -94,7 +94,7 @@ export async function verifyAudit(db: Database, seal: AuditSeal): Promise<AuditV
     page = await findAuditAfter(db, id, pageSize);
   }
 
-  // Read after the records: whatever was appended meanwhile, the head is at least as new.
+  // Read after the records, so that the head is at least as new as the last record.
   const stored = (await findAuditEnds(db)).head;
   const head = seal.read(stored);
   if (head === undefined && stored !== undefined) return fail(forged('head_forged', last));

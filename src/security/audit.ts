@@ -25,18 +25,18 @@ export interface AuditEntry {
 }
 
 export interface Audit {
-  /** For calls: buffered, so that a call does not wait for the database. */
+  /** For calls: buffered, so that calls do not wait for the database. */
   record(entry: AuditEntry): void;
-  /** For admin acts: resolves once the record is stored, after everything recorded before it. */
+  /** For admin actions: resolves when this record and all earlier ones are stored. */
   recordNow(entry: AuditEntry): Promise<void>;
   find(filter: AuditFilter): Promise<AuditRecord[]>;
-  /** Every record with its seal, the oldest first. */
+  /** All records with their seals, oldest first. */
   export(range?: { since?: string; until?: string }): AsyncGenerator<AuditRow>;
   /** Finds the first record that was changed, removed or inserted. */
   verify(): Promise<AuditVerdict>;
-  /** Removes what is older than the retention, and records that. */
+  /** Removes records that are older than the retention and records the removal. */
   prune(): Promise<number>;
-  /** Not stored yet, and lost since the start. */
+  /** Number of records that are not stored yet, and lost since the start. */
   readonly backlog: { waiting: number; dropped: number };
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -45,17 +45,17 @@ export interface Audit {
 export interface AuditOptions {
   keys: AuditKeys;
   flushEveryMs?: number;
-  /** Records held while the database does not take them; beyond, records are dropped and counted. */
+  /** Maximum number of buffered records; further ones are dropped and counted. */
   capacity?: number;
-  /** 0 keeps records for ever. */
+  /** 0 keeps records forever. */
   retentionDays?: number;
-  /** May hide secrets in what others say of themselves. */
+  /** Masks secrets in values from outside. */
   stringify?: (details: JsonObject) => string;
-  /** Told when a flush failed; what was not stored is tried again with the next one. */
+  /** Called if a flush failed; its records are retried with the next flush. */
   onError?: (error: unknown) => void;
 }
 
-/** Made a row of when it is stored: many at once cost half as much as each in the middle of its call. */
+/** Converted to a row when stored, because converting in batches costs half as much as during the calls. */
 interface Recorded {
   at: number;
   entry: AuditEntry;
@@ -77,14 +77,14 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   const waiting: Recorded[] = [];
   let unreported = 0;
   let dropped = 0;
-  // The ends may still be signed with the key before this one, which will be taken away.
+  // The ends may be signed with the previous key, which will be removed.
   let writing: Promise<void> =
     options.keys.previous === undefined ? Promise.resolve() : resealAuditEnds(db, seal).catch(onError);
 
   /** One write at a time, in the order of recording. */
   function flush(): Promise<void> {
     const written = writing.then(write);
-    writing = written.catch(() => {}); // `written` carries the failure to its caller; the next write follows anyway
+    writing = written.catch(() => {}); // `written` reports the failure to its caller; the next write runs anyway
     return written;
   }
 
@@ -99,7 +99,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     unreported -= lost;
   }
 
-  /** Exactly what a reader will get back, because the hash is over it: both engines change some texts and times. */
+  /** Normalized to what the database returns, because the hash covers it and both engines change some values. */
   function toRow({ at, entry }: Recorded): NewAudit {
     return {
       timestamp: isoTime(at),
@@ -112,7 +112,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     };
   }
 
-  /** One record that can't be written must not keep all the others waiting behind it. */
+  /** A record that cannot be written must not block the others. */
   function toText(details: JsonObject): string {
     try {
       return stringify(details);
@@ -144,7 +144,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
     record(entry) {
       if (waiting.length < capacity) {
         waiting.push(recorded(entry));
-        // Before there is no more room, where calls come faster than that.
+        // Flush early if records arrive faster than the interval.
         if (waiting.length === capacity / 2) flush().catch(onError);
         return;
       }
@@ -181,7 +181,7 @@ export function createAudit(db: Database, options: AuditOptions): Audit {
   };
 }
 
-/** A time that is none is refused here: later it would keep all the others waiting. */
+/** Rejects an invalid time here, because it would block all other records later. */
 function recorded(entry: AuditEntry): Recorded {
   const at = entry.timestamp === undefined ? Date.now() : Date.parse(entry.timestamp);
   if (Number.isNaN(at)) throw new RangeError(`timestamp is not a time: ${entry.timestamp}`);
@@ -190,7 +190,7 @@ function recorded(entry: AuditEntry): Recorded {
 
 let latest = { at: Number.NaN, text: '' };
 
-/** Calls that end in the same millisecond share its text: writing it costs as much as hashing a record. */
+/** Cached per millisecond, because formatting a time costs as much as hashing a record. */
 function isoTime(at: number): string {
   if (latest.at !== at) latest = { at, text: new Date(at).toISOString() };
   return latest.text;

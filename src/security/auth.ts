@@ -6,7 +6,7 @@ import type { Role, TokenRow } from '../store/schema.ts';
 import { createStoredCollection } from '../store/stored-collection.ts';
 import { deleteToken, findTokens, insertToken, updateTokensUsed } from '../store/tokens.ts';
 
-/** Who calls. `servers` null means all of them. */
+/** The caller. `servers` null means all servers. */
 export interface Principal {
   id: string;
   name: string;
@@ -26,27 +26,27 @@ interface NewToken {
 }
 
 export interface Authenticator {
-  /** Decides from memory. `loopbackListener`: whether the request came in on a listener of this machine only. */
+  /** Synchronous, from memory. `loopbackListener`: whether the request arrived on a loopback address. */
   authenticate(request: { authorization?: string; loopbackListener: boolean }): Principal;
-  /** The token itself is shown this once; the database has its hash. */
+  /** The token is returned only once; the database stores its hash. */
   createToken(token: NewToken, createdBy: string): Promise<{ token: string; row: Token }>;
   listTokens(): Token[];
   revokeToken(id: string): Promise<boolean>;
-  /** The principal as it is now; undefined where its token was revoked or has expired. */
+  /** The current principal; undefined if its token was revoked or has expired. */
   findPrincipal(id: string): Principal | undefined;
   /** Reads the tokens again, after another replica changed them. */
   reload(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What stands at the door of every face: it knows our tokens, and perhaps an identity provider's. */
+/** Authenticates requests with our tokens and, if configured, tokens of an identity provider. */
 export interface RequestAuthenticator {
   authenticate(request: {
     authorization?: string;
     loopbackListener: boolean;
     path: string;
   }): Principal | Promise<Principal>;
-  /** The WWW-Authenticate header of a refusal. */
+  /** The WWW-Authenticate header of an error. */
   challenge(refusal: { path: string; error: unknown; presented: boolean }): string;
 }
 
@@ -54,10 +54,10 @@ export interface AuthenticatorOptions {
   db: Database;
   changes: Changes;
   adminToken: string;
-  /** What a request without a token may do, on loopback listeners only. */
+  /** The role of requests without a token, on loopback addresses only. */
   anonymous?: 'caller' | 'viewer';
   flushEveryMs?: number;
-  /** Told when noting the last use failed; it is tried again. */
+  /** Called if storing the last use failed; it is retried. */
   onError?: (error: unknown) => void;
 }
 
@@ -73,7 +73,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   const adminDigest = digest(adminToken);
   const nobody = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, string>();
-  /** The tokens that were seen to expire, with the date that passed: they stay so when the clock goes back. */
+  /** Expired tokens with their expiry date; they stay expired if the clock is set back. */
   const expired = new Map<string, string | null>();
   const tokens = await createStoredCollection<string, KnownToken>({
     load: async () => (await findTokens(db)).map((row) => [row.id, toEntry(row)]),
@@ -100,14 +100,14 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
 
   function isExpired({ row, expiresAtMs }: KnownToken): boolean {
     if (row.expires_at !== null && expired.get(row.id) === row.expires_at) return true;
-    // Not the other way round: a date that cannot be read has passed.
+    // Written so that an unreadable date counts as expired.
     if (Date.now() < expiresAtMs) return false;
     expired.set(row.id, row.expires_at);
     end(row.id);
     return true;
   }
 
-  /** What had expired before we knew it ends nothing now. */
+  /** Tokens that had expired before the start need no event. */
   function recordExpired({ row, expiresAtMs }: KnownToken): void {
     if (!(Date.now() < expiresAtMs)) expired.set(row.id, row.expires_at);
   }
@@ -201,7 +201,7 @@ function tokenId(token: string): string {
   return start === prefix && id !== undefined ? id : '';
 }
 
-/** A stored hash of another length belongs to no token; comparing it would throw. */
+/** `timingSafeEqual` throws for different lengths, so those are rejected first. */
 const isSame = (presented: Buffer, stored: Buffer) =>
   presented.length === stored.length && timingSafeEqual(presented, stored);
 
@@ -231,7 +231,7 @@ function anonymousPrincipal(role: 'caller' | 'viewer'): Principal {
   return { id: 'anonymous', name: 'anonymous', role, servers: null, profile: null };
 }
 
-/** It was right once, so whoever presents it does not guess. */
+/** An expired token was valid once, so it does not count as a guess. */
 export class ExpiredToken extends AppError {
   constructor() {
     super('UNAUTHENTICATED', 'Not authenticated: the token has expired');

@@ -17,18 +17,18 @@ export interface AuthenticationThrottle {
     authenticate: () => Found | Promise<Found>,
     idOf: (found: Found) => string,
   ): Found | Promise<Found>;
-  /** Whoever waits is answered now. */
+  /** Answers all delayed requests immediately. */
   close(): void;
 }
 
 interface ThrottleOptions {
   changes: Changes;
-  /** In milliseconds; never goes back. */
+  /** Monotonic time in milliseconds. */
   now?: () => number;
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** The failures of one address; they fade with time. */
+/** The failures of one address; they decay over time. */
 interface AddressFailures {
   failures: number;
   at: number;
@@ -39,7 +39,7 @@ const freeFailures = 5;
 const fadeMs = 60_000 / freeFailures;
 const firstDelayMs = 100;
 const maxDelayMs = 5_000;
-/** More would change nothing but the time until they have faded. */
+/** Further failures would only extend the time until they have decayed. */
 const maxFailures = freeFailures + 1 + Math.ceil(Math.log2(maxDelayMs / firstDelayMs));
 const maxWaitingPerAddress = 8;
 const maxWaiting = 256;
@@ -97,7 +97,7 @@ export function createAuthenticationThrottle(options: ThrottleOptions): Authenti
     const record = records.get(network) ?? { failures: 0, at: now(), waiting: 0 };
     record.failures = Math.min(failuresIn(record) + 1, maxFailures);
     record.at = now();
-    records.delete(network); // the latest stands last
+    records.delete(network); // most recently used last
     records.set(network, record);
     dropOldest(records, maxAddresses);
     return record;
@@ -134,7 +134,7 @@ export interface ThrottledRequestAuthenticator extends Pick<RequestAuthenticator
   ): Principal | Promise<Principal>;
 }
 
-/** A request without a token guesses nothing. */
+/** A request without a token is not a guess. */
 export function throttleRequestAuthenticator(
   requestAuthenticator: RequestAuthenticator,
   throttle: AuthenticationThrottle,

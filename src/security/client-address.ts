@@ -1,8 +1,8 @@
-/** Where a request came from, on every face: the nearest address that is no proxy of ours. */
+/** The client address of a request: the nearest address that is not a trusted proxy. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Names for what nobody wants to write down. */
+/** Named networks. */
 const named: Record<string, readonly string[]> = {
   loopback: ['127.0.0.0/8', '::1'],
   linklocal: ['169.254.0.0/16', 'fe80::/10'],
@@ -32,7 +32,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
   };
 }
 
-/** Tells whether an address is one of our proxies. */
+/** Returns a function that checks whether an address is a trusted proxy. */
 export function createProxyCheck(trustedProxies: readonly string[]): (address: string) => boolean {
   const trusted = new BlockList();
   for (const entry of trustedProxies.flatMap((proxy) => named[proxy] ?? [proxy])) {
@@ -44,7 +44,7 @@ export function createProxyCheck(trustedProxies: readonly string[]): (address: s
   return (address) => isIP(address) !== 0 && trusted.check(address, familyOf(address));
 }
 
-/** With IPv6, everybody has a whole network (/64) of addresses. */
+/** With IPv6, a client usually has a complete /64 network. */
 export function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   if (!isIPv6(plain)) return plain;

@@ -1,8 +1,8 @@
-/** Where the secrets of a connection config stand: how it may be shown, and what must not appear in any text. */
+/** Finds the secrets in a connection config, to mask them in its display and in texts. */
 import { hidden } from './mask.ts';
 import { isInherited } from './policy.ts';
 
-/** The parts of a connection config that hold secrets, whatever the transport. */
+/** The parts of a connection config that contain secrets, for all transports. */
 interface Secretive {
   headers?: Record<string, string>;
   env?: Record<string, string>;
@@ -12,7 +12,7 @@ interface Secretive {
   oauth?: { client_secret?: string; private_key?: string };
 }
 
-/** The config as it may be shown: names stay (of headers, variables, flags, parameters), the values of secrets go. */
+/** The config for display: names of headers, variables, flags and parameters are kept, secret values are masked. */
 export function maskConfig<T extends Secretive>(config: T): T {
   const masked = { ...config };
   if (config.headers !== undefined) masked.headers = maskValues(config.headers);
@@ -73,14 +73,14 @@ export function holdsCredential(url: string): boolean {
 function secretsInUrl(url: string): string[] {
   const { user, rest, query, fragment } = splitUrl(url);
   const [name, ...password] = user?.split(':') ?? [];
-  // Who has a password has a name that is none; a name alone is often a token.
+  // With a password, the user name is not secret; a user name alone is often a token.
   const login = password.length > 0 ? password.join(':') : name;
   const values = query?.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1)) ?? [];
   const written = [login, ...values, fragment].filter((value) => value !== undefined);
   return [...written.flatMap((value) => [value, decoded(value)]), ...credentialsIn(rest)];
 }
 
-/** By hand, because a URL in a config may still hold `${VAR}`, and must be shown as it was written. */
+/** Not `new URL`, because the URL may contain `${VAR}` and must keep its spelling. */
 function splitUrl(url: string) {
   const [beforeFragment = '', ...fragment] = url.split('#');
   const [address = '', ...query] = beforeFragment.split('?');
@@ -138,7 +138,7 @@ const credentialCharacters = /[A-Za-z0-9_.~+-]{16,}/g;
 const knownBeginnings =
   /^(?:sk-|(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|npm|hf|ntn|lin_api|shpat|dop_v1)_|glpat-|xox[a-z]-|AKIA|AIza|eyJ)/;
 
-/** Words that nobody would write by hand: keys with a known beginning, or letters and digits in turns. */
+/** Detects generated keys: a known prefix, or alternating letters and digits. */
 function credentialsIn(text: string): string[] {
   return (text.match(credentialCharacters) ?? []).filter(isCredential);
 }
@@ -160,7 +160,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    return text; // no percent-encoding: what is written is the value
+    return text; // invalid percent-encoding: use the text as it is
   }
 }
 

@@ -3,13 +3,13 @@ import { decodeKey } from '../credential-key.ts';
 import { AppError } from '../errors.ts';
 
 export interface Vault {
-  /** `context` names what the value belongs to (a server's id): a sealed value moved elsewhere does not open. */
+  /** `context` binds the value to its owner (a server's id): a sealed value cannot be opened for another owner. */
   seal(value: unknown, context: string): string;
   open(sealed: string, context: string): unknown;
-  /** A short sign that we know a value, always the same; without the key nobody can make one. */
+  /** A short, deterministic keyed hash (HMAC) of a value. */
   mark(value: string): string;
   isMarked(value: string, mark: string): boolean;
-  /** True where the value was sealed with the previous key and should be sealed again. */
+  /** True if the value was sealed with the previous key and should be sealed again. */
   needsReseal(sealed: string): boolean;
   readonly keyIds: { current: string; previous: string | undefined };
 }
@@ -43,7 +43,7 @@ export function createVault({ current, previous }: { current: Buffer; previous?:
       if (key === undefined) {
         throw unreadable(
           `it was sealed with key ${keyId}, the configured keys are ${keys.map((known) => known.id).join(' and ')}; ` +
-            'give the old key as MCP_CREDENTIAL_KEY_PREVIOUS',
+            'set the old key as MCP_CREDENTIAL_KEY_PREVIOUS',
         );
       }
       const decipher = createDecipheriv('aes-256-gcm', key.secret, iv)
@@ -81,7 +81,7 @@ export function parseKey(text: string): Buffer {
   return key;
 }
 
-/** An id tells keys apart in stored values and messages without telling anything about the key. */
+/** Identifies a key in stored values and messages without revealing it. */
 function toKey(secret: Buffer): Key {
   return { id: createHash('sha256').update('key id').update(secret).digest('hex').slice(0, 8), secret };
 }

@@ -6,7 +6,7 @@ import type { Changes } from '../changes.ts';
 import type { Audit } from './audit.ts';
 
 interface FailedAuthenticationAudit {
-  /** Records what was counted since. */
+  /** Records the current counts. */
   flush(): void;
   close(): void;
 }
@@ -37,7 +37,7 @@ export function createFailedAuthenticationAudit(
 
   const timer = setInterval(flush, flushEveryMs).unref();
 
-  /** With IPv6 a network has many addresses, and is one for us. */
+  /** An IPv6 network counts as one address. */
   function add(address: string, network: string): void {
     const count = counts.get(network);
     if (count !== undefined) {

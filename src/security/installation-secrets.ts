@@ -1,4 +1,4 @@
-/** The secrets of this installation: from the configuration, else from files in the data directory, made at first start. */
+/** Secrets of this installation, from the configuration or from generated files in the data directory. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
@@ -6,7 +6,7 @@ import { createVault, parseKey } from './credentials.ts';
 import { loadOrCreateSecretFile } from './secret-file.ts';
 import type { Secrets } from './secrets.ts';
 
-/** `secrets` hides them in logs from then on. */
+/** `secrets` masks them in logs from then on. */
 export function loadInstallationSecrets(config: Config, secrets: Secrets) {
   const file = (name: string, create: () => string) => loadOrCreateSecretFile(join(config.dataDir, name), create).value;
   const current = config.credentialKey ?? parseKey(file('credential-key', () => randomBytes(32).toString('base64')));

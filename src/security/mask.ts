@@ -1,9 +1,9 @@
 import { maxPattern, spellingsOf } from './spellings.ts';
 
 export const hidden = '***';
-/** Shorter values hide nothing and would riddle every text with asterisks. */
+/** Masking shorter values would make texts unreadable. */
 const minSecret = 4;
-/** What one value may have: longer ones are refused where they come in, and known by their beginning here. */
+/** Maximum length of a secret; longer values are rejected as input and recognised by their beginning here. */
 export const maxSecret = 65_536;
 
 export type Mask = (text: string) => string;
@@ -14,10 +14,10 @@ export function createMask(secrets: readonly string[], shortest = minSecret): Ma
   return createScanner(new Set(known.flatMap((secret) => spellingsOf(secret.slice(0, maxSecret)))));
 }
 
-/** Of a text without end, no more is read than this. */
+/** Maximum length of text that is scanned. */
 const maxRead = 65_536;
 
-/** The beginning of a text, with nothing secret in it. Masked before it is cut: half a secret is not recognised. */
+/** The masked beginning of a text. Masked before it is cut, because a cut secret is not recognised. */
 export function maskBeginning(text: string, mask: Mask, chars: number): string {
   return maskWithin(text, mask, maxRead).slice(0, chars);
 }
@@ -25,21 +25,21 @@ export function maskBeginning(text: string, mask: Mask, chars: number): string {
 /** An error longer than this is cut. */
 const maxError = 262_144;
 
-/** The text of a server's error, with nothing secret in it. */
+/** The masked text of a server's error. */
 export function maskError(text: string, mask: Mask): string {
   const shown = maskWithin(text, mask, maxError);
-  return text.length <= maxError ? shown : `${shown}… (the rest of ${text.length} characters is left out)`;
+  return text.length <= maxError ? shown : `${shown}… (truncated, ${text.length} characters)`;
 }
 
-/** What was read may end within a secret, and masking may have moved that end to the front. */
+/** The scanned text may end within a secret, so its end is dropped. */
 function maskWithin(text: string, mask: Mask, read: number): string {
   return text.length <= read ? mask(text) : mask(text.slice(0, read)).slice(0, -maxPattern);
 }
 
-/** Deeper than anything that is meant to be read; to follow it would exhaust the stack. */
+/** Deeper values would exhaust the stack. */
 const deepest = 1_000;
 
-/** The strings of a JSON value, keys included; everything else keeps its place. */
+/** Masks the strings of a JSON value, including keys. */
 export function maskStrings<T>(value: T, mask: Mask): T {
   const masked = (part: unknown, depth: number): unknown => {
     if (typeof part === 'string') return mask(part);
@@ -52,7 +52,7 @@ export function maskStrings<T>(value: T, mask: Mask): T {
   return masked(value, 0) as T;
 }
 
-/** As many characters of a pattern as a place of the text is compared with first. */
+/** Length of the prefix that is hashed. */
 const maxWindow = 8;
 const base = 0x01000193;
 
@@ -94,7 +94,7 @@ const fewPatterns = 8;
 
 type Finder = (text: string, at: number, hash: number) => number;
 
-/** The length of the longest pattern at a place, or 0: one secret may be the beginning of another. */
+/** The length of the longest matching pattern, or 0; one secret may be the beginning of another. */
 function createFinder(byHash: ReadonlyMap<number, string[]>): Finder {
   const crowded = new Map<number, { lengths: number[]; known: Set<string> }>();
   for (const [hash, patterns] of byHash) {
@@ -124,7 +124,7 @@ function groupByHash(patterns: Iterable<string>, window: number): Map<number, st
   return groups;
 }
 
-/** Says no for nearly every place of an ordinary text, without a look into the map. */
+/** A filter that rejects most positions of ordinary text without a map lookup. */
 function createFilter(hashes: Iterable<number>, count: number): (hash: number) => boolean {
   const bits = Math.max(8, Math.ceil(Math.log2(count * 16)));
   const filter = new Uint8Array(2 ** bits);

@@ -1,4 +1,4 @@
-/** People at the dashboard: their token travels in a sealed cookie that no script can read. */
+/** Dashboard sessions: the token is stored in a sealed cookie that scripts cannot read. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
@@ -23,18 +23,18 @@ export interface PageRequest {
 }
 
 export interface PageSessions {
-  /** Gives a request of our own page the Authorization of its session; any other request stays as it is. */
+  /** Adds the Authorization header of the session to requests of our own page. */
   admit(request: PageRequest): void;
-  /** Checks the token; the session that it begins, as a Set-Cookie header. */
+  /** Checks the token and returns a Set-Cookie header for its session. */
   begin(token: string, headers: IncomingHttpHeaders): Promise<{ principal: Principal; cookie: string }>;
   end(headers: IncomingHttpHeaders): Promise<string>;
   /** A code that signs in once, with the same token, at any replica. */
   createCode(token: string): Promise<{ code: string; expiresAt: string }>;
-  /** The token of the session that a request of our own page came with. */
+  /** The token of the session of a request from our own page. */
   tokenOf(request: PageRequest): string | undefined;
-  /** The token behind a code, which stays good. */
+  /** The token of a code, without using the code up. */
   peek(code: string): Promise<string>;
-  /** The token behind a code, which is worth nothing from now on. */
+  /** The token of a code, which is used up. */
   redeem(code: string): Promise<string>;
   /** Reads again which sessions were ended, after another replica ended one. */
   reload(): Promise<void>;
@@ -51,7 +51,7 @@ interface PageSessionOptions {
 const sessionSeconds = 12 * 3_600;
 const codeMs = 5 * 60_000;
 export const sessionPath = '/api/v1/session';
-/** Browsers drop cookies of more than 4,096 bytes without a word, and sealing makes a token a third longer. */
+/** Browsers silently drop cookies of more than 4,096 bytes, and sealing makes a token a third longer. */
 const maxToken = 2_800;
 const sealContext = 'page session';
 const sessionContent = z.object({ id: z.string(), token: z.string(), until: z.number() });
@@ -59,7 +59,7 @@ type PageSession = z.infer<typeof sessionContent>;
 
 export async function createPageSessions(options: PageSessionOptions): Promise<PageSessions> {
   const { db, vault, requestAuthenticator, changes, now = Date.now } = options;
-  /** Sessions that were signed out before their time; a copied cookie must not outlive that. */
+  /** Sessions that were signed out before they expired, so that a copied cookie is rejected. */
   const ended = await createStoredCollection<string, number>({
     async load() {
       const rows = await findSpentPasses(db);
@@ -77,7 +77,7 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
     try {
       content = vault.open(sealed, sealContext);
     } catch (error) {
-      // Sealed with another key, or by another aggregator on this host: whoever sent it is simply not signed in.
+      // Sealed with another key or by another aggregator on this host: treated as not signed in.
       if (error instanceof AppError) return undefined;
       throw error;
     }
@@ -89,7 +89,7 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
     if (row === undefined || Date.parse(row.expires_at) <= now()) {
       throw new AppError(
         'UNAUTHENTICATED',
-        'This link was used already or is too old; get a new one: mcp-aggregator open',
+        'This link was already used or is too old; get a new one: mcp-aggregator open',
       );
     }
     return z.string().parse(vault.open(row.sealed, codeContext(row.code_hash)));
@@ -147,7 +147,7 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
   };
 }
 
-/** The database has no more of a code than its hash: who reads it there can't sign in with it. */
+/** The database stores only the hash of a code, so read access does not allow signing in. */
 const hash = (code: string) => createHash('sha256').update(code).digest('hex');
 const codeContext = (codeHash: string) => `sign-in code:${codeHash}`;
 
@@ -163,7 +163,7 @@ export function isOwnPage({ method = 'GET', headers }: PageRequest): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** Cookies don't tell ports apart either: two aggregators on one host would sign each other's people out. */
+/** Cookies are shared between ports, so two aggregators on one host need different names. */
 function cookieName({ host }: IncomingHttpHeaders): string {
   const port = /:(\d+)$/.exec(host ?? '')?.[1];
   return port === undefined ? 'mcp_aggregator' : `mcp_aggregator_${port}`;

@@ -7,28 +7,28 @@ const rank: Record<Role, number> = { viewer: 0, caller: 1, admin: 2 };
 
 export function requireRole(principal: Principal, role: Role): void {
   if (rank[principal.role] >= rank[role]) return;
-  throw new AppError('FORBIDDEN', `This needs the role ${role}; ${principal.name} is ${principal.role}`);
+  throw new AppError('FORBIDDEN', `This requires the role ${role}; ${principal.name} has the role ${principal.role}`);
 }
 
 export function maySee(principal: Principal, serverName: string): boolean {
   return principal.servers === null || principal.servers.has(serverName);
 }
 
-/** A token for some servers, or for a profile; it must not reach anything else, whatever its role. */
+/** Whether a token is limited to servers or a profile. The limits apply to every role. */
 export function isBound({ servers, profile }: Pick<Principal, 'servers' | 'profile'>): boolean {
   return servers !== null || profile !== null;
 }
 
-/** For what concerns more than a bound principal was given: the whole configuration, commands, other tokens. */
+/** For actions that affect more than a limited principal may access: the configuration, commands, other tokens. */
 export function requireUnbound(principal: Principal, what = 'This'): void {
   if (!isBound(principal)) return;
   throw new AppError(
     'FORBIDDEN',
-    `${what} needs a token without limits; ${principal.name} is limited to ${limitsOf(principal)}`,
+    `${what} requires a token without limits; ${principal.name} is limited to ${limitsOf(principal)}`,
   );
 }
 
-/** Whether a token has no more servers, and no other profile, than the principal. */
+/** Whether the limits of a token are within the limits of the principal. */
 export function isWithin(
   principal: Principal,
   token: { servers: readonly string[] | null; profile: string | null },
@@ -69,7 +69,7 @@ export function checkHost(hostHeader: string | undefined, { boundHost, boundPort
   );
 }
 
-/** Programs send no Origin. A browser's must be our own, on this machine like us, or listed. */
+/** Programs send no Origin. The origin of a browser must be our own, loopback on a loopback listener, or allowed. */
 export function checkOrigin(
   origin: string | undefined,
   hostHeader: string | undefined,
@@ -106,21 +106,21 @@ export function createEntryCheck(listener: BoundAddress, allowedOrigins: readonl
   };
 }
 
-/** SSE and HTTP servers get secrets in their headers, so they are spoken to over TLS, or on this machine. */
+/** Headers of SSE and HTTP servers contain secrets, so TLS is required except on loopback. */
 export function isHttpsOrLoopback(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
-/** A Host header and nothing else: `a@b` or `a/b` would parse as a URL whose host is not what was sent. */
+/** Parses a Host header strictly: `a@b` or `a/b` would parse as a URL with a different host. */
 function parseHost(header: string | undefined, protocol = 'http:'): URL | undefined {
   if (header === undefined || !/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d+)?$/i.test(header)) return undefined;
   const url = `${protocol}//${header}`;
   return URL.canParse(url) ? new URL(url) : undefined;
 }
 
-/** What a program needs to run and to find its way; everything else in our environment may be a secret of ours. */
+/** Variables that programs need; any other variable of our environment may be a secret. */
 const inherited = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'TERM', 'TMPDIR', 'TZ', 'DISPLAY'],
   ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE'],
@@ -130,7 +130,7 @@ const inherited = new Set([
   ...['TEMP', 'TMP', 'USERNAME', 'USERPROFILE', 'WINDIR'],
 ]);
 
-/** Every child gets these, so their values are no secrets. */
+/** Passed to every child process, so their values are not secret. */
 export function isInherited(name: string): boolean {
   // Windows writes "Path", proxies are often lower case.
   const upper = name.toUpperCase();
@@ -145,7 +145,7 @@ export function childEnvironment(
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(processEnv)) {
     if (value === undefined || !isInherited(name)) continue;
-    // An exported shell function would be run by a child that is a shell.
+    // A child process that is a shell would import exported shell functions.
     if (!value.startsWith('()')) environment[name] = value;
   }
   return { ...environment, ...own };

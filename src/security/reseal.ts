@@ -1,4 +1,4 @@
-/** Rotation of the credential key: everything that is sealed with the previous key is sealed with the current one. */
+/** Rotation of the credential key: seals values of the previous key with the current key. */
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Vault } from './credentials.ts';
@@ -7,24 +7,24 @@ import type { Vault } from './credentials.ts';
 export interface SealedStore {
   name: string;
   find(): Promise<SealedValue[]>;
-  /** Only where the value is still the one that was read: somebody may have stored another meanwhile. */
+  /** Updates only if the value is unchanged since it was read. */
   replace(id: string, before: string, after: string): Promise<boolean>;
 }
 
 interface SealedValue {
   id: string;
-  /** What the value was sealed for; see `Vault.seal`. */
+  /** The context of the seal; see `Vault.seal`. */
   context: string;
   sealed: string;
 }
 
 interface ResealReport {
-  /** Sealed with the current key now, those of before included. */
+  /** Values that are sealed with the current key, including earlier ones. */
   current: number;
   resealed: number;
-  /** Changed by somebody else in the same moment; the next round looks again. */
+  /** Changed concurrently; checked again in the next round. */
   left: number;
-  /** Neither key opens them, or they are no sealed values. */
+  /** Values that neither key opens, or that are not sealed. */
   unreadable: string[];
 }
 
@@ -33,7 +33,7 @@ export interface Resealer {
   close(): Promise<void>;
 }
 
-/** A replica that still has the keys the other way round may seal something with the old one until it is restarted. */
+/** Repeated, because a replica with the old configuration may seal values with the old key until it restarts. */
 const againAfterMs = 30_000;
 
 export function createResealer({
@@ -61,7 +61,7 @@ export function createResealer({
       const report = await run();
       if (report.resealed > 0 || report.unreadable.length > 0) log.info(report, 'credentials sealed with the new key');
     } catch (error) {
-      log.warn({ err: error }, 'credentials could not be sealed with the new key yet');
+      log.warn({ err: error }, 'could not seal credentials with the new key yet');
     }
     if (!closed) timer = setTimeout(runInBackground, againAfterMs).unref();
   }
@@ -72,7 +72,7 @@ export function createResealer({
     async close() {
       closed = true;
       clearTimeout(timer);
-      await running?.catch(() => undefined); // told when it failed
+      await running?.catch(() => undefined); // the failure was already logged
     },
   };
 }
@@ -93,13 +93,13 @@ async function reseal(vault: Vault, stores: readonly SealedStore[]): Promise<Res
   return report;
 }
 
-/** The value itself where its seal is of the current key, undefined where nobody can read it. */
+/** The unchanged value if it is sealed with the current key; undefined if it cannot be opened. */
 function sealAgain(vault: Vault, sealed: string, context: string): string | undefined {
   try {
     if (!vault.needsReseal(sealed)) return sealed;
     return vault.seal(vault.open(sealed, context), context);
   } catch (error) {
-    // One value that can't be read must not keep the others from being sealed.
+    // An unreadable value must not prevent sealing the others.
     if (error instanceof AppError && error.code === 'CREDENTIAL_UNREADABLE') return undefined;
     throw error;
   }

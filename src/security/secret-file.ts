@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 const ownerOnly = 0o600;
 
-/** A secret that is made once and kept in a file only its owner can read. */
+/** Reads a secret from a file, or generates it once; only the owner can read the file. */
 export function loadOrCreateSecretFile(path: string, create: () => string): { value: string; created: boolean } {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   if (mode === undefined) return { value: writeSecret(path, create()), created: true };
@@ -11,14 +11,14 @@ export function loadOrCreateSecretFile(path: string, create: () => string): { va
   return { value: readFileSync(path, 'utf8').trim(), created: false };
 }
 
-/** Whole or not at all, and on the disk before anything is sealed with it: a lost key loses every stored config. */
+/** Written atomically and synced before use, because a lost key makes all stored configs unreadable. */
 function writeSecret(path: string, value: string): string {
   const file = openSync(`${path}.new`, 'w', ownerOnly);
   writeFileSync(file, `${value}\n`);
   fsyncSync(file);
   closeSync(file);
   renameSync(`${path}.new`, path);
-  // Windows can't open a directory, and its rename is on the disk by itself.
+  // Windows cannot open a directory, and its rename needs no sync.
   if (process.platform !== 'win32') {
     const directory = openSync(dirname(path), 'r');
     fsyncSync(directory);

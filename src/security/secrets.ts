@@ -6,7 +6,7 @@ import { createMask, type Mask, maskStrings } from './mask.ts';
  * audit passes `mask`: servers repeat their credentials in error messages, and paths can't foresee where.
  */
 export interface Secrets {
-  /** Values that we or an admin configured: hidden in every text. */
+  /** Values from the configuration: masked in every text. */
   learn(owner: string, values: readonly string[]): void;
   /**
    * Values that a server or its authorization server chose: hidden in what comes from that server alone. It may have
@@ -14,15 +14,15 @@ export interface Secrets {
    */
   learnFrom(serverId: string, owner: string, values: readonly string[]): void;
   forget(owner: string): void;
-  /** With a server's id: of a text that comes from that server. */
+  /** With a server's id: for text of that server. */
   mask(text: string, serverId?: string): string;
-  /** The same for a JSON value; unchanged, and the same object, where nothing had to be hidden. */
+  /** The same for a JSON value; returns the same object if nothing was masked. */
   maskJson<T>(value: T, serverId?: string): T;
-  /** JSON of an object, with nothing secret in it. */
+  /** JSON of an object with masked secrets. */
   stringify(value: object): string;
 }
 
-/** Values this short are words ("true", "admin", "8080"): to hide them everywhere would garble more than it protects. */
+/** Shorter values are ordinary words ("true", "admin", "8080"); masking them everywhere would make texts unreadable. */
 const minLearned = 8;
 
 export function createSecrets(): Secrets {
@@ -64,7 +64,7 @@ interface Values {
   mask: Mask;
 }
 
-/** The values of several owners, and the mask for all of them, made when it is needed next. */
+/** The values of several owners and a lazily built mask for all of them. */
 function createValues(): Values {
   const values = new Map<string, readonly string[]>();
   let mask: Mask | undefined;

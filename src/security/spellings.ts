@@ -1,16 +1,16 @@
-/** The texts by which a secret is recognised: as it is, line by line, and as programs quote and encode it. */
+/** The spellings by which a secret is recognised: plain, line by line, quoted and encoded. */
 
-/** Texts are cut into pieces, so that a scan costs the same at every place of a text, and parts are recognised too. */
+/** Spellings are split into pieces, so that matching has a constant cost per position and parts are recognised. */
 const pieceChars = 32;
-/** Half of a line of base64 as MIME and `base64` break it. */
+/** Half of a base64 line as wrapped by MIME and `base64`. */
 const wrappedPieceChars = 38;
-/** Of a longer value there are fewer pieces, twice as long. */
+/** Longer values have fewer pieces of twice the length. */
 const longValue = 4_096;
 /** The last piece takes the rest. */
 export const maxPattern = 4 * wrappedPieceChars;
-/** A shorter line of a longer value is no secret by itself; it is recognised together with its neighbours. */
+/** Shorter lines are recognised only together with their neighbours. */
 const minLine = 16;
-/** Encodings of less are found in ordinary text. */
+/** Shorter encodings would match ordinary text. */
 const minEncoded = 8;
 
 export function spellingsOf(secret: string): string[] {
@@ -42,7 +42,7 @@ function linesOf(value: string): string[] {
   for (const [index, part] of value.split(/(\r?\n|\\r\\n|\\n)/).entries()) {
     const isBreak = index % 2 === 1;
     if (part.startsWith('-----')) {
-      // The first and last line of a PEM are the same for everybody.
+      // The first and last line of a PEM are the same in all PEM files.
       endAt(offset);
       previous = offset + part.length;
     } else if (!isBreak && part.trim() !== '') {
@@ -71,7 +71,7 @@ function base64(text: string): string[] {
   const bytes = Buffer.from(text);
   const within = [0, 1, 2].map((before) => {
     const whole = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    // The characters at both ends also hold bits of what stands beside it.
+    // The characters at both ends also contain bits of adjacent text.
     return whole.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
   });
   const alone = bytes.toString('base64');

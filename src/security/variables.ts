@@ -9,7 +9,7 @@ interface Substitution<T> {
   used: ReadonlyMap<string, string>;
 }
 
-/** Fills in `${VAR}` in every string of a config, however deep. Keys stay as they are. */
+/** Replaces `${VAR}` in all strings of a config. Keys are not changed. */
 export function substituteVariables<T>(config: T, env: Readonly<Record<string, string | undefined>>): Substitution<T> {
   const missing = new Set<string>();
   const used = new Map<string, string>();

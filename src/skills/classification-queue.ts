@@ -3,14 +3,14 @@ import type { ToolToClassify } from './classifier-model.ts';
 import type { Classification } from './classify.ts';
 
 interface ClassificationQueueOptions {
-  /** Missing tools in the answer, or a throw, leave tools UNCLASSIFIED; they are tried again. */
+  /** Tools that are missing in the answer, or whose batch failed, stay UNCLASSIFIED and are retried. */
   classify(tools: ToolToClassify[], signal: AbortSignal): Promise<Map<number, Classification>>;
   onClassified(toolId: number, classification: Classification): void;
   onUnclassified(toolId: number, error: unknown): void;
   onState?(toolId: number, state: ClassificationState): void;
   batchSize?: number;
   concurrency?: number;
-  /** Waits before the next try after consecutive failures; the last one repeats. */
+  /** Delays after consecutive failures; the last one repeats. */
   retryDelaysMs?: number[];
 }
 
@@ -21,7 +21,7 @@ interface ClassificationQueueOptions {
 interface ClassificationQueue {
   add(tools: ToolToClassify[]): void;
   remove(toolIds: number[]): void;
-  /** Tries waiting tools at once, e.g. when the service is known to be back. */
+  /** Retries waiting tools immediately, for example when the service is available again. */
   retryNow(): void;
   stateOf(toolId: number): ClassificationState | undefined;
   readonly pending: number;
@@ -54,7 +54,7 @@ export function createClassificationQueue(options: ClassificationQueueOptions): 
     if (isIdle()) settled = Promise.withResolvers();
     for (const tool of tools) {
       const entry: QueuedTool = { tool, state: 'DISCOVERED' };
-      // A tool that changed while its batch was on the way is asked about again; the older answer is not for it.
+      // A tool that changed during its batch is classified again; the answer for the old definition is ignored.
       entries.set(tool.id, entry);
       options.onState?.(tool.id, 'DISCOVERED');
       waiting.push(entry);

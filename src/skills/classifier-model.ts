@@ -11,7 +11,7 @@ export interface ToolToClassify {
   description: string;
 }
 
-/** Classifies a batch. Tools it says nothing about are missing from the answer; it throws when it cannot answer. */
+/** Classifies a batch. Unclassified tools are missing from the result; throws if the model fails. */
 export type ClassifyBatch = (
   tools: ToolToClassify[],
   skills: Skill[],
@@ -35,11 +35,11 @@ const schema = z.toJSONSchema(answerSchema, { io: 'input' });
 
 export interface ModelClassifier {
   classify: ClassifyBatch;
-  /** The same for two tools that the model is told the same about: its name, the taxonomy and our words included. */
+  /** A key of the complete model input: model name, taxonomy, prompt and tool. */
   keyOf(tool: ToolToClassify, skills: Skill[]): string;
 }
 
-/** Asks a model, several tools at a time. */
+/** Classifies tools with a model, in batches. */
 export function createModelClassifier(
   model: Pick<Model, 'name' | 'fillForm'>,
   timeoutMs = answerTimeoutMs,
@@ -51,7 +51,7 @@ export function createModelClassifier(
         const answer = await model.fillForm(toForm(tools, skills), AbortSignal.any([signal, timeout]));
         return readAnswer(answer, tools, skills);
       } catch (error) {
-        throw new AppError('CLASSIFICATION_FAILED', 'the model could not classify', { cause: error });
+        throw new AppError('CLASSIFICATION_FAILED', 'the model could not classify tools', { cause: error });
       }
     },
     keyOf: (tool, skills) =>
@@ -80,7 +80,7 @@ function toForm(tools: ToolToClassify[], skills: Skill[]): Form {
   };
 }
 
-/** Trusts nothing: unknown skills and tools are dropped, a wrong shape is a failure of the whole batch. */
+/** Validates the answer: unknown skills and tools are dropped, an invalid shape fails the batch. */
 function readAnswer(answer: unknown, tools: ToolToClassify[], skills: Skill[]): Map<number, Classification> {
   const known = new Set(skills.map(({ id }) => id));
   const result = new Map<number, Classification>();

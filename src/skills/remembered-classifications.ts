@@ -1,18 +1,18 @@
-/** What a model said is kept by what it was told, so that no definition is paid for twice. */
+/** Caches classifications by the input of the model, so that no definition is paid for twice. */
 import { findClassifications, type KnownClassification, upsertClassifications } from '../store/classifications.ts';
 import type { Database } from '../store/database.ts';
 import type { ClassifyBatch, ModelClassifier, ToolToClassify } from './classifier-model.ts';
 import { type Classification, toClassification } from './classify.ts';
 import type { Skill } from './taxonomy.ts';
 
-/** Twice the tools that an installation may have, so that a changed taxonomy can be changed back for nothing. */
+/** Twice the maximum number of tools, so that a taxonomy change can be reverted without new requests. */
 const maxRemembered = 20_000;
 
 type ByKey = Map<string, KnownClassification>;
 
-/** Asks the model only about what it was not asked before, by this process or another one on the same database. */
+/** Sends only tools to the model that are not in the cache of the database. */
 export function rememberClassifications(db: Database, { keyOf, classify }: ModelClassifier): ClassifyBatch {
-  /** Batches run beside each other, and two servers may have the same tools. */
+  /** Requests in flight, because batches run concurrently and servers may have the same tools. */
   const underWay = new Map<string, Promise<ByKey>>();
 
   return async (tools, skills, signal) => {

@@ -68,7 +68,7 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
     },
     onClassified: (id, classification) => keep(id, toOutcome(classification)),
     onUnclassified(id, error) {
-      if (error !== null) log.debug({ tool: id, error: describe(error) }, 'a tool could not be classified yet');
+      if (error !== null) log.debug({ tool: id, error: describe(error) }, 'could not classify a tool yet');
       keep(id, error === null ? unclassified : null);
     },
   });
@@ -120,7 +120,7 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
     const others = tools.filter(({ server }) => !isOurs(server.id)).map(({ row }) => row.id);
     saving = saving
       .then(() => updateClassificationState(db, others, 'CLASSIFYING'))
-      .catch((error: unknown) => log.error({ err: error }, 'skills could not be stored'));
+      .catch((error: unknown) => log.error({ err: error }, 'could not store skills'));
   }
 
   function toPrototypes(): { id: string; vector: Float32Array }[] {
@@ -140,7 +140,7 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
     saveTimer ??= setTimeout(() => {
       saveTimer = undefined;
       saving = saving.then(save).catch((error: unknown) => {
-        log.error({ err: error }, 'skills could not be stored; they are stored again soon');
+        log.error({ err: error }, 'could not store skills; retrying automatically');
         saveSoon(saveAgainMs);
       });
     }, afterMs);

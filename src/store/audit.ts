@@ -6,32 +6,32 @@ import type { AuditRow, Schema } from './schema.ts';
 import { findSetting, upsertSetting } from './settings.ts';
 import { lockedTransaction } from './transaction.ts';
 
-/** With its details as the text that is stored: it is hashed, too, and making it once is most of a record's cost. */
+/** With details as the stored text, which is also hashed; serializing it once saves most of the cost of a record. */
 export type NewAudit = Omit<AuditRow, 'id' | 'seq' | 'hash' | 'details'> & { details: string | null };
 /** As lists show it; the seal is for verifying and for exports. */
 export type AuditRecord = Omit<AuditRow, 'seq' | 'hash'>;
 
-/** A place in the chain: the number and the hash of the record that stands there. */
+/** A position in the chain: number and hash of its record. */
 export interface ChainPlace {
   seq: number;
   hash: string;
 }
 
-/** How records are sealed; the keys are not known here. */
+/** Sealing of records; this module does not know the keys. */
 export interface AuditSeal {
   next(previous: ChainPlace, entry: NewAudit): ChainPlace;
-  /** A place as it is stored, signed, so that nobody without the key can move it. */
+  /** A stored, signed position, so that it cannot be moved without the key. */
   sign(place: ChainPlace): unknown;
   /** Undefined when the signature is not ours. */
   read(stored: unknown): ChainPlace | undefined;
 }
 
 export const chainStart: ChainPlace = { seq: 0, hash: '' };
-/** The newest record of the chain: without it a missing tail could not be told from an early end. */
+/** The newest record of the chain, needed to detect removed records at the end. */
 const headKey = 'audit.head';
 /** The last record that retention removed: the chain is verified from here. */
 const anchorKey = 'audit.anchor';
-/** Then others have their turn: a busy second would otherwise keep every call waiting for tens of milliseconds. */
+/** Batch size after which other work can run, so that a busy second does not delay calls by tens of milliseconds. */
 const atOnce = 100;
 
 /**
@@ -51,7 +51,7 @@ export function insertAuditBatch<Entry>(
       place = seal.next(place, row);
       return { ...row, ...place };
     };
-    // The chain goes on from what is there, and says for ever that its head could not be trusted here.
+    // Continue the chain with a permanent record that its head could not be trusted here.
     if (lost) await bulkInsert(db, transaction, 'audit', [sealed(headLost(place))]);
     for (let done = 0; done < entries.length; done += atOnce) {
       if (done > 0) await setImmediate();
@@ -97,7 +97,7 @@ export async function findAuditEnds(db: Database): Promise<{ head: unknown; anch
   return { head: await findSetting(db, headKey), anchor: await findSetting(db, anchorKey) };
 }
 
-/** Signs both ends anew, after a change of the key. */
+/** Signs both ends again after a key change. */
 export function resealAuditEnds(db: Database, seal: AuditSeal): Promise<void> {
   return lockedTransaction(db, 'audit', async (transaction) => {
     const inside = { ...db, kysely: transaction };
@@ -108,7 +108,7 @@ export function resealAuditEnds(db: Database, seal: AuditSeal): Promise<void> {
   });
 }
 
-/** Removes the beginning of the chain up to the first record that is not older; how many records went. */
+/** Removes old records from the start of the chain; returns their number. */
 export function deleteAuditBefore(db: Database, time: string, seal: AuditSeal): Promise<number> {
   return lockedTransaction(db, 'audit', async (transaction) => {
     const { place: head, lost } = await findHead(db, transaction, seal);
@@ -155,7 +155,7 @@ export interface AuditFilter {
   since?: string;
   until?: string;
   limit: number;
-  /** The id of the last record of the page before. */
+  /** The id of the last record of the previous page. */
   before?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The whole configuration, as it is stored: credentials sealed, tokens as hashes. What servers tell us is not in it. */
+/** The stored configuration with sealed credentials and token hashes, without discovered data. */
 import type { Transaction } from 'kysely';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
@@ -30,7 +30,7 @@ export interface LeftOut {
   reason: string;
 }
 
-/** What belongs to one database and would be wrong in another: the ends of its audit. */
+/** Settings that are valid only in their own database: the ends of the audit. */
 const ownSettings = 'audit.%';
 
 export async function findBackup({ kysely }: Database): Promise<BackupRows> {
@@ -105,7 +105,7 @@ export function upsertBackup(
   });
 }
 
-/** Sealed values open under their server's id only, so the id stays, and a name that another one has can't be given. */
+/** The id is kept, because sealed values are bound to it; a server whose name is taken cannot be imported. */
 async function upsertServers(
   transaction: Transaction<Schema>,
   servers: readonly BackupServer[],

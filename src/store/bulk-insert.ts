@@ -2,7 +2,7 @@ import { CompiledQuery, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
 import type { Schema } from './schema.ts';
 
-/** Few sizes, so that few statements are compiled, and each is compiled once: that costs more than running it. */
+/** Only a few batch sizes, so that each statement is compiled once; compiling costs more than running. */
 const sizes = [100, 10, 1];
 const statements = new Map<string, string>();
 

@@ -24,7 +24,7 @@ export function upsertClassifications(
   { most }: { most: number },
 ): Promise<void> {
   const used_at = new Date().toISOString();
-  // Replicas that store the same ones must meet them in the same order, or they wait for each other for ever.
+  // Sorted, because replicas that lock the same rows in different orders would deadlock.
   const ordered = rows.toSorted((a, b) => (a.content_hash < b.content_hash ? -1 : 1));
   return kysely.transaction().execute(async (transaction) => {
     for (const batch of batches(ordered)) {

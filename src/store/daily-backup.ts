@@ -1,4 +1,4 @@
-/** A copy of the SQLite database every day, beside it, checked before it counts. `doctor --repair` restores from it. */
+/** Daily verified copies of the SQLite database. `doctor --repair` restores from them. */
 import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -6,24 +6,24 @@ import { backupDirectoryIn, databaseFileIn } from './integrity.ts';
 
 interface DailyBackupOptions {
   directory: string;
-  /** How many are kept. */
+  /** Number of copies to keep. */
   keep: number;
-  /** Told of a backup that was made, and of one that could not be. */
+  /** Called after each backup and after each failure. */
   onBackup: (file: string, ms: number) => void;
   onError: (error: Error) => void;
 }
 
 interface DailyBackup {
-  /** Makes one now if the last is a day old. Never rejects: what fails is told to `onError`. */
+  /** Creates a backup if the last one is a day old. Never rejects; errors go to `onError`. */
   makeIfDue(now?: Date): Promise<void>;
   close(): Promise<void>;
 }
 
 const dayMs = 86_400_000;
 const checkEveryMs = 600_000;
-/** A start has better things to do. */
+/** Delays the first backup after the start. */
 const firstCheckMs = 30_000;
-/** All of them together; the newest is kept in any case. */
+/** Maximum size of all copies; the newest is always kept. */
 const maxBackupBytes = 2_147_483_648;
 const backupTimeoutMs = 600_000;
 const name = /^aggregator-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)Z\.db$/;
@@ -93,14 +93,14 @@ function prune(directory: string, keep: number): void {
   }
 }
 
-/** A backup must not be what fills the disk. */
+/** A backup must not fill the disk. */
 function requireSpace(file: string, backups: string): void {
   const { bavail, bsize } = statfsSync(backups);
   const wanted = statSync(file).size * 2;
-  if (bavail * bsize < wanted) throw new Error(`not enough free space for a backup: ${wanted} bytes are wanted`);
+  if (bavail * bsize < wanted) throw new Error(`not enough free space for a backup: ${wanted} bytes are required`);
 }
 
-/** In a thread of its own: the copy of a large database would stop every call for seconds. */
+/** In a worker thread, because copying a large database would block all calls for seconds. */
 function copyInWorker(file: string, target: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(copyScript, { eval: true, workerData: { file, target }, execArgv: [], env: {} });
@@ -108,7 +108,7 @@ function copyInWorker(file: string, target: string, signal: AbortSignal): Promis
       reject(reason);
       void worker.terminate();
     };
-    const timer = setTimeout(() => end(new Error('the backup took too long')), backupTimeoutMs).unref();
+    const timer = setTimeout(() => end(new Error('the backup timed out')), backupTimeoutMs).unref();
     signal.addEventListener('abort', () => end(new Error('closing')), { once: true });
     worker.on('error', reject);
     worker.on('exit', (code) => {

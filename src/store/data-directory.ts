@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import { fromFileError, fromSqliteError } from './storage-fault.ts';
 
 const sqliteBusy = 5;
-/** A database that nobody refers to is collected, and its lock goes with it. */
+/** References the lock database, because garbage collection would release the lock. */
 const held = new Set<DatabaseSync>();
 
 /**
@@ -22,7 +22,7 @@ export function claimDataDirectory(directory: string): DataDirectory {
 }
 
 interface DataDirectory {
-  /** The owner before us was killed, or the power failed. */
+  /** The previous owner crashed or lost power. */
   readonly endedUncleanly: boolean;
   release(): void;
 }
@@ -64,7 +64,7 @@ function isBusy(thrown: unknown): boolean {
   return thrown instanceof Error && 'errcode' in thrown && thrown.errcode === sqliteBusy;
 }
 
-/** For the message only: between taking the lock and writing the file an owner has no name. */
+/** For the message only; the file may not exist yet. */
 function owner(directory: string): string {
   try {
     const { pid, startedAt } = JSON.parse(readFileSync(join(directory, 'owner.json'), 'utf8'));

@@ -11,7 +11,7 @@ export type Engine = 'sqlite' | 'postgres';
 export interface Database {
   readonly kysely: Kysely<Schema>;
   readonly engine: Engine;
-  /** Throws the storage fault where it does not answer, or could not write lately. */
+  /** Throws the storage fault if the database does not respond or a recent write failed. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -19,18 +19,18 @@ export interface Database {
 interface DatabaseOptions {
   url?: string;
   file?: string;
-  /** Told of every query: how long it took, and whether it failed. */
+  /** Called for every query with its duration and result. */
   onQuery?: (ms: number, failed: boolean) => void;
-  /** Told once when storage begins to fail or fails in another way, and with undefined when it works again. */
+  /** Called when storage starts to fail or the cause changes, and with undefined when it works again. */
   onFault?: (fault: StorageFault | undefined) => void;
 }
 
 type QueryLog = (event: LogEvent) => void;
 
-/** A small write may fit where a large one did not: a fault is shown for at least so long. */
+/** Minimum duration of a reported fault, because a small write may succeed where a large one failed. */
 const faultShownMs = 10_000;
 
-/** PostgreSQL where a URL is given, otherwise the SQLite file; migrated and ready. */
+/** Opens and migrates PostgreSQL if a URL is given, otherwise the SQLite file. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, file, onQuery, onFault } = options;
   const faults = createFaultState(onFault);
@@ -54,14 +54,14 @@ function openSqlite(file: string, log: QueryLog, faults: FaultState): Database {
 }
 
 async function openPostgres(url: string, log: QueryLog, faults: FaultState): Promise<Database> {
-  // The driver's own error for this would carry the URL, password and all.
+  // The error of the driver would contain the URL with the password.
   if (!URL.canParse(url)) {
     throw new AppError(
       'CONFIGURATION_INVALID',
       'DATABASE_URL is not a URL like postgresql://user:password@host/database',
     );
   }
-  // A start that fails says so itself.
+  // A failed start reports the error itself.
   let isOpen = false;
   const onUnreachable = (error: unknown) => {
     if (isOpen && error instanceof StorageFault) faults.set(error);
@@ -82,7 +82,7 @@ async function openPostgres(url: string, log: QueryLog, faults: FaultState): Pro
   return database;
 }
 
-/** The driver's own words say more at the start, when a person looks at them. */
+/** At startup, the message of the driver is more helpful. */
 function rootOf(error: unknown): unknown {
   const driver = error instanceof StorageFault ? error.cause : error;
   return driver instanceof AggregateError ? new Error(driver.errors.map(describe).join(', ')) : driver;
@@ -93,7 +93,7 @@ function toDatabase(kysely: Kysely<Schema>, engine: Engine, faults: FaultState):
     kysely,
     engine,
     async ping() {
-      // Reading works where the disk is full or read-only; only a write tells whether it is over.
+      // Reads succeed on a full or read-only disk, so only a write can detect the recovery.
       if (engine === 'sqlite' && faults.current !== undefined) await sql`pragma user_version = 0`.execute(kysely);
       else await sql`select 1`.execute(kysely);
       faults.clear();

@@ -39,7 +39,7 @@ export async function insertHistory({ kysely }: Database, entry: NewHistory): Pr
   });
 }
 
-/** The newest first; `before` is the id of the last entry of the page before. */
+/** Newest first; `before` is the id of the last entry of the previous page. */
 export function findHistory(
   { kysely }: Database,
   serverId: string,

@@ -1,4 +1,4 @@
-/** Whether a SQLite file is whole. Nothing here writes to it, except what SQLite itself recovers from its log. */
+/** Checks the integrity of a SQLite file without writing to it, except for SQLite's own recovery from its log. */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,7 @@ export const backupDirectoryIn = (directory: string) => join(directory, 'backups
 
 const headerBytes = 100;
 
-/** The whole file after a crash or a power cut; otherwise only whether it was cut. */
+/** Checks the complete file after a crash, otherwise only its length. */
 export function checkDatabaseFile(directory: string, endedUncleanly: boolean, log: Logger): void {
   refuseCutDatabase(directory);
   const file = databaseFileIn(directory);
@@ -19,7 +19,7 @@ export function checkDatabaseFile(directory: string, endedUncleanly: boolean, lo
   const damage = findDamage(file);
   if (damage !== undefined) throw damage;
   const duration_ms = Math.round(performance.now() - startedAt);
-  log.info({ file, duration_ms }, 'the last run did not end cleanly; the database was checked and is whole');
+  log.info({ file, duration_ms }, 'the last run did not end cleanly; the database was checked and is intact');
 }
 
 /**
@@ -32,15 +32,15 @@ export function refuseCutDatabase(directory: string): void {
   if (size === undefined) return;
   const wasInUse = ['backups', 'credential-key', 'admin-token'].some((name) => existsSync(join(directory, name)));
   if (size === 0 && wasInUse) throw damagedDatabase(file, 'the database file is empty');
-  // With a log beside it, the file alone does not tell how long it should be.
+  // With a write-ahead log, the file alone does not determine its length.
   if (size === 0 || (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
   const expected = lengthInHeader(file);
   if (expected !== undefined && size < expected) {
-    throw damagedDatabase(file, `the database file is cut off (${size} of ${expected} bytes)`);
+    throw damagedDatabase(file, `the database file is truncated (${size} of ${expected} bytes)`);
   }
 }
 
-/** Undefined where it is whole. Takes about a second per gigabyte. */
+/** Undefined if it is intact. Takes about a second per gigabyte. */
 export function findDamage(file: string): StorageFault | undefined {
   let database: DatabaseSync | undefined;
   try {
@@ -56,7 +56,7 @@ export function findDamage(file: string): StorageFault | undefined {
   }
 }
 
-/** Undefined where the header does not say: a file that is no database is SQLite's to refuse. */
+/** Undefined if the header does not contain it; SQLite rejects files that are not databases. */
 function lengthInHeader(file: string): number | undefined {
   const header = Buffer.alloc(headerBytes);
   const descriptor = openSync(file, 'r');

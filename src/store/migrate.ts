@@ -10,7 +10,7 @@ import { classifications } from './migrations/031-classifications.ts';
 import { signIn } from './migrations/040-sign-in.ts';
 import { lockedTransaction } from './transaction.ts';
 
-/** What a column type is called on each engine, so that one text of SQL serves both. */
+/** Column types per engine, so that both share the SQL. */
 interface ColumnTypes {
   /** Text that is compared and sorted byte by byte, so that lists have one order everywhere. */
   key: string;
@@ -55,7 +55,7 @@ const columnTypes: Record<Engine, ColumnTypes> = {
   },
 };
 
-/** Brings the tables up to date in one transaction; replicas that start together wait for the first of them. */
+/** Migrates the tables in one transaction; replicas that start at the same time wait for the first. */
 export function migrate(database: Database): Promise<void> {
   return lockedTransaction(database, 'migrations', async (transaction) => {
     const types = columnTypes[database.engine];
@@ -78,7 +78,7 @@ export function migrate(database: Database): Promise<void> {
     if (unknown !== undefined) {
       throw new AppError(
         'CONFIGURATION_INVALID',
-        `The database was written by a newer version of mcp-aggregator (it has "${unknown}"): update this one`,
+        `The database was written by a newer version of mcp-aggregator (it has "${unknown}"): install that version`,
       );
     }
 

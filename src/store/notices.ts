@@ -1,4 +1,4 @@
-/** A connection of its own that hears what other processes say through PostgreSQL (LISTEN). */
+/** A dedicated PostgreSQL connection that receives notices of other processes (LISTEN). */
 import pg from 'pg';
 import { noticeChannel } from './replicas.ts';
 
@@ -9,14 +9,14 @@ interface Notices {
 interface NoticeOptions {
   url: string;
   onNotice(text: string): void;
-  /** From here on nothing is missed; what was said before, since the connection was lost, was. */
+  /** Called after each connection; notices since the previous connection were lost. */
   onListening(): void;
   onLost(error: unknown): void;
 }
 
 const retryMs = 250;
 const maxRetryMs = 2_000;
-/** A connection whose other end vanished without a word looks alive until something is sent on it. */
+/** A connection whose peer vanished looks alive until something is sent. */
 const checkEveryMs = 5_000;
 const checkTimeoutMs = 5_000;
 
@@ -58,9 +58,9 @@ export function createNotices(options: NoticeOptions): Notices {
 
   function reconnect(error: unknown): void {
     const lost = client;
-    if (lost === undefined) return; // a next attempt is on its way already
+    if (lost === undefined) return; // the next attempt is already scheduled
     client = undefined;
-    void lost.end().catch(() => undefined); // it is lost one way or the other
+    void lost.end().catch(() => undefined); // the connection is lost anyway
     if (closed.signal.aborted) return;
     onLost(error);
     wait = setTimeout(connect, Math.min(retryMs * 2 ** failures, maxRetryMs)).unref();

@@ -40,7 +40,7 @@ export function findOauthLogins({ kysely }: Database): Promise<OauthLoginRow[]> 
   return kysely.selectFrom('oauth_logins').selectAll().orderBy('updated_at').execute();
 }
 
-/** False where there is one already. */
+/** False if it already exists. */
 export async function insertOauthLogin({ kysely }: Database, row: OauthLoginRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await kysely
     .insertInto('oauth_logins')
@@ -59,7 +59,7 @@ export async function upsertOauthLogin({ kysely }: Database, row: OauthLoginRow)
     .execute();
 }
 
-/** False where somebody changed or deleted it since it was read: what they did stays. */
+/** False if it was changed or deleted since it was read. */
 export async function updateOauthLogin(
   { kysely }: Database,
   { server_id, principal, ...changed }: OauthLoginRow,
@@ -120,14 +120,14 @@ export async function leaseOauthLogin(
     .set({ lease_until: until })
     .where('server_id', '=', server_id)
     .where('principal', '=', principal)
-    // What was read is what is refreshed: another replica may have done it meanwhile.
+    // Only if unchanged, because another replica may have refreshed it.
     .where('updated_at', '=', updated_at)
     .where((is) => is.or([is('lease_until', 'is', null), is('lease_until', '<', now)]))
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
 
-/** Given back without a result, so that others need not wait for it to run out. */
+/** Releases the lease early, so that others need not wait until it expires. */
 export async function releaseOauthLogin(
   { kysely }: Database,
   { server_id, principal, updated_at }: Pick<OauthLoginRow, 'server_id' | 'principal' | 'updated_at'>,
@@ -160,7 +160,7 @@ export async function insertOauthFlow({ kysely }: Database, row: OauthFlowRow): 
   await kysely.insertInto('oauth_flows').values(row).execute();
 }
 
-/** Whoever gets it has taken it: a state returns once. */
+/** Deletes and returns it, because a state is valid once. */
 export function takeOauthFlow({ kysely }: Database, state_hash: string): Promise<OauthFlowRow | undefined> {
   return kysely.deleteFrom('oauth_flows').where('state_hash', '=', state_hash).returningAll().executeTakeFirst();
 }

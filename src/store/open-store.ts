@@ -1,4 +1,4 @@
-/** The configured database: checked, opened and, where it is a file, backed up every day. */
+/** Opens the configured database: checks it, and backs up SQLite daily. */
 import type { Config } from '../config/config.ts';
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -30,7 +30,7 @@ export async function openStore({ config, log, endedUncleanly, onQuery }: StoreO
     directory: config.dataDir,
     keep: config.backups,
     onBackup: (file, duration_ms) => log.info({ file, duration_ms }, 'the database was backed up'),
-    onError: (error) => log.error({ reason: describe(error) }, 'the daily backup failed; it is tried again'),
+    onError: (error) => log.error({ reason: describe(error) }, 'the daily backup failed; retrying automatically'),
   });
   return {
     ...db,

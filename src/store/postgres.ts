@@ -6,7 +6,7 @@ import { fromPostgresError, unreachable } from './storage-fault.ts';
 const { builtins } = pg.types;
 
 /** Kysely's PostgreSQL dialect on a bounded pool. */
-/** `onUnreachable` is told where there is no connection: no query begins then, so that no query's end tells of it. */
+/** `onUnreachable` is called if no connection is available, because no query reports that failure. */
 export function createPostgresDialect(url: string, onUnreachable: (error: unknown) => void): PostgresDialect {
   const pool = new pg.Pool({
     connectionString: url,

@@ -1,4 +1,4 @@
-/** Puts the last good backup in the place of a database that is damaged. */
+/** Replaces a damaged database with the last intact backup. */
 import { closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { listBackups } from './daily-backup.ts';
@@ -10,7 +10,7 @@ type Repair =
   | { outcome: 'no backup'; damage: string }
   | { outcome: 'restored'; damage: string; from: string; at: Date; damagedFiles: string };
 
-/** Throws where an aggregator runs on the directory. */
+/** Throws if an aggregator uses the directory. */
 export function repairDatabase(directory: string, now = new Date()): Repair {
   const claim = claimDataDirectory(directory);
   try {
@@ -34,7 +34,7 @@ function damageOf(file: string): string | undefined {
   return findDamage(file)?.message;
 }
 
-/** The copy is on the disk before the damaged files move, and those are kept: they may hold what the backup lacks. */
+/** Syncs the copy before the damaged files are moved. They are kept, because they may contain newer data. */
 function restore(file: string, backup: string, damagedFiles: string): void {
   const copy = `${file}.restored`;
   copyFileSync(backup, copy);

@@ -18,7 +18,7 @@ interface LivingReplica {
   statuses: ReplicaStatus[];
 }
 
-/** A sign of life; a replica that was given up for dead is back with it. */
+/** Writes the heartbeat; a replica that was removed is added again. */
 export async function upsertReplica({ kysely }: Database, replica: { id: string; address: string }): Promise<void> {
   await sql`
     insert into mcp.replicas (id, address, started_at, heartbeat_at)
@@ -50,7 +50,7 @@ export async function upsertReplicaStatuses(
   `.execute(kysely);
 }
 
-/** Takes or renews the leases that are free, ours, or those of somebody who stopped renewing; the ones we have now. */
+/** Acquires free or expired leases, renews ours, and returns the leases that we hold. */
 export async function upsertLeases(
   { kysely }: Database,
   holder: string,
@@ -69,7 +69,7 @@ export async function upsertLeases(
   return rows.map(({ name }) => name);
 }
 
-/** Gives back what the holder no longer wants; whether there was anything. */
+/** Releases the other leases of the holder; returns whether there were any. */
 export async function deleteLeasesBut(
   { kysely }: Database,
   holder: string,
@@ -81,7 +81,7 @@ export async function deleteLeasesBut(
   return (numAffectedRows ?? 0n) > 0n;
 }
 
-/** Those whose last sign of life is not older; the others are forgotten. */
+/** The replicas with a recent heartbeat; the others are deleted. */
 export async function findLivingReplicas({ kysely }: Database, aliveForMs: number): Promise<LivingReplica[]> {
   await sql`
     delete from mcp.replicas where heartbeat_at < clock_timestamp() - ${aliveForMs} * interval '1 millisecond'
@@ -100,7 +100,7 @@ export async function findLivingReplicas({ kysely }: Database, aliveForMs: numbe
   return [...living.values()];
 }
 
-/** A replica that ends in peace leaves nothing behind for others to wait for. */
+/** On shutdown, a replica releases its leases so that others need not wait. */
 export async function deleteReplica({ kysely }: Database, id: string): Promise<void> {
   await sql`delete from mcp.leases where holder = ${id}`.execute(kysely);
   await sql`delete from mcp.replicas where id = ${id}`.execute(kysely);

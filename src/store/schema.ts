@@ -48,7 +48,7 @@ interface ServersTable {
   connected_at: string | null;
   updated_at: string;
   auto_connect: Generated<boolean>;
-  /** What the admin asked for last; `status` is what became of it. */
+  /** The state that the admin requested; `status` is the actual state. */
   desired: Generated<'connected' | 'disconnected'>;
   options: JsonWithDefault<JsonObject>;
   origin: Generated<'api' | 'config' | 'import'>;
@@ -208,23 +208,23 @@ type LoginState = 'active' | 'required' | 'expired';
 
 interface OauthLoginsTable {
   server_id: string;
-  /** Empty: the login that everybody shares. */
+  /** Empty for a shared login. */
   principal: string;
   state: LoginState;
   issuer: string | null;
   sealed: string | null;
-  /** What was asked for, so that a step up asks for it again. */
+  /** The requested scopes, which a step-up requests again. */
   scope: string | null;
-  /** What the server said when it last refused us, as JSON. */
+  /** The last authentication challenge of the server, as JSON. */
   challenge: string | null;
   expires_at: string | null;
-  /** Until then one replica refreshes and the others wait. */
+  /** Lease of the replica that refreshes; the others wait. */
   lease_until: string | null;
   updated_at: string;
 }
 export type OauthLoginRow = Selectable<OauthLoginsTable>;
 
-/** A login that began in a browser; its state is good for one return. */
+/** A login in progress in a browser; its state is valid once. */
 interface OauthFlowsTable {
   state_hash: string;
   server_id: string;

@@ -8,7 +8,7 @@ import { lockedTransaction } from './transaction.ts';
 export type NewServer = Pick<ServerRow, 'id' | 'name' | 'transport_type' | 'connection_config'> & Partial<ServerRow>;
 export type ServerRowPatch = Partial<Omit<ServerRow, 'id' | 'name' | 'registered_at'>>;
 
-/** Name and limit are decided by the database, together with the insert: replicas and parallel requests can't pass them. */
+/** Name and limit are checked in the transaction of the insert, because replicas and parallel requests compete. */
 export function insertServer(
   db: Database,
   server: NewServer,
@@ -23,7 +23,7 @@ export function insertServer(
       .returningAll()
       .executeTakeFirst();
     if (row === undefined) throw new AppError('SERVER_ALREADY_EXISTS', `Server already exists: ${server.name}`);
-    // After the insert, so that a name that is taken is reported as such even when the limit is reached too.
+    // After the insert, so that a taken name is reported even if the limit is reached as well.
     if ((await countRows(transaction)) > maxServers) {
       throw new AppError('SERVER_LIMIT_REACHED', `Server limit reached: ${maxServers} servers are registered`, {
         context: { max_servers: maxServers },

@@ -10,12 +10,12 @@ export function findSignInCode({ kysely }: Database, code_hash: string): Promise
   return kysely.selectFrom('sign_in_codes').selectAll().where('code_hash', '=', code_hash).executeTakeFirst();
 }
 
-/** Whoever gets it has taken it: a code signs in once. */
+/** Deletes and returns it, because a code is valid once. */
 export function takeSignInCode({ kysely }: Database, code_hash: string): Promise<SignInCodeRow | undefined> {
   return kysely.deleteFrom('sign_in_codes').where('code_hash', '=', code_hash).returningAll().executeTakeFirst();
 }
 
-/** True for the first who spends it. */
+/** True for the first use. */
 export async function insertSpentPass(db: Database, row: SpentPassRow): Promise<boolean> {
   await deleteExpired(db, 'spent_passes');
   const { numInsertedOrUpdatedRows } = await db.kysely

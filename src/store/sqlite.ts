@@ -17,7 +17,7 @@ const pragmas = `
   pragma temp_store = memory;
 `;
 const cachedStatements = 200;
-/** Multi-row inserts are long, differ in length each time and would push the short, hot statements out. */
+/** Long multi-row inserts are not cached, because they would evict the frequent short statements. */
 const cachedSqlLength = 8_000;
 
 /** Kysely's SQLite dialect on the database that is built into Node. */
@@ -42,7 +42,7 @@ export function createSqliteDialect(file: string): SqliteDialect {
   });
 }
 
-/** Hashes, sealed credentials and the audit are in it. SQLite makes its other files with the mode of the first. */
+/** Readable by the owner only. SQLite creates its other files with the same mode. */
 function restrictToOwner(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
@@ -71,7 +71,7 @@ function translated<T>(file: string, run: () => T): T {
   }
 }
 
-/** SQLite ends a transaction itself when the disk is full; undoing it again would hide that error behind another. */
+/** SQLite rolls back by itself if the disk is full; a second rollback would hide that error. */
 function isUndone(sql: string, error: unknown): boolean {
   return sql === 'rollback' && error instanceof Error && 'errcode' in error && error.errcode === sqliteError;
 }

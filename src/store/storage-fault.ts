@@ -1,4 +1,4 @@
-/** What a storage failure means to people: what is wrong with which file or database, and what to do about it. */
+/** Translates storage errors into messages with the file or database, the cause and the remedy. */
 import { AppError, describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
@@ -6,7 +6,7 @@ interface Fault {
   cause: string;
   remedy: string;
   retryAfterSeconds: number;
-  /** Over as soon as the database answers; the others are met by writes, or by some tables only. */
+  /** Faults that end as soon as the database responds; others affect only writes or some tables. */
   isConnection?: boolean;
 }
 
@@ -32,7 +32,7 @@ const exhausted: Fault = {
 /** By SQLite's primary result code. */
 const sqliteFaults: Record<number, Fault> = {
   5: { cause: 'another program has locked it', remedy: 'Close that program.', retryAfterSeconds: 2 },
-  7: { cause: 'there is not enough memory', remedy: 'Give the aggregator more memory.', retryAfterSeconds: 5 },
+  7: { cause: 'there is not enough memory', remedy: 'Increase the memory of the aggregator.', retryAfterSeconds: 5 },
   8: readOnly,
   10: unreadable,
   11: damaged,
@@ -55,7 +55,7 @@ const fileFaults: Record<string, Fault> = {
 };
 
 const away: Fault = {
-  cause: 'it does not answer',
+  cause: 'it does not respond',
   remedy: 'Retrying automatically.',
   retryAfterSeconds: 5,
   isConnection: true,
@@ -65,13 +65,13 @@ const away: Fault = {
 const postgresFaults: Record<string, Fault> = {
   25006: { cause: 'it is read-only', remedy: 'Connect to the primary.', retryAfterSeconds: 10 },
   53100: { ...full, cause: 'its disk is full' },
-  57014: { cause: 'a query took too long', remedy: 'Look at the load of the database.', retryAfterSeconds: 5 },
+  57014: { cause: 'a query took too long', remedy: 'Check the load of the database.', retryAfterSeconds: 5 },
   '08': { ...away, cause: 'the connection was lost' },
-  28: { cause: 'it refuses the login', remedy: 'Correct DATABASE_URL.', retryAfterSeconds: 30 },
-  53: { cause: 'it is out of resources', remedy: 'Look at its limits and its log.', retryAfterSeconds: 10 },
+  28: { cause: 'it rejects the login', remedy: 'Correct DATABASE_URL.', retryAfterSeconds: 30 },
+  53: { cause: 'it is out of resources', remedy: 'Check its limits and its log.', retryAfterSeconds: 10 },
   57: { ...away, cause: 'it is shutting down or starting' },
-  58: { cause: 'it reports a system error', remedy: 'Look at its log.', retryAfterSeconds: 30 },
-  XX: { cause: 'it reports an internal error', remedy: 'Look at its log.', retryAfterSeconds: 30 },
+  58: { cause: 'it reports a system error', remedy: 'Check its log.', retryAfterSeconds: 30 },
+  XX: { cause: 'it reports an internal error', remedy: 'Check its log.', retryAfterSeconds: 30 },
 };
 
 export class StorageFault extends AppError {
@@ -99,10 +99,10 @@ export function logFault(log: Logger, fault: StorageFault | undefined): void {
 /** A record that is stored later. */
 export function logUnstored(log: Logger, error: unknown): void {
   // A storage fault is in the log already, once.
-  if (!(error instanceof StorageFault)) log.error({ err: error }, 'a record could not be stored yet');
+  if (!(error instanceof StorageFault)) log.error({ err: error }, 'could not store a record yet');
 }
 
-/** Whatever is no storage failure (a broken rule of the schema, a mistake of ours) stays what it is. */
+/** Other errors (a violated constraint, a bug) are not translated. */
 export function fromSqliteError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
   const fault = sqliteFaults[error.errcode & 0xff];

@@ -16,7 +16,7 @@ export interface NewToolChange {
   decided_by?: string;
 }
 
-/** Stores changes; of what is decided the newest are kept. */
+/** Stores changes; keeps the newest decided ones. */
 export async function insertToolChanges(
   { kysely }: Database,
   serverId: string,
@@ -78,7 +78,7 @@ interface ToolChangeFilter {
   state?: ToolChangeState;
   tool?: string;
   limit: number;
-  /** The id of the last change of the page before. */
+  /** The id of the last change of the previous page. */
   before?: number;
 }
 
@@ -95,7 +95,7 @@ export function findToolChanges(
   return query.orderBy('id', 'desc').limit(limit).execute();
 }
 
-/** What counts now: of every tool (of one server, or of all) the newest change that was not withdrawn. */
+/** The newest change of every tool that was not withdrawn, of one server or of all. */
 export async function findStandingChanges({ kysely }: Database, serverId?: string): Promise<ToolChangeRow[]> {
   let newest = kysely
     .selectFrom('tool_changes')

@@ -34,7 +34,7 @@ export async function replaceServerTools(
   // BR-003: a name that a server lists twice is one tool, and the later definition holds.
   const listed = [...new Map(tools.map((tool) => [tool.original_name, tool])).values()];
   if (listed.length > maxPerServer) {
-    throw limitReached(`a server may have ${maxPerServer} tools, this one lists ${listed.length}`);
+    throw limitReached(`a server can have at most ${maxPerServer} tools, this server lists ${listed.length}`);
   }
   const now = new Date().toISOString();
 
@@ -42,7 +42,8 @@ export async function replaceServerTools(
     await updateToolCount(transaction, serverId, listed.length, now);
     const stored = await transaction.selectFrom('tools').selectAll().where('source_server_id', '=', serverId).execute();
     const total = (await countTools(transaction)) - stored.length + listed.length;
-    if (total > maxTotal) throw limitReached(`${maxTotal} tools in all, with this server there would be ${total}`);
+    if (total > maxTotal)
+      throw limitReached(`${maxTotal} tools in total, this server would increase the number to ${total}`);
 
     const plan = planChanges(stored, listed, serverId, now);
     for (const batch of batches(plan.removed)) {
@@ -111,7 +112,7 @@ export async function updateClassificationState(
   }
 }
 
-/** Classified, and no skill fits: what the tools had before is no longer true. */
+/** Marks tools as classified without a skill and removes their previous skills. */
 export async function clearToolSkills({ kysely }: Database, ids: readonly number[]): Promise<void> {
   const none = toColumns({ skill_ids: [], primary_skill_id: null, skill_confidences: {} });
   for (const batch of batches(ids)) {
@@ -123,7 +124,7 @@ export async function clearToolSkills({ kysely }: Database, ids: readonly number
   }
 }
 
-/** The same for definitions that say the same, in whatever order their keys come. */
+/** A hash that does not depend on the order of keys. */
 export function definitionHash(definition: JsonObject): string {
   const canonical = JSON.stringify(definition, (_key, value: unknown) =>
     isObject(value) && !JSON.isRawJSON(value)

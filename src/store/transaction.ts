@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import type { Schema } from './schema.ts';
 
 const locks = { migrations: 1, servers: 2, tools: 3, items: 4, audit: 5 } as const;
-/** The first half of every advisory lock of ours, so that another program in the same database can't meet them. */
+/** The first half of our advisory lock keys, to avoid collisions with other programs in the same database. */
 const lockSpace = 0x6d6370;
 
 /**

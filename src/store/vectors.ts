@@ -29,7 +29,7 @@ export function findVectors({ kysely }: Database, model: string): Promise<ToolVe
   return kysely.selectFrom('tool_vectors').selectAll().where('model', '=', model).orderBy('tool_id').execute();
 }
 
-/** After a change of model the vectors of the one before are of no use. */
+/** Deletes the vectors of a previous model. */
 export async function deleteVectorsOfOtherModels({ kysely }: Database, models: readonly string[]): Promise<void> {
   await kysely.deleteFrom('tool_vectors').where('model', 'not in', models).execute();
 }

@@ -132,7 +132,7 @@ export async function shakeHandsOnHttp(
   if (opened === 'try-sse') return opened;
   const reopen = async () => {
     const fresh = await initialize(wire, client, maxMessageBytes, undefined);
-    if (fresh === 'try-sse') throw new ConnectionLost('the server no longer opens sessions', 'no');
+    if (fresh === 'try-sse') throw new ConnectionLost('the server no longer accepts sessions', 'no');
     return fresh;
   };
   return createHttpSession({ wire, events, maxMessageBytes, ...opened, reopen });
@@ -243,7 +243,7 @@ function initializeParams(client: ClientIdentity): JsonObject {
 function fromInitialize(result: JsonObject): ServerIdentity {
   const version = String(result.protocolVersion);
   if (!(legacyVersions as readonly string[]).includes(version) && version !== '2024-10-07') {
-    throw new ConnectionLost(`the server speaks a protocol revision that we do not: ${version}`, 'no');
+    throw new ConnectionLost(`the server uses an unsupported protocol revision: ${version}`, 'no');
   }
   return {
     era: 'legacy',

@@ -84,12 +84,12 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
       const server = registry.get(id);
       if (!enabled) {
         const reason = safeMode ?? 'MCP_AGGREGATOR_ENABLED=false';
-        throw new AppError('SERVER_STATE_CONFLICT', `Connecting is switched off by ${reason}`);
+        throw new AppError('SERVER_STATE_CONFLICT', `Connecting is disabled by ${reason}`);
       }
       if (server.lifecycle.status === 'DISCONNECTING') {
         throw new AppError(
           'SERVER_STATE_CONFLICT',
-          `Server is disconnecting: ${server.name}; try again when it is done`,
+          `Server is disconnecting: ${server.name}; try again when it has finished`,
         );
       }
       const link = pool.open(server);

@@ -200,7 +200,7 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     attempt = undefined;
     advance({ type: 'connect_failed' });
     if (failure instanceof AccessDenied)
-      log.warn({ server: server.name, status: failure.status }, 'server refused our credentials');
+      log.warn({ server: server.name, status: failure.status }, 'server rejected the credentials');
     registry.apply(server.id, 'connect_failed', { error: explain(failure), stderr: output });
     wake();
   }
@@ -237,12 +237,15 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
   }
 
   function onUnfollowed(uri: string, error: unknown): void {
-    log.warn({ server: server.name, uri, error: explain(error) }, 'resource no longer followed after reconnecting');
+    log.warn(
+      { server: server.name, uri, error: explain(error) },
+      'could not restore a resource subscription after reconnecting',
+    );
   }
 
   async function lookForLogin(): Promise<void> {
     const known = await deps.isLoggedIn?.(current()).catch((error: unknown) => {
-      log.warn({ server: server.name, err: error }, 'login state not read; retrying automatically');
+      log.warn({ server: server.name, err: error }, 'could not read the login state; retrying automatically');
       return false;
     });
     if (known === true && state.loginNeed !== undefined) loggedIn();
@@ -404,7 +407,7 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     const { connection, mask: maskOf } = registry.resolveConnection(server.id);
     mask = maskOf;
     if (connection.transport_type === 'STDIO' && config.stdio === 'deny') {
-      throw new ConnectionLost('servers over STDIO are not allowed here (MCP_AGGREGATOR_STDIO=deny)', 'no');
+      throw new ConnectionLost('STDIO servers are disabled (MCP_AGGREGATOR_STDIO=deny)', 'no');
     }
     const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
     const opened = await openSession({

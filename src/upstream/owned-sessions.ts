@@ -134,7 +134,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     if (!options.isReachable()) return;
     for (const { owner, principal, watch } of followers.values()) {
       if (!watch.isNeeded || owner.gone?.aborted === true) continue;
-      get(owner, principal).catch((error: unknown) => options.onFailure('session of a client not resumed', error));
+      get(owner, principal).catch((error: unknown) => options.onFailure('could not resume a client session', error));
     }
   }
 
@@ -167,7 +167,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     resume,
     notify(key, method, params) {
       const sent = owned.get(key)?.session?.notify(method, params);
-      sent?.catch((error: unknown) => options.onFailure('notification of a client not delivered', error));
+      sent?.catch((error: unknown) => options.onFailure('could not deliver a client notification', error));
     },
     async release(key) {
       const closing = close(key);
@@ -187,6 +187,6 @@ function answerFor(owner: SessionOwner): SessionEvents['onRequest'] {
     const handle = newest?.onRequest ?? owner.onRequest;
     if (handle !== undefined) return await handle(method, params, signal);
     if (method === 'roots/list') return { roots: [] };
-    throw new RpcError(rpcCodes.internalError, 'The client cannot be asked at the moment.');
+    throw new RpcError(rpcCodes.internalError, 'The client cannot receive requests at the moment.');
   };
 }

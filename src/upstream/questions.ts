@@ -24,7 +24,7 @@ export function createQuestions(send: (reply: RpcMessage) => void | Promise<void
     async answer(message, handle) {
       const { id, method, params = {} } = message;
       if (method !== 'ping' && open.size >= maxAtOnce) {
-        const error = { code: rpcCodes.internalError, message: `${maxAtOnce} requests are unanswered already` };
+        const error = { code: rpcCodes.internalError, message: `Too many unanswered requests (limit: ${maxAtOnce})` };
         return await reply({ jsonrpc: '2.0', id, error });
       }
       const question = new AbortController();

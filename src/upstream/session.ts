@@ -100,7 +100,7 @@ export class AccessDenied extends Error {
   readonly challenge: string | undefined;
 
   constructor(status: number, challenge: string | undefined) {
-    super(`the server refused our credentials (HTTP ${status}); check the headers of its connection_config`);
+    super(`the server rejected the credentials (HTTP ${status}); check the headers in connection_config`);
     this.name = 'AccessDenied';
     this.status = status;
     this.challenge = challenge;
@@ -301,7 +301,10 @@ export function createFloodGuard(): () => boolean {
 }
 
 export function flooded(): ConnectionLost {
-  return new ConnectionLost(`the server sent more than ${floodLimitPerSecond} unasked messages in a second`, 'maybe');
+  return new ConnectionLost(
+    `the server sent more than ${floodLimitPerSecond} unsolicited messages per second`,
+    'maybe',
+  );
 }
 
 const hopKeys = new Set<string>(Object.values(hopMeta));

@@ -67,7 +67,7 @@ export async function openSse(options: SseOptions): Promise<(handlers: ChannelHa
 function sameOriginPath(endpoint: string, base: URL): string {
   const target = new URL(endpoint, base);
   if (target.origin !== base.origin) {
-    throw new ConnectionLost(`the server names an address for messages on another host: ${target.host}`, 'no');
+    throw new ConnectionLost(`the server's message endpoint is on another host: ${target.host}`, 'no');
   }
   return `${target.pathname}${target.search}`;
 }

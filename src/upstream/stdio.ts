@@ -111,7 +111,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
         options.onLine(`stdout: ${line}`);
         strayBytes += line.length;
         if (strayBytes > strayOutputLimitBytes)
-          stop(new ConnectionLost('it printed too much text on stdout that is not MCP', 'maybe'));
+          stop(new ConnectionLost('the server wrote too much output to stdout that is not MCP', 'maybe'));
         return;
       }
       deliver(one);
@@ -173,7 +173,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
       // It could not be started, and `error` is on its way.
       if (stdin === null || stdin === undefined) return;
       if (stdin.writableLength > unreadInputLimitBytes) {
-        throw new ConnectionLost('the server does not read its input', 'no');
+        throw new ConnectionLost('the server is not reading its input', 'no');
       }
       const line = toLine(message);
       // What a closed pipe refuses was never read, so it may safely be sent again.
@@ -182,7 +182,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
           if (!error) return resolve();
           void within(exited, graceAfterStdinMs).then((gone) => {
             const { exitCode, signalCode } = child;
-            const reason = gone ? exitProblem(exitCode, signalCode, heard) : 'the server has closed its input';
+            const reason = gone ? exitProblem(exitCode, signalCode, heard) : 'the server closed its input';
             reject(new ConnectionLost(reason, 'no'));
           });
         });
@@ -215,21 +215,21 @@ function spawnChild(options: ChildOptions, marker: string): ChildProcess {
 function startProblem({ command, cwd }: ChildOptions, error: NodeJS.ErrnoException): ConnectionLost {
   // The operating system names the command for a directory that is missing, too.
   if (cwd !== undefined && !existsSync(cwd)) {
-    return new ConnectionLost(`the directory "${cwd}" to start the command in does not exist`, 'no', error);
+    return new ConnectionLost(`the working directory "${cwd}" does not exist`, 'no', error);
   }
   const reasons: Record<string, string> = {
     ENOENT: `the command "${command}" was not found; check its spelling and PATH`,
-    EACCES: `the command "${command}" may not be executed; check its permissions`,
-    EMFILE: `the command "${command}" could not be started: the aggregator has no file descriptor left (ulimit -n)`,
-    ENFILE: `the command "${command}" could not be started: the system has no file descriptor left`,
-    EAGAIN: `the command "${command}" could not be started: no more processes are allowed (ulimit -u)`,
+    EACCES: `the command "${command}" is not executable; check its permissions`,
+    EMFILE: `the command "${command}" could not be started: the aggregator is out of file descriptors (ulimit -n)`,
+    ENFILE: `the command "${command}" could not be started: the system is out of file descriptors`,
+    EAGAIN: `the command "${command}" could not be started: the process limit is reached (ulimit -u)`,
     ENOMEM: `the command "${command}" could not be started: the system is out of memory`,
   };
   return new ConnectionLost(reasons[error.code ?? ''] ?? `the command "${command}" could not be started`, 'no', error);
 }
 
 function exitProblem(code: number | null, signal: NodeJS.Signals | null, heard: boolean): string {
-  const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+  const how = signal === null ? `exited with code ${code}` : `was terminated by ${signal}`;
   return heard ? `the server's process ${how}` : `the server's process ${how} before it answered`;
 }
 
@@ -264,7 +264,7 @@ function refuseAnswer(value: unknown): RpcFailure | undefined {
   if (typeof value.id !== 'number' || !('result' in value || 'error' in value)) return undefined;
   if (envelopeProblem(value) === undefined) return undefined;
   const problem = 'error' in value ? 'error needs an integer code and a message' : 'result must be an object';
-  const message = `The server's answer is not valid: ${problem}`;
+  const message = `Invalid response from the server: ${problem}`;
   return { jsonrpc: '2.0', id: value.id, error: { code: rpcCodes.internalError, message } };
 }
 

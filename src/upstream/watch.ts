@@ -111,7 +111,7 @@ export function createWatch({ onNotification, onUnfollowed }: WatchOptions): Wat
     } else if (topic === 'resourceSubscriptions') {
       await session?.request(`resources/${action}`, { uri: key }, { signal: AbortSignal.timeout(patienceMs) });
     } else {
-      throw new RpcError(rpcCodes.methodNotFound, 'The server has no tasks that could be followed');
+      throw new RpcError(rpcCodes.methodNotFound, 'The server does not support subscriptions to tasks');
     }
   }
 

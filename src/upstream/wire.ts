@@ -205,19 +205,19 @@ const neverSent = new Set([
 ]);
 
 const explained: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens at',
-  ENOTFOUND: 'there is no such host:',
-  EAI_AGAIN: 'the host name could not be looked up:',
-  EHOSTUNREACH: 'the network does not reach',
-  ENETUNREACH: 'the network does not reach',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time to',
-  ECONNRESET: 'the connection was cut by',
-  UND_ERR_SOCKET: 'the connection was cut by',
+  ECONNREFUSED: 'connection refused by',
+  ENOTFOUND: 'host not found:',
+  EAI_AGAIN: 'DNS lookup failed for',
+  EHOSTUNREACH: 'network unreachable:',
+  ENETUNREACH: 'network unreachable:',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out:',
+  ECONNRESET: 'connection closed by',
+  UND_ERR_SOCKET: 'connection closed by',
 };
 
 export function toConnectionLost(error: unknown, url: URL): ConnectionLost {
   const code = codeOf(error);
-  const what = explained[code] ?? 'the connection failed to';
+  const what = explained[code] ?? 'connection failed:';
   return new ConnectionLost(`${what} ${url.host}`, neverSent.has(code) ? 'no' : 'maybe', error);
 }
 
@@ -275,11 +275,10 @@ export function parseMessages(text: string): RpcMessage[] {
   try {
     parsed = parseJson(text);
   } catch (error) {
-    throw new ConnectionLost('the server answered with something that is not JSON', 'maybe', error);
+    throw new ConnectionLost('the server sent a response that is not JSON', 'maybe', error);
   }
   const messages = Array.isArray(parsed) ? parsed : [parsed];
-  if (!messages.every(isMessage))
-    throw new ConnectionLost('the server answered with something that is not JSON-RPC', 'maybe');
+  if (!messages.every(isMessage)) throw new ConnectionLost('the server sent a response that is not JSON-RPC', 'maybe');
   return messages;
 }
 

@@ -89,15 +89,15 @@ suite('the dashboard', { skip: skipReason }, () => {
 
     await page.getByLabel('Token').fill(aggregator.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'No server yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No servers yet' }).waitFor();
     const stored = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])');
     assert.ok(!String(stored).includes(aggregator.token), 'the token is not where scripts can read it');
 
     await page.getByRole('link', { name: 'Add servers' }).first().click();
     await page.getByRole('heading', { name: 'Cursor' }).waitFor();
-    await page.getByRole('button', { name: 'Add the new ones' }).click();
+    await page.getByRole('button', { name: 'Add new servers' }).click();
     await page.getByText('1 server added').waitFor();
-    await page.getByRole('link', { name: 'See how they connect' }).click();
+    await page.getByRole('link', { name: 'View their status' }).click();
     await page.locator('[data-status=CONNECTED]').waitFor();
 
     await page.getByRole('link', { name: 'Tools', exact: true }).click();
@@ -124,7 +124,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     await page.getByRole('heading', { name: 'Servers' }).waitFor();
     const second = await visit();
     await second.goto(url);
-    await second.getByText('was used already').waitFor();
+    await second.getByText('was already used').waitFor();
     visitors.at(-1)?.complaints.splice(0);
   });
 
@@ -254,7 +254,7 @@ suite('the dashboard', { skip: skipReason }, () => {
   test('an elicitation is answered in the page', async () => {
     const page = await visitSignedIn('#/tools/everything.trigger-elicitation-request');
     await page.getByRole('button', { name: 'Call', exact: true }).click();
-    const question = page.getByRole('form', { name: 'The server asks' });
+    const question = page.getByRole('form', { name: 'The server requests input' });
     await question.getByLabel(/^String required/).fill('Ada Lovelace');
     await question.getByRole('button', { name: 'Answer' }).click();
     await page.getByRole('region', { name: 'Answer' }).getByText('Ada Lovelace').first().waitFor();
@@ -295,14 +295,14 @@ suite('the dashboard', { skip: skipReason }, () => {
         .getByText(/items? relevant/)
         .waitFor();
       await server('failing').getByText('the index is being rebuilt').waitFor();
-      await server('slow').getByText('asking').waitFor();
+      await server('slow').getByText('querying').waitFor();
       await page.getByText('2 of 3 servers done').waitFor();
     };
     await ask();
     assert.deepEqual(await accessibilityProblems(page), []);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('2 of 3 servers done, then cancelled').waitFor();
-    await server('slow').getByText('not waited for').waitFor();
+    await server('slow').getByText('skipped').waitFor();
     await ask();
     answerLate();
     await server('slow')
@@ -353,7 +353,7 @@ suite('the dashboard', { skip: skipReason }, () => {
       await signIn(watching, token);
       await watching.goto('/#/traffic');
       await watching.getByRole('button', { name: 'book_trip' }).first().click();
-      await watching.getByText('shown to admins only').waitFor();
+      await watching.getByText('visible to admins only').waitFor();
       assert.deepEqual(visitor.complaints, []);
     } finally {
       await visitor.close();
@@ -404,7 +404,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     await card.getByRole('button', { name: 'Remove' }).click();
     await two.getByRole('dialog').getByRole('button', { name: 'Remove mortal' }).click();
     await card.waitFor({ state: 'detached' });
-    await one.getByRole('heading', { name: 'There is no server mortal' }).waitFor();
+    await one.getByRole('heading', { name: 'Server not found: mortal' }).waitFor();
     visitors[0]?.complaints.splice(0); // that page asked for what is gone
   });
 
@@ -435,7 +435,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     await one.getByRole('button', { name: 'Disconnect' }).click();
     await one.getByText('1 call still running, 0 waiting').waitFor();
     await card.locator('[data-status=DISCONNECTING]').waitFor();
-    await card.getByRole('button', { name: 'End 1 running call now' }).click();
+    await card.getByRole('button', { name: 'Cancel 1 running call now' }).click();
     await card.locator('[data-status=DISCONNECTED]').waitFor();
     await one.locator('[data-status=DISCONNECTED]').waitFor();
     assert.equal((await call).status, 503);
@@ -449,11 +449,11 @@ suite('the dashboard', { skip: skipReason }, () => {
     const form = page.getByRole('form', { name: 'Profile' });
     await form.getByLabel('Name').fill('sums');
     await form.getByLabel('Only these tools').fill('everything.get-*');
-    await form.getByText(/A client would see \d+ tools, which cost about [\d,]+ tokens to list/).click();
+    await form.getByText(/A client sees \d+ tools\. Listing them costs about [\d,]+ tokens/).click();
     await form.getByText('everything__get-sum').waitFor();
     assert.equal(await form.getByText('everything__echo').count(), 0);
     await form.getByLabel('Lists').selectOption('search');
-    await form.getByText('A client would see the search tools').waitFor();
+    await form.getByText('A client sees the search tools').waitFor();
     assert.deepEqual(await accessibilityProblems(page), []);
     await form.getByLabel('Lists').selectOption('all');
     await form.getByRole('button', { name: 'Save' }).click();
@@ -481,13 +481,13 @@ suite('the dashboard', { skip: skipReason }, () => {
     const connection = page.getByLabel('Connection as JSON');
     const text = await connection.inputValue();
     await connection.fill(text.replace('"0"', '"1"'));
-    await page.getByText('Type the values shown as').waitFor();
+    await page.getByText('Enter the values shown as').waitFor();
     assert.ok(await page.getByRole('button', { name: 'Save and reconnect' }).isDisabled());
     await connection.fill(text.replace('"0"', '"1"').replace('***', 'another-secret'));
     await page.getByRole('button', { name: 'Save and reconnect' }).click();
     await page.getByRole('heading', { name: '2 tools' }).waitFor();
     await send('DELETE', '/api/v1/aggregator/servers/edited');
-    await page.getByRole('heading', { name: 'There is no server edited' }).waitFor();
+    await page.getByRole('heading', { name: 'Server not found: edited' }).waitFor();
     visitors[0]?.complaints.splice(0); // that page asked for what is gone
   });
 
@@ -504,7 +504,7 @@ suite('the dashboard', { skip: skipReason }, () => {
       await page.getByText('Connection lost').waitFor();
       other = await startAggregator({ dataDir, env: { MCP_AGGREGATOR_PORT: port } });
       await page.getByText('Live', { exact: true }).waitFor();
-      await page.getByRole('heading', { name: 'No server yet' }).waitFor();
+      await page.getByRole('heading', { name: 'No servers yet' }).waitFor();
     } finally {
       await visitor.close();
       await other.stop();
@@ -514,7 +514,7 @@ suite('the dashboard', { skip: skipReason }, () => {
 
   test('a token is created once and shown once, and revoked after asking', async () => {
     const page = await visitSignedIn('#/access');
-    await page.getByLabel('Who or what is it for?').fill('A test');
+    await page.getByLabel('Token name').fill('A test');
     await page.getByRole('button', { name: 'Create' }).click();
     const token = await page.locator('.secret').textContent();
     assert.match(token ?? '', /^mcpa_/);
@@ -534,10 +534,10 @@ suite('the dashboard', { skip: skipReason }, () => {
     ['one tool', '#/tools/everything.get-sum', 'Arguments'],
     ['query', '#/query', 'Query'],
     ['traffic', '#/traffic', 'Traffic'],
-    ['health', '#/health', 'The last hours'],
+    ['health', '#/health', 'Recent hours'],
     ['access', '#/access', 'Audit'],
-    ['connect', '#/connect', 'In one command'],
-    ['a page that is not there', '#/nowhere', 'There is no such page'],
+    ['connect', '#/connect', 'With one command'],
+    ['a page that is not there', '#/nowhere', 'Page not found'],
   ] as const) {
     test(`axe-core finds nothing on ${name}, light and dark`, async () => {
       const page = await visitSignedIn(hash);

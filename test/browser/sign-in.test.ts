@@ -95,7 +95,7 @@ suite('the sign-in page with an identity provider', { skip: skipReason }, () => 
     const { page } = visitor;
     await page.goto('/');
     await logInAtProvider(page, 'eve');
-    await page.getByText('gives you no role here').waitFor();
+    await page.getByText('assigns you no role in this aggregator').waitFor();
     await page.getByRole('link', { name: 'Back to the dashboard' }).click();
     await page.getByLabel('Token').waitFor();
     await visitor.close();

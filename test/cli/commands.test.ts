@@ -18,7 +18,7 @@ after(() => aggregator.stop());
 test('list of an aggregator without servers says how to add one', async () => {
   const { code, stdout, stderr } = await run(['list']);
   assert.deepEqual({ code, stdout }, { code: 0, stdout: '' });
-  assert.match(stderr, /mcp-aggregator add --help/);
+  assert.match(stderr, /No servers are registered\. Add one with mcp-aggregator add/);
   assert.deepEqual(await json('list'), { servers: [], total: 0, limit: 1000, offset: 0 });
 });
 
@@ -117,9 +117,9 @@ test('add --no-wait and --no-connect do not wait', async () => {
 test('BR-001: wrong input ends with 2, a name that is taken with 6', async () => {
   const cases: [string[], number, RegExp][] = [
     [['add', 'Upper', '--stdio', '--', 'x'], 2, /name must start with a lowercase letter/],
-    [['add', 'x'], 2, /give the address of the server, or the command that starts it/],
+    [['add', 'x'], 2, /specify the URL of the server, or the command that starts it/],
     [['add', 'x', '--stdio', '--http', 'https://a.example'], 2, /not --stdio and --http/],
-    [['add', 'x', '--stdio'], 2, /give the command after --/],
+    [['add', 'x', '--stdio'], 2, /specify the command after --/],
     [['add', 'x', '--http', 'http://example.com/mcp'], 2, /must start with https/],
     [['add', 'x', '--http', 'https://a.example', '--env', 'A=1'], 2, /--env and --cwd are for --stdio/],
     [['add', 'x', '--stdio', '--env', 'A', '--', 'y'], 2, /"A" is not of the form name=value/],
@@ -133,14 +133,14 @@ test('BR-001: wrong input ends with 2, a name that is taken with 6', async () =>
     [['connect', 'nobody'], 4, /Server not found/],
     [['disconnect', 'nobody'], 4, /Server not found/],
     [['remove', 'nobody', '--yes'], 4, /Server not found/],
-    [['remove', 'everything'], 2, /confirm with --yes/],
+    [['remove', 'everything'], 2, /Confirm with --yes/],
     [['call', 'everything.nothing'], 4, /Tool not found/],
     [['call', 'everything.echo', 'message'], 2, /not of the form name=value/],
     [['call', 'everything.echo', '{"message": '], 2, /not valid JSON/],
     [['call', 'everything.echo', '[1]'], 2, /name=value/],
     [['token', 'create', 'x', '--role', 'king'], 2, /role/],
-    [['token', 'create', 'x', '--expires', 'soon'], 2, /"soon" is no time/],
-    [['token', 'revoke', 'x'], 4, /no token "x"/],
+    [['token', 'create', 'x', '--expires', 'soon'], 2, /"soon" is not a valid time/],
+    [['token', 'revoke', 'x'], 4, /Token not found: x/],
     [['list', '--url', 'nowhere'], 2, /not the address of an aggregator/],
     [['list', '--url', 'http://127.0.0.1:1'], 3, /No aggregator answers at .*mcp-aggregator serve/],
     [['list', '--token', 'wrong'], 5, /Not authenticated/],
@@ -221,7 +221,7 @@ test('tokens: the secret alone is printed, roles hold, revoking ends it', async 
   );
   const denied = await run(['call', 'everything.echo', 'message=x'], { env });
   assert.equal(denied.code, 5);
-  assert.match(denied.stderr, /needs the role caller/);
+  assert.match(denied.stderr, /requires the role caller/);
 
   const table = (await run(['token', 'list'])).stdout;
   assert.match(table, /reader +viewer +everything/);
@@ -235,7 +235,7 @@ test('doctor names the server that is wrong and what to do', async () => {
   assert.equal(code, 1);
   assert.match(stdout, /^ok +Node: /m);
   assert.match(stdout, /^ok +server everything: CONNECTED/m);
-  assert.match(stdout, /^problem +server missing: ERROR: .*\n +-> Run it by hand .*no-such-command-anywhere/m);
+  assert.match(stdout, /^problem +server missing: ERROR: .*\n +-> Run it manually .*no-such-command-anywhere/m);
   const { findings } = JSON.parse((await run(['doctor', '--json'])).stdout);
   assert.ok(findings.some(({ what, verdict }: Record<string, string>) => what === 'database' && verdict === 'ok'));
 });
@@ -245,8 +245,11 @@ test('EC-006: add and doctor say so when a server has more tools than it may', a
   const commands = commandsOf(small);
   const added = await commands.run(['add', 'many', '--stdio', '--', ...everything]);
   assert.equal(added.code, 1);
-  assert.match(added.stderr, /many: CONNECTED, but its tools could not be taken: .*3/);
-  assert.match((await commands.run(['doctor'])).stdout, /^problem +server many: CONNECTED, but its tools/m);
+  assert.match(added.stderr, /many: CONNECTED, but discovering its tools failed: .*3/);
+  assert.match(
+    (await commands.run(['doctor'])).stdout,
+    /^problem +server many: CONNECTED, but discovering its tools failed/m,
+  );
   await small.stop();
 });
 

@@ -61,7 +61,7 @@ test('a sign-in is for its own address, before the token of the data directory a
     expires_at: over,
     refresh_at: over,
   });
-  await assert.rejects(token('https://a.example'), /has ended/);
+  await assert.rejects(token('https://a.example'), /has expired/);
   await saveSignIn(dataDir, 'https://a.example', undefined);
   assert.equal(await token('https://a.example'), undefined);
 });
@@ -84,7 +84,7 @@ test('spans and times', () => {
   assert.equal(toTime('90m', 0), '1970-01-01T01:30:00.000Z');
   assert.equal(toTime('30d', 0), '1970-01-31T00:00:00.000Z');
   assert.equal(toTime('2027-01-31T00:00:00Z', 0), '2027-01-31T00:00:00.000Z');
-  assert.throws(() => toTime('soon', 0), /"soon" is no time/);
+  assert.throws(() => toTime('soon', 0), /"soon" is not a valid time/);
 });
 
 test('tables are aligned, colours do not count, the last column is cut to the terminal', () => {

@@ -104,7 +104,7 @@ test('import of named files: one that is missing, broken or without servers says
   assert.match(broken.stdout, /cannot be read/);
   const empty = await run(['import', '--yes', write(join(home, 'other.json'), { fontSize: 12 })]);
   assert.equal(empty.code, 1);
-  assert.match(empty.stdout, /holds no "mcpServers"/);
+  assert.match(empty.stdout, /contains no "mcpServers"/);
 });
 
 test('import finds nothing on a machine without clients', async () => {
@@ -112,7 +112,7 @@ test('import finds nothing on a machine without clients', async () => {
   mkdirSync(bare);
   const { code, stderr } = await run(['import'], { env: { HOME: bare }, cwd: bare });
   assert.equal(code, 0);
-  assert.match(stderr, /No servers were found/);
+  assert.match(stderr, /No servers found/);
 });
 
 async function post(path: string, body: string, token = aggregator.token) {

@@ -27,7 +27,7 @@ test('search prints score, name and why, and "nothing fits" is an answer', async
   assert.equal(code, 0);
   const [head, first] = stdout.split('\n');
   assert.match(head ?? '', /^SCORE +TOOL +WHY$/);
-  assert.match(first ?? '', /^[01]\.\d\d +docs\.search_docs +says .*documentation.* % alike/);
+  assert.match(first ?? '', /^[01]\.\d\d +docs\.search_docs +matches .*documentation.* % alike/);
 
   const answer = await json<{ tools: { name: string }[] }>('search', 'echo', '--server', 'everything', '--limit', '1');
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('skills are listed, shown, added, changed and removed', async () => {
     ...['skills', 'set', 'gardening', '--name', 'Gardening', '--description', 'Plants and soil'],
     ...['--example', 'water the tulips', '--example', 'when to sow beans'],
   ]);
-  assert.deepEqual([added.code, added.stdout], [0, 'Skill "gardening" is added; tools are classified anew.\n']);
+  assert.deepEqual([added.code, added.stdout], [0, 'Skill "gardening" added; tools are classified again.\n']);
   const shown = (await run(['skills', 'show', 'gardening'])).stdout;
   assert.equal(shown, 'gardening  Gardening  (0 tools)\nPlants and soil\n- water the tulips\n- when to sow beans\n');
   assert.equal((await run(['skills', 'set', 'gardening', '--name', 'Garden'])).code, 0);
@@ -64,7 +64,7 @@ test('skills are listed, shown, added, changed and removed', async () => {
 });
 
 test('profiles are set, listed, shown and removed', async () => {
-  assert.match((await run(['profile', 'list'])).stderr, /There is no profile/);
+  assert.match((await run(['profile', 'list'])).stderr, /No profiles found/);
   const set = await run([
     ...['profile', 'set', 'writing', '--server', 'docs', '--tool', 'docs.search_*', '--tool', 'docs.get_page=read'],
     ...['--exposure', 'all', '--description', 'For writers'],
@@ -83,7 +83,7 @@ test('audit lists, verifies and exports what was done', async () => {
   assert.match(stdout, /skill\.saved +admin +\{"skill":"gardening"\}/);
   const about = await json<{ audit: { server_name: string }[] }>('audit', 'list', '--server', 'docs');
   assert.ok(about.audit.length > 0 && about.audit.every(({ server_name: name }) => name === 'docs'));
-  assert.match((await run(['audit', 'verify'])).stdout, /^\d+ records, all as they were written\.\nThe newest is \d+/);
+  assert.match((await run(['audit', 'verify'])).stdout, /^\d+ records, all unchanged\.\nThe newest is \d+/);
   const lines = (await run(['audit', 'export'])).stdout.trim().split('\n');
   assert.ok(lines.length > 3);
   for (const line of lines) assert.equal(typeof JSON.parse(line), 'object');
@@ -103,13 +103,13 @@ test('wrong input ends with 2, what does not exist with 4, a role that is too sm
   const { token } = await json<{ token: string }>('token', 'create', 'looker', '--role', 'viewer');
   const cases: [string[], number, RegExp][] = [
     [['search'], 2, /missing required argument/],
-    [['search', 'x', '--limit', 'many'], 2, /--limit: "many" is no number/],
+    [['search', 'x', '--limit', 'many'], 2, /--limit: "many" is not a number/],
     [['search', 'x', '--limit', '0'], 2, /limit/],
     [['search', 'x', '--strategy', 'magic'], 2, /strategy/],
     [['query', 'x', '--max-results', '5'], 2, /maxResults: Must be between 10 and 100, got 5/],
     [['query', 'x', '--rerank', 'magic'], 2, /rerank/],
     [['query', 'x', '--token', token], 5, /role/i],
-    [['skills', 'set', 'new_one'], 2, /give --name and --description/],
+    [['skills', 'set', 'new_one'], 2, /--name and --description are required/],
     [['skills', 'set', 'New', '--name', 'x', '--description', 'x'], 2, /id must start with a lowercase letter/],
     [['skills', 'remove', 'nobody'], 4, /Skill not found/],
     [['skills', 'remove', 'nobody', '--token', token], 5, /role/i],

@@ -83,7 +83,7 @@ test('doctor without an aggregator checks what it can, and the exit code says th
   const absent = await runCommand(['doctor'], { env });
   assert.equal(absent.code, 1);
   assert.match(absent.stdout, /^ok +data directory: .* does not exist yet/m);
-  assert.match(absent.stdout, /^problem +aggregator: does not run at .*\n +-> Start it: mcp-aggregator serve/m);
+  assert.match(absent.stdout, /^problem +aggregator: not running at .*\n +-> Start it: mcp-aggregator serve/m);
 
   const aggregator = await startAggregator({ dataDir: env.MCP_AGGREGATOR_DATA_DIR });
   assert.equal((await commandsOf(aggregator).run(['doctor'])).code, 0);

@@ -109,7 +109,7 @@ suite('configuration', () => {
     assert.deepEqual([config.port, config.maxServers, config.allowedHosts], [3, 2, ['a', 'b']]);
     assert.equal(loadConfig({ MCP_AGGREGATOR_PORT: '3' }, { port: '4' }).port, 4);
     writeFileSync(file, JSON.stringify({ settings: { prot: 1 } }));
-    assert.throws(() => loadConfig({ MCP_AGGREGATOR_CONFIG: file }), /settings\.prot: no such setting/);
+    assert.throws(() => loadConfig({ MCP_AGGREGATOR_CONFIG: file }), /settings\.prot: unknown setting/);
     writeFileSync(file, '{');
     assert.throws(() => loadConfig({ MCP_AGGREGATOR_CONFIG: file }), /cannot be read as JSON/);
   });

@@ -41,7 +41,7 @@ test('BR-006: the question depends on the era; tools/list is the last resort', a
 
 test('BR-006: no answer in time is a failure', async () => {
   const outcome = await probeSession(session({ request: never }), 50);
-  assert.deepEqual(judge(outcome), { health: 'failed', reason: 'no answer within 0.05 s' });
+  assert.deepEqual(judge(outcome), { health: 'failed', reason: 'no response within 0.05 s' });
 });
 
 test('BR-006: a server that says anything meanwhile is busy, not dead', async () => {

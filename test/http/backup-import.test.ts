@@ -71,7 +71,7 @@ test('rows that the API would refuse are left out by name, the others are taken'
     ['profiles', { ...profile, name: 'm', definition: { servers: 5 } }, 'm', /^definition\.servers: /],
     ['profiles', { ...profile, name: 'n', definition: { description: 'a\0b' } }, 'n', /NUL/],
     ['skills', { ...skill, id: 'Bad Id', name: 'o' }, 'o', /^id: /],
-    ['settings', { key: 'audit.head', value: {} }, 'audit.head', /is not a setting that a backup holds/],
+    ['settings', { key: 'audit.head', value: {} }, 'audit.head', /is not a setting that a backup contains/],
     [
       'settings',
       { key: 'serverRules', value: [{ pattern: '(', servers: ['a'] }] },

@@ -83,7 +83,7 @@ suite('access', () => {
     const { token: viewer } = await token('viewer');
     const refused = await app.call('alpha.whoami', {}, { token: viewer });
     assert.deepEqual(refused.body, {
-      detail: 'This needs the role caller; viewer of a test is viewer',
+      detail: 'This requires the role caller; viewer of a test has the role viewer',
       error_code: 'FORBIDDEN',
     });
   });
@@ -277,7 +277,7 @@ suite('access', () => {
     for (const path of ['/nothing', '/api/v1/aggregator/nothing', '/api/v1/aggregator/servers/alpha/nothing']) {
       const answer = await app.api('GET', path);
       assert.equal(answer.status, 404, path);
-      assert.deepEqual(answer.body, { detail: `There is nothing at GET ${path}`, error_code: 'NOT_FOUND' });
+      assert.deepEqual(answer.body, { detail: `Route not found: GET ${path}`, error_code: 'NOT_FOUND' });
     }
     assert.equal((await app.api('GET', `${servers}/`)).status, 200);
     assert.equal((await app.api('GET', `${servers}/nobody`)).body.detail, 'Server not found: nobody');

@@ -263,14 +263,14 @@ suite('one question to five servers', () => {
     const [handbook, graph] = body.plan;
     assert.deepEqual(handbook.strategy, [
       'Searches with search_docs, with the question and its keywords.',
-      'Lists what there is with list_pages, then reads what fits with get_page.',
+      'Lists entries with list_pages, then reads the matching ones with get_page.',
     ]);
     assert.deepEqual(handbook.calls, [
       { tool: 'search_docs', arguments: { query: question }, reason: 'takes the words of the question' },
       { tool: 'list_pages', arguments: {}, reason: 'lists what there is' },
     ]);
     assert.deepEqual(handbook.leftOut, [
-      { tool: 'delete_page', reason: 'its name says that it changes something ("delete")' },
+      { tool: 'delete_page', reason: 'its name implies that it changes something ("delete")' },
     ]);
     assert.ok(graph.calls.some(({ tool, arguments: args }: Body) => tool === 'search_nodes' && args.query === 'retr'));
     assert.ok(graph.leftOut.some(({ tool }: Body) => tool === 'create_entities'));
@@ -387,7 +387,10 @@ suite('one question to five servers', () => {
     const plan = await runCommand([...words, '--explain'], { env });
     assert.match(plan.stdout, /^handbook\n {2}Searches with search_docs, with the question and its keywords\.\n/);
     assert.match(plan.stdout, /First calls:\n {4}search_docs \{"query":"how are failed requests retried"\}/);
-    assert.match(plan.stdout, /Never called:\n {4}delete_page: its name says that it changes something \("delete"\)/);
+    assert.match(
+      plan.stdout,
+      /Never called:\n {4}delete_page: its name implies that it changes something \("delete"\)/,
+    );
     const wrong = await runCommand(['query', 'x', '--servers', 'nobody'], { env });
     assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
     assert.match(wrong.stderr, /servers: Unknown server "nobody"/);
@@ -564,7 +567,7 @@ test('serverRules in the config file hold from the start and follow the file', a
   write('second');
   while ((await patterns())[0] !== 'second') await new Promise((resolve) => setTimeout(resolve, 50));
   write('(');
-  while (!app.log.some((line) => line.includes('serverRules are wrong')))
+  while (!app.log.some((line) => line.includes('invalid serverRules')))
     await new Promise((resolve) => setTimeout(resolve, 50));
   assert.deepEqual(await patterns(), ['second']);
 });

@@ -145,14 +145,14 @@ suite('registering', () => {
       'a password in the address',
       withConfig('SSE', { url: 'https://u:p@a.b/' }),
       at('url'),
-      /must not hold a user name/,
+      /must not contain a user name/,
     ],
     ...['Connection', 'transfer-encoding', 'TE', 'keep-alive', 'Upgrade', 'Content-Length', 'proxy-authorization'].map(
       (name): [string, unknown, (string | number)[], RegExp] => [
         `the header ${name}`,
         withConfig('HTTP', { base_url: 'https://a.b', headers: { [name]: 'x' } }),
         at('headers', name),
-        new RegExp(`^${name} is about a single connection and cannot be set for a server$`),
+        new RegExp(`^${name} is a connection-level header and cannot be set for a server$`),
       ],
     ),
     ['a header name', withConfig('SSE', { url: 'https://a.b', headers: { 'a b': 'x' } }), at('headers', 'a b'), /./],
@@ -300,7 +300,7 @@ suite('limits', () => {
     });
     await app.register('many', { base_url: upstream.url });
     const failed = await discoveryFailed(app, 'many');
-    assert.match(failed.details.error, /Tool limit reached: a server may have 30 tools/);
+    assert.match(failed.details.error, /Tool limit reached: a server can have at most 30 tools/);
     const details = await app.server('many');
     assert.equal(details.status, 'CONNECTED');
     assert.match(details.error_message, /discovery failed: Tool limit reached/);
@@ -310,7 +310,7 @@ suite('limits', () => {
     await app.add('small-2', { base_url: small.url });
     await app.register('small-3', { base_url: small.url });
     const total = await discoveryFailed(app, 'small-3');
-    assert.match(total.details.error, /50 tools in all/);
+    assert.match(total.details.error, /50 tools in total/);
     assert.equal((await app.server('small-1')).tool_count > 15, true);
   });
 
@@ -329,7 +329,7 @@ suite('limits', () => {
     await app.seen.waitFor('server.updated', ({ name }) => name === 'growing', mark);
     const details = await app.server('growing');
     assert.equal(details.status, 'CONNECTED');
-    assert.match(details.error_message, /discovery failed: Tool limit reached: a server may have 2 tools/);
+    assert.match(details.error_message, /discovery failed: Tool limit reached: a server can have at most 2 tools/);
     const { tools } = (await app.api('GET', `${servers}/growing/tools`)).body;
     assert.deepEqual(
       tools.map(({ original_name }: { original_name: string }) => original_name),

@@ -32,7 +32,7 @@ test('MON-006: three crashes at start: safe mode, until a restart in good order'
   assert.equal(status, 'degraded');
   assert.match(issues[0], /^safe mode: no server is connected.*then restart/);
   assert.notEqual((await ask(aggregator, 'GET', '/servers/local')).status, 'CONNECTED');
-  assert.match((await ask(aggregator, 'POST', '/servers/local/connect')).detail, /switched off by safe mode/);
+  assert.match((await ask(aggregator, 'POST', '/servers/local/connect')).detail, /disabled by safe mode/);
   const doctor = await commandsOf(aggregator).run(['doctor']);
   assert.match(doctor.stdout, /problem +aggregator: .* in safe mode\n.*restart the aggregator/);
 

@@ -178,7 +178,7 @@ suite('search follows the servers', () => {
     await app.add('mail', { base_url: (await serve(t, small('mail', mailTools))).url });
     await until(
       async () => app.log,
-      (lines) => lines.some((line) => line.includes('skills could not be stored')),
+      (lines) => lines.some((line) => line.includes('could not store skills')),
     );
     const { classifying_tools: classifying, classified_tools: classified } = await state(app);
     assert.deepEqual({ classifying, classified }, { classifying: mailTools.length, classified: 0 });

@@ -84,7 +84,7 @@ test('SEC-002: a variable that is not set is a clear error on the row, and nothi
   const details = await app.untilStatus('unset', 'ERROR');
   assert.equal(
     details.error_message,
-    "connection_config refers to ${ABSENT}, ${ALSO_ABSENT}, which is not set in the aggregator's environment",
+    "connection_config refers to variables that are not set in the aggregator's environment: ${ABSENT}, ${ALSO_ABSENT}",
   );
   assert.deepEqual(details.connection_config.args, ['${PRESENT}', '${ABSENT}']);
 });

@@ -95,7 +95,7 @@ suite('a modern client and a legacy server that asks', () => {
     assert.ok((await call(retry)).result);
     const { error } = await call(retry);
     assert.equal(error.code, -32_602);
-    assert.match(error.message, /no longer waits/);
+    assert.match(error.message, /call of this requestState has ended/);
   });
 
   test('a state expires', async (t) => {
@@ -122,7 +122,7 @@ suite('a modern client and a legacy server that asks', () => {
     const asked = await Promise.all(Array.from({ length: 20 }, () => call(elicit, { token })));
     const waiting = asked.filter(({ result }) => result?.resultType === 'input_required');
     assert.equal(waiting.length, 16);
-    assert.match(asked.find(({ error }) => error)?.error.message, /Too many calls wait/);
+    assert.match(asked.find(({ error }) => error)?.error.message, /Too many calls are waiting/);
   });
 
   test('a client that hangs up cancels its call, and only its own', async () => {
@@ -263,7 +263,7 @@ test('after a restart a state is refused, not misunderstood', async (t) => {
   const retry = { ...params, inputResponses: { [question]: accepted }, requestState: result.requestState };
   const { error } = (await postModern(second, 'tools/call', retry, { capabilities })).body;
   assert.equal(error.code, -32_602);
-  assert.match(error.message, /no longer waits/);
+  assert.match(error.message, /call of this requestState has ended/);
 });
 
 suite('a legacy client and a modern server that asks', () => {
@@ -381,7 +381,7 @@ test('a client that has a hundred questions to answer is asked no more', async (
   for await (const message of messagesOf(await open(app, 'POST', request, { headers: session.headers })))
     seen.push(message);
   assert.equal(seen.filter(({ method }) => method === 'elicitation/create').length, 100);
-  assert.match(seen.at(-1).result.content[0].text, /has not answered earlier questions/);
+  assert.match(seen.at(-1).result.content[0].text, /Too many unanswered requests to the client/);
 });
 
 suite('sessions of servers that ask', () => {

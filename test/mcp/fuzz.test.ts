@@ -210,7 +210,7 @@ async function expectCorrect(body: unknown, headers: Record<string, string>): Pr
     const isAnswer = message.result !== undefined || Number.isInteger(message.error?.code);
     assert.ok(isAnswer && 'id' in message, `${where}: ${JSON.stringify(message)}`);
     if (response.status !== 200) assert.ok(message.error, where);
-    assert.doesNotMatch(JSON.stringify(message), /Something went wrong/, where);
+    assert.doesNotMatch(JSON.stringify(message), /Internal error in the aggregator/, where);
   }
 }
 

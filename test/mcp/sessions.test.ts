@@ -459,7 +459,7 @@ suite('bounds', () => {
     );
     const refused = answers.filter(({ body }) => body.error !== undefined);
     assert.equal(refused.length, 1);
-    assert.match(refused[0]?.body.error.message, /1000 subscriptions/);
+    assert.match(refused[0]?.body.error.message, /Too many subscriptions in this session \(limit: 1000\)/);
     await session.request('resources/unsubscribe', { uri: uris[0] });
     assert.deepEqual((await session.request('resources/subscribe', { uri: 'fixture://item/x' })).body.result, {});
     await open(app, 'DELETE', undefined, { headers: session.headers });

@@ -66,7 +66,7 @@ test('review: the old definition stays listed and calls are held until an admin 
   assert.deepEqual({ ...during.held_change, id: 0 }, { id: 0, state: 'pending', risk: 'instructions' });
   const held = await call();
   assert.deepEqual([held.status, held.json.error_code], [409, 'TOOL_CHANGE_PENDING']);
-  assert.match(held.json.detail, /web\.echo changed.*waits for an admin/);
+  assert.match(held.json.detail, /web\.echo changed.*is waiting for approval by an admin/);
   assert.equal((await app.ask('POST', '/api/v1/tools/call', { name: 'web.whoami' })).status, 200);
   assert.match((await app.ask('GET', '/metrics')).text, /^mcp_aggregator_tool_changes_pending 1$/m);
 

@@ -34,22 +34,22 @@ const changes: Record<string, { after: JsonObject; risk: Risk; what: string }> =
   'a new optional parameter': {
     after: withProperties({ copy: { type: 'string' } }),
     risk: 'optional_parameter',
-    what: 'parameter copy is new',
+    what: 'parameter copy was added',
   },
   'a new required parameter': {
     after: withProperties({ key: { type: 'string' } }, ['to', 'key']),
     risk: 'required_parameter',
-    what: 'parameter key is new and required',
+    what: 'parameter key was added and is required',
   },
   'a parameter that became required': {
     after: withProperties({}, ['to', 'tags']),
     risk: 'required_parameter',
-    what: 'parameter tags is required now',
+    what: 'parameter tags is now required',
   },
   'a parameter that is no longer required': {
     after: withProperties({}, []),
     risk: 'changed_parameter',
-    what: 'parameter to accepts other values',
+    what: 'parameter to accepts different values',
   },
   'a removed parameter': {
     after: tool(
@@ -62,22 +62,22 @@ const changes: Record<string, { after: JsonObject; risk: Risk; what: string }> =
       },
     ),
     risk: 'removed_parameter',
-    what: 'parameter options.urgent is gone',
+    what: 'parameter options.urgent was removed',
   },
   'a parameter inside of another': {
     after: withProperties({ options: { type: 'object', properties: { urgent: { type: 'boolean' }, note: {} } } }),
     risk: 'optional_parameter',
-    what: 'parameter options.note is new',
+    what: 'parameter options.note was added',
   },
   'another type': {
     after: withProperties({ tags: { type: 'array', items: { type: 'number' } } }),
     risk: 'changed_parameter',
-    what: 'parameter tags[] accepts other values',
+    what: 'parameter tags[] accepts different values',
   },
   'free-form arguments': {
     after: tool({}, { additionalProperties: true }),
     risk: 'changed_parameter',
-    what: 'inputSchema accepts other values',
+    what: 'inputSchema accepts different values',
   },
   'a hint that is no longer true': {
     after: tool({ annotations: { destructiveHint: true } }),

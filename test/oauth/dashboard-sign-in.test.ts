@@ -42,7 +42,7 @@ suite('signing in to the dashboard with an identity provider', () => {
       assert.equal((await asPage(bob.cookie, 'GET', '/api/v1/tokens')).status, 403);
       const refused = await begin('eve');
       assert.equal(refused.status, 403);
-      assert.match(refused.text, /gives you no role here/);
+      assert.match(refused.text, /assigns you no role in this aggregator/);
       assert.equal((await app.api('GET', '/api/v1/tokens')).status, 200, 'our own tokens work as before');
     });
   });
@@ -107,10 +107,10 @@ suite('signing in to the dashboard with an identity provider', () => {
       wrong.searchParams.set('iss', 'https://login.example.com');
       const mixed = await other.open(wrong.href);
       assert.equal(mixed.status, 403);
-      assert.match(mixed.text, /does not come from the authorization server/);
+      assert.match(mixed.text, /does not come from the expected authorization server/);
       const again = await other.open(fresh);
       assert.equal(again.status, 403);
-      assert.match(again.text, /used already/);
+      assert.match(again.text, /already used/);
     });
   });
 
@@ -162,7 +162,7 @@ suite('signing in to the dashboard with an identity provider', () => {
       await provider.close();
       const answer = await fetch(`${app.url}/oauth/sign-in`, { redirect: 'manual' });
       assert.equal(answer.status, 502);
-      assert.match(await answer.text(), /does not answer.*Back to the dashboard/s);
+      assert.match(await answer.text(), /does not respond.*Back to the dashboard/s);
     });
   });
 });

@@ -140,7 +140,7 @@ test('a token that lives longer than dates reach is taken for one that lives lon
   const query = new URLSearchParams({ code: 'x', state: left.searchParams.get('state') ?? '' });
   const back = await browser.open(`${left.searchParams.get('redirect_uri')}?${query}`);
   assert.equal(back.status, 200);
-  assert.match(back.text, /is made/);
+  assert.match(back.text, /You are logged in to/);
   await app.untilStatus('notes', 'CONNECTED');
 });
 

@@ -125,7 +125,7 @@ const cases: Case[] = [
   },
   {
     name: 'unsigned',
-    says: /not a JWT/,
+    says: /not a supported JWT/,
     token: (resource) => {
       const claims = provider.sign({ aud: resource, scope }).split('.')[1];
       return `${Buffer.from('{"alg":"none"}').toString('base64url')}.${claims}.AA`;

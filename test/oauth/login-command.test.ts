@@ -29,7 +29,7 @@ test('the command prints the link, waits for the login and tells what became of 
     const link = String((await printed.next()).value);
     assert.match(link, /^http:.*\/oauth\/connect\/notes\?ticket=/);
     const proxied = await fetch(link, { headers: { 'x-forwarded-for': '203.0.113.9' } });
-    assert.match(await proxied.text(), /Who are you/, 'from elsewhere the link vouches for nobody');
+    assert.match(await proxied.text(), /Sign in with your token/, 'from elsewhere the link vouches for nobody');
     await openBrowser().logIn(link, { login: 'ada', password: 'x' });
     assert.match(String((await printed.next()).value), /notes: CONNECTED, 1 tool/);
     const [code] = login.exitCode === null ? await once(login, 'exit') : [login.exitCode];

@@ -53,7 +53,7 @@ suite('logging in to servers', () => {
 
     const from = app.seen.all.length;
     const done = await logInWithRealBrowser(await loginLink(app), 'ada');
-    assert.match(done, /The login to .*notes.* is made/);
+    assert.match(done, /You are logged in to .*notes/);
     await app.seen.waitFor('server.discovered', () => true, from);
     assert.equal((await app.untilStatus('notes', 'CONNECTED')).login, null);
     const call = async () => (await app.call('notes.whoami')).body;
@@ -82,7 +82,7 @@ suite('logging in to servers', () => {
     assert.match(String(link), /\/oauth\/connect\/notes/);
 
     const page = await openBrowser().logIn(String(link), { login: 'ada', password: 'x' });
-    assert.match(page.text, /is made/);
+    assert.match(page.text, /You are logged in to/);
     await app.untilStatus('notes', 'CONNECTED');
     assert.equal((await call()).content[0].text, 'ada');
 
@@ -180,7 +180,7 @@ suite('logging in to servers', () => {
     await bobs.open(await loginLink(app, bob));
     const loggedIn = await adas.submit(atProvider, { login: 'ada', password: 'x' });
     const back = await adas.submit(loggedIn);
-    assert.match(back.text, /is made/);
+    assert.match(back.text, /You are logged in to/);
     const replayed = await adas.open(back.url);
     assert.equal(replayed.status, 404);
     const stolen = await bobs.open(back.url);
@@ -190,7 +190,7 @@ suite('logging in to servers', () => {
     const link = await loginLink(app, ada);
     await openBrowser().open(link);
     const second = await openBrowser().open(link);
-    assert.match(second.text, /Who are you/);
+    assert.match(second.text, /Sign in with your token/);
     const signedIn = await adas.submit(second, { token: bob });
     assert.match(signedIn.text, /Log in to notes/);
     // Whoever is signed in to the dashboard is known here.
@@ -201,7 +201,7 @@ suite('logging in to servers', () => {
     });
     const cookie = session.headers.getSetCookie()[0]?.split(';')[0] ?? '';
     const known = await fetch(`${app.url}/oauth/connect/notes`, { headers: { cookie } });
-    assert.match(await known.text(), /<dt>You are<\/dt><dd>bob<\/dd>/);
+    assert.match(await known.text(), /<dt>Signed in as<\/dt><dd>bob<\/dd>/);
     const wrong = await openBrowser().submit(second, { token: 'mcpa_nobody_nothing' });
     assert.equal(wrong.status, 401);
   });

@@ -33,7 +33,7 @@ async function person(app: TestApp, name: string): Promise<{ id: string; token: 
 async function logIn(app: TestApp, token: string, login: string): Promise<void> {
   const { body } = await app.api('POST', `${servers}/notes/login`, undefined, { token });
   const page = await openBrowser().logIn(body.login_url, { login, password: 'x' });
-  assert.match(page.text, /is made/);
+  assert.match(page.text, /You are logged in to/);
 }
 
 suite('accounts of their own', () => {

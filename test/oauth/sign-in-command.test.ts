@@ -98,7 +98,7 @@ suite('signing in on the command line', () => {
     for (const stranger of ['?code=x', `?code=x&state=guess`]) {
       const refused = await fetch(`${asked.redirect_uri}${stranger}`);
       assert.equal(refused.status, 400);
-      assert.match(await refused.text(), /not the sign-in that was begun/);
+      assert.match(await refused.text(), /does not belong to the current sign-in/);
     }
     const last = await openBrowser().logIn(page.href, { login: 'ada', password: 'x' });
     assert.match(last.text, /You can close this page/);
@@ -164,7 +164,7 @@ suite('signing in on the command line', () => {
     age();
     const { code, stderr } = await run('list');
     assert.equal(code, 5);
-    assert.match(stderr, /has ended. Sign in again with: mcp-aggregator sign-in/);
+    assert.match(stderr, /has expired. Sign in again: mcp-aggregator sign-in/);
     await run('sign-out');
   });
 
@@ -182,10 +182,10 @@ suite('signing in on the command line', () => {
     const other = Object.fromEntries(mixed.page.searchParams);
     const foreign = new URLSearchParams({ code: 'x', state: other.state ?? '', iss: 'https://login.example.com' });
     await fetch(`${other.redirect_uri}?${foreign}`);
-    assert.match(await mixed.output, /does not come from the authorization server that was asked/);
+    assert.match(await mixed.output, /does not come from the expected authorization server/);
 
     const late = await begin('--timeout', '0.2');
-    assert.match(await late.output, /Nobody signed in in time/);
+    assert.match(await late.output, /Timed out waiting for the sign-in/);
     assert.equal(late.child.exitCode, 1);
     assert.equal((await run('sign-out')).code, 4);
   });

@@ -35,7 +35,7 @@ test('a person signs in to our page with the identity provider and logs in to a 
     assert.equal(elsewhere.status, 403);
 
     const done = await openBrowser().logIn(new URL(href, base).href, { login: 'ada', password: 'x' });
-    assert.match(done.text, /is made/);
+    assert.match(done.text, /You are logged in to/);
     await app.seen.waitFor('server.discovered');
     const answer = await app.call('notes.whoami', {}, { token });
     assert.equal(answer.body.content[0].text, 'ada');

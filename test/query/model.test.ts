@@ -120,7 +120,7 @@ suite('rerank: "model"', () => {
     ],
     ['a longer text', uses('rank_results', { ranking: [{ id: 1, condensed: texts[2]?.repeat(3) }] }), /rewritten/],
     ['a refusal', 529, /answered 529/],
-    ['something else', { hello: 'world' }, /outside its protocol/],
+    ['something else', { hello: 'world' }, /sent an invalid response/],
   ];
   for (const [name, answer, warning] of unusable) {
     test(`${name} from the model falls back to the local ranking and says so`, async () => {
@@ -213,7 +213,7 @@ suite('plan: "model"', () => {
 
   test('without a model and without sampling the plan is local and says so', async () => {
     const { metadata } = await runQuery(deps(), request, live);
-    assert.match(metadata.warnings?.[0] ?? '', /no sampling: planned locally/);
+    assert.match(metadata.warnings?.[0] ?? '', /does not support sampling: planned locally/);
   });
 });
 

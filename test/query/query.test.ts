@@ -231,8 +231,7 @@ test('a named server that is not connected is a failure; one without a reader is
   const { metadata } = await runQuery(asked, named, live);
   assert.equal(metadata.serversQueried, 2);
   assert.equal(metadata.servers?.find(({ server }) => server === 'down')?.error, 'not connected: ERROR');
-  const reason =
-    'none of its tools or resources can be read for a question; name tools in query_readers or query_tools';
+  const reason = 'it has no read-only tools or resources for a query; add tools to query_readers or query_tools';
   assert.deepEqual(metadata.skipped, [{ server: 'writer', reason }]);
   // Of all servers, the one that is not connected is left out and says so, and both count for the diversity.
   const all = await runQuery(asked, { query: 'hooks' }, live);
@@ -244,7 +243,7 @@ test('Q-004: that no server can be asked is an answer that says what to do; that
   const writer = { tools: [{ name: 'create_note', inputSchema, answer: () => assert.fail('called') }] };
   const { results, metadata } = await runQuery(depsFor({ writer }), { query: 'hooks' }, live);
   assert.deepEqual([results, metadata.serversQueried], [[], 0]);
-  assert.match(metadata.warnings?.[0] ?? '', /^No connected server can be asked this\. .*query_tools/);
+  assert.match(metadata.warnings?.[0] ?? '', /^No connected server can be queried\. .*query_tools/);
   const away = depsFor({ docs: { ...searching(never), unavailable: 'not connected: ERROR' } });
   const error = await failureOf(runQuery(away, { query: 'hooks' }, live));
   assert.ok(error instanceof AllServersFailedError);

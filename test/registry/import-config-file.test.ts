@@ -59,12 +59,12 @@ test('--config registers the servers of a file and follows it, however it is rep
   const applied = (name: string, change: string) =>
     aggregator.logged((record) => record.server === name && record.change === change);
   try {
-    await aggregator.logged((record) => record.msg === 'config file: a server is wrong' && record.server === 'Bad');
+    await aggregator.logged((record) => record.msg === 'config file: invalid server' && record.server === 'Bad');
     await aggregator.logged((record) => record.server === 'one' && record.status === 'CONNECTED');
     assert.deepEqual(await list(), ['one', 'two']);
 
     save('{ "mcpServers": { "one": ');
-    await aggregator.logged((record) => /cannot be read/.test(String(record.msg)));
+    await aggregator.logged((record) => /could not read/.test(String(record.msg)));
     assert.deepEqual(await list(), ['one', 'two']);
 
     save({ mcpServers: { one: { ...server('one'), description: 'changed' }, three: server('three') } });

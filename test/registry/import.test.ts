@@ -73,7 +73,7 @@ test('VS Code: servers, mcp.servers and its variables', () => {
     });
     assert.deepEqual(server?.warnings, [
       'ignored: envFile',
-      '${workspaceFolder} is known to the editor only: replace it by a path',
+      '${workspaceFolder} is only known to the editor: replace it with a path',
       "${input:api-key} became ${API_KEY}: set API_KEY in the aggregator's environment",
     ]);
   }
@@ -152,7 +152,7 @@ test('BR-001, API-022: one wrong entry is reported with its reason and the other
 
 test('what is no server list says so, an empty one is fine', () => {
   for (const json of [null, 7, 'text', [], { editor: { fontSize: 12 } }]) {
-    assert.deepEqual(fromClientConfig(json).problems, [{ key: '', reason: 'holds no "mcpServers" or "servers"' }]);
+    assert.deepEqual(fromClientConfig(json).problems, [{ key: '', reason: 'contains no "mcpServers" or "servers"' }]);
   }
   assert.deepEqual(fromClientConfig({ mcpServers: {} }), { servers: [], problems: [] });
 });

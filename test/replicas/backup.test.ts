@@ -51,7 +51,7 @@ suite('backup and key', () => {
     t.after(() => stranger.stop('SIGKILL'));
     const refused = await commandsOf(stranger).run(['import', file]);
     assert.equal(refused.code, 6);
-    assert.match(refused.stderr, /the backup was made with key [0-9a-f]{8}; give that key as MCP_CREDENTIAL_KEY/);
+    assert.match(refused.stderr, /the backup was made with key [0-9a-f]{8}; set that key as MCP_CREDENTIAL_KEY/);
     assert.match((await commandsOf(stranger).run(['list', '--json'])).stdout, /"servers": ?\[\]|^\[\]/m);
 
     const second = await startAggregator({ env: { MCP_CREDENTIAL_KEY } });

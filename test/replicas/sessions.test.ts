@@ -104,6 +104,6 @@ suite('MCP clients behind a plain round-robin proxy', needsPostgres, () => {
     assert.equal(asked.resultType, 'input_required');
     const answer = { requestState: asked.requestState, inputResponses: {} };
     const elsewhere = await modern(b.url, 'one__elicit', answer);
-    assert.match(elsewhere.error.message, /no longer waits; send the request again without it/);
+    assert.match(elsewhere.error.message, /has ended; send the request again without requestState/);
   });
 });

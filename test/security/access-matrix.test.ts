@@ -399,7 +399,8 @@ suite('access matrix', () => {
         const label = `${who.role} ${who.kind}`;
         const message = await request(method, row, row.own(), who);
         const text = JSON.stringify(message);
-        if (rank[who.role] < rank[row.role]) assert.match(message.error?.message ?? '', /needs the role caller/, label);
+        if (rank[who.role] < rank[row.role])
+          assert.match(message.error?.message ?? '', /requires the role caller/, label);
         else if (row.fails !== undefined) assert.match(message.error?.message ?? '', row.fails, label);
         else assert.ok(message.result !== undefined, `${label}: ${text}`);
         if (who.isBound) assertNothingHidden({ body: message } as Answer, label);
@@ -435,7 +436,7 @@ suite('access matrix', () => {
         assert.equal(status, 403, JSON.stringify(answer));
         assert.match(
           answer.detail,
-          /^Changing \w+ needs a token without limits; .* is limited to the (servers|profile)/,
+          /^Changing \w+ requires a token without limits; .* is limited to the (servers|profile)/,
         );
       }
     }

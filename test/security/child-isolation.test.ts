@@ -125,7 +125,7 @@ suite('what children can read', () => {
     t.after(() => rmSync(dataDir, { recursive: true, force: true }));
     const unknown = await runCommand(['serve'], { env: { MCP_AGGREGATOR_CHILD_USER: 'no-such-user' } });
     assert.equal(unknown.code, 2);
-    assert.match(unknown.stderr, /MCP_AGGREGATOR_CHILD_USER: "no-such-user" is no user of this machine/);
+    assert.match(unknown.stderr, /MCP_AGGREGATOR_CHILD_USER: "no-such-user" is not a user of this host/);
     const same = await runCommand(['serve'], { env: { MCP_AGGREGATOR_CHILD_USER: '0:0' } });
     assert.match(same.stderr, /MCP_AGGREGATOR_CHILD_USER: must differ from the user that runs the aggregator/);
     // As somebody who is not root and may become nobody else.

@@ -24,7 +24,11 @@ test('SEC-005: a role includes the lower ones', () => {
     for (const [needs, required] of roles.entries()) {
       const check = () => requireRole(principal(own), required);
       if (has >= needs) check();
-      else assert.throws(check, { code: 'FORBIDDEN', message: `This needs the role ${required}; ${own} is ${own}` });
+      else
+        assert.throws(check, {
+          code: 'FORBIDDEN',
+          message: `This requires the role ${required}; ${own} has the role ${own}`,
+        });
     }
   }
 });

@@ -26,7 +26,7 @@ const expected: Record<
   'database away': { ...storage('5'), message: /^PostgreSQL at 127\.0\.0\.1:\d+\/postgres: / },
   'EMFILE, no file descriptor left': {
     ...noChild,
-    message: /the aggregator has no file descriptor left \(ulimit -n\)/,
+    message: /the aggregator is out of file descriptors \(ulimit -n\)/,
   },
   'ENOMEM, no memory for a process': { ...noChild, message: /the system is out of memory/ },
   'clock two hours ahead, and back': { status: 401, message: /./, health: 'healthy', afterwards: 201 },
@@ -36,7 +36,7 @@ const expected: Record<
     message: /^error: \/\S+\/owner\.lock: it cannot be \w+.*\. Make the directory .*$/,
   },
   'corrupt: empty file': { ...refused, message: /the database file is empty.*doctor --repair/ },
-  'corrupt: cut off': { ...refused, message: /the database file is cut off.*doctor --repair/ },
+  'corrupt: cut off': { ...refused, message: /the database file is truncated.*doctor --repair/ },
   'corrupt: another kind of file': { ...refused, message: /it is not a database.*doctor --repair/ },
   'wrong version: written by a newer one': {
     status: 'exit 2',
@@ -78,7 +78,7 @@ suite('a start on storage that fails', () => {
     [
       'a file that was cut',
       (file: string) => truncateSync(file, statSync(file).size / 2),
-      /the database file is cut off/,
+      /the database file is truncated/,
     ],
     ['another kind of file', (file: string) => writeFileSync(file, 'x'.repeat(8_192)), /it is not a database/],
   ] as const) {
@@ -122,7 +122,7 @@ suite('a start on storage that fails', () => {
     for (let n = 0; n < 20; n++) await addToken(first, `token ${n}`);
     await first.stop('SIGKILL');
     const second = await start(t, dataDir);
-    assert.match(second.output(), /the database was checked and is whole/);
+    assert.match(second.output(), /the database was checked and is intact/);
     assert.equal((await api(second, 'GET', '/tokens')).body.tokens.length, 20);
     assert.equal(await second.stop(), 0);
     const third = await start(t, dataDir);
@@ -139,7 +139,7 @@ suite('a start on storage that fails', () => {
     assert.doesNotMatch(stderr, /\n\s+at /);
     const none = await runCommand(['doctor', '--repair'], { env: { MCP_AGGREGATOR_DATA_DIR: dataDir } });
     assert.equal(none.code, 1);
-    assert.match(none.stderr, /There is no good backup/);
+    assert.match(none.stderr, /No intact backup found/);
   });
 
   test('a first start that was killed early is no reason to refuse the next', async (t) => {
@@ -154,7 +154,7 @@ suite('a start on storage that fails', () => {
     const dataDir = temporaryDirectory(t);
     await (await start(t, dataDir)).stop();
     const { code, stdout } = await runCommand(['doctor', '--repair'], { env: { MCP_AGGREGATOR_DATA_DIR: dataDir } });
-    assert.deepEqual([code, stdout], [0, 'The database is whole: nothing to repair.\n']);
+    assert.deepEqual([code, stdout], [0, 'The database is intact: nothing to repair.\n']);
   });
 });
 

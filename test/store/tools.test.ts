@@ -107,11 +107,11 @@ test('limits of tools per server and in all leave what was stored', async (t) =>
   await replaceServerTools(db, first, newTools('first', 5), limits);
   await assert.rejects(replaceServerTools(db, second, newTools('second', 6), limits), {
     code: 'TOOL_LIMIT_REACHED',
-    message: 'Tool limit reached: a server may have 5 tools, this one lists 6',
+    message: 'Tool limit reached: a server can have at most 5 tools, this server lists 6',
   });
   await assert.rejects(replaceServerTools(db, second, newTools('second', 4), limits), {
     code: 'TOOL_LIMIT_REACHED',
-    message: 'Tool limit reached: 8 tools in all, with this server there would be 9',
+    message: 'Tool limit reached: 8 tools in total, this server would increase the number to 9',
   });
   await replaceServerTools(db, second, newTools('second', 3), limits);
   await replaceServerTools(db, first, newTools('first', 5), limits);

@@ -43,7 +43,7 @@ for (const [what, message] of [
     assert.deepEqual([closed, lost], [[], []]);
     pour();
     pour();
-    assert.deepEqual([closed, lost], [[1], ['the server sent more than 20000 unasked messages in a second']]);
+    assert.deepEqual([closed, lost], [[1], ['the server sent more than 20000 unsolicited messages per second']]);
   });
 }
 

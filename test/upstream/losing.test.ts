@@ -131,7 +131,7 @@ suite('losing a server', () => {
     await reserved.close();
     await app.register('maintained', { base_url: reserved.url });
     const down = await app.untilStatus('maintained', 'ERROR');
-    assert.match(down.error_message, /nothing listens at 127\.0\.0\.1/);
+    assert.match(down.error_message, /connection refused by 127\.0\.0\.1/);
     const answer = await app.api('POST', '/api/v1/tools/call', { name: 'x', server_id: 'maintained' });
     assert.equal(answer.status, 404);
     const upstream = await startFeatureServer({ transport: 'streamable-legacy', port });
@@ -158,8 +158,8 @@ suite('losing a server', () => {
     t.after(refusing.close);
     await app.register('refused', { base_url: refusing.url, headers: { authorization: 'Bearer wrong-credential' } });
     const details = await app.untilStatus('refused', 'ERROR');
-    assert.match(details.error_message, /refused our credentials \(HTTP 401\)/);
-    assert.ok(app.log.some((line) => line.includes('"warn"') && line.includes('refused our credentials')));
+    assert.match(details.error_message, /rejected the credentials \(HTTP 401\)/);
+    assert.ok(app.log.some((line) => line.includes('"warn"') && line.includes('rejected the credentials')));
     assert.ok(!app.log.some((line) => line.includes('wrong-credential')));
   });
 
@@ -209,11 +209,15 @@ test('API-015: servers that sleep, do not exist or print garbage are explained, 
     [
       'garbled',
       { command: 'yes', args: ['this is not MCP'] },
-      /(too much text on stdout that is not MCP|is it an MCP server).*this is not MCP/,
+      /(too much output to stdout that is not MCP|is it an MCP server).*this is not MCP/,
     ],
     ['printing', { command: 'echo', args: ['hello'] }, /exited with code 0 before it answered.*hello/],
     ['unbroken', misbehavingServer('flood'), /./],
-    ['elsewhere', { command: 'true', ...{ cwd: '/no/such/directory' } }, /the directory "\/no\/such\/directory"/],
+    [
+      'elsewhere',
+      { command: 'true', ...{ cwd: '/no/such/directory' } },
+      /the working directory "\/no\/such\/directory"/,
+    ],
   ];
   for (const [name, connection] of broken) await app.register(name, connection);
   const call = app.call('good.whoami');

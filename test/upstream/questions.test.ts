@@ -15,7 +15,7 @@ test('a thousand may be unanswered; what comes then is refused, but for pings', 
   questions.withdraw(1);
   await questions.answer(question(1_003), async () => ({ roots: [] }));
   assert.deepEqual(sent, [
-    { jsonrpc: '2.0', id: 1_001, error: { code: -32_603, message: '1000 requests are unanswered already' } },
+    { jsonrpc: '2.0', id: 1_001, error: { code: -32_603, message: 'Too many unanswered requests (limit: 1000)' } },
     { jsonrpc: '2.0', id: 1_002, result: {} },
     { jsonrpc: '2.0', id: 1_003, result: { roots: [] } },
   ]);

@@ -105,7 +105,7 @@ test('an answer that is none is an error for whoever waits for it, at once', asy
       console.log('{"jsonrpc":"2.0","id":1,' + answer + '}');
   `);
   await ended;
-  const text = (problem: string) => `The server's answer is not valid: ${problem}`;
+  const text = (problem: string) => `Invalid response from the server: ${problem}`;
   const [noObject, noError] = [text('result must be an object'), text('error needs an integer code and a message')];
   assert.deepEqual(
     messages.map((one) => ('error' in one ? one.error.message : undefined)),

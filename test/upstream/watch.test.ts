@@ -51,7 +51,8 @@ test('legacy: a resource that cannot be followed after reconnecting is logged', 
   server.refused.add('resources/subscribe');
   await app.api('POST', '/api/v1/aggregator/servers/forgetful/disconnect');
   await app.api('POST', '/api/v1/aggregator/servers/forgetful/connect');
-  const lines = () => app.log.map((line) => JSON.parse(line)).filter(({ msg }) => /no longer followed/.test(msg));
+  const lines = () =>
+    app.log.map((line) => JSON.parse(line)).filter(({ msg }) => /could not restore a resource subscription/.test(msg));
   await until(() => lines().length > 0, 'the failure was logged');
   assert.deepEqual(
     lines().map(({ level, server: name, uri }) => ({ level, name, uri })),

@@ -1,4 +1,4 @@
-/** What is worth somebody's attention, by the thresholds of MON-002. Pure. */
+/** Alerts by the thresholds of MON-002. Pure. */
 import type { Activity, Server } from './api.ts';
 import { count } from './words.ts';
 
@@ -20,15 +20,15 @@ export function findAlerts({ servers, activity, classified, tools, routingP95Ms 
   return [
     ...connected(servers),
     ...checks(activity),
-    ...over('Routing takes long', routingP95Ms, { warn: 75, bad: 100 }, (value) => ({
-      explanation: `p95 routing overhead is ${Math.round(value)} ms (a warning from 75 ms, critical from 100 ms). Is this machine busy?`,
+    ...over('Routing is slow', routingP95Ms, { warn: 75, bad: 100 }, (value) => ({
+      explanation: `p95 routing overhead is ${Math.round(value)} ms (warning from 75 ms, critical from 100 ms). Check the load of the host.`,
     })),
     ...over(
       'Tools without a skill',
       tools === 0 ? undefined : (1 - classified / tools) * 100,
       { warn: 20, bad: 50 },
       () => ({
-        explanation: `${count(tools - classified, 'tool')} of ${tools} belong to no skill yet, so search finds them less well.`,
+        explanation: `${count(tools - classified, 'tool')} of ${tools} have no skill yet, so search ranks them lower.`,
       }),
     ),
   ];
@@ -44,7 +44,7 @@ function connected(servers: readonly Server[]): Alert[] {
       {
         level: 'warn',
         title: `Not reachable: ${down.join(', ')}`,
-        explanation: 'Its page shows the cause. Retrying automatically.',
+        explanation: 'See the page of the server for the cause. Retrying automatically.',
       },
     ];
   }
@@ -66,7 +66,7 @@ function checks(activity: Activity | undefined): Alert[] {
           {
             level: failures >= 3 ? 'bad' : 'warn',
             title: `${name} failed ${failures} health checks in a row`,
-            explanation: 'After three it is taken as not reachable and connected again.',
+            explanation: 'After three failures the server is marked as not reachable and reconnected.',
           },
         ],
   );

@@ -7,7 +7,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where to get a token for the REST API (RFC 9728) */
+        /** Protected resource metadata of the REST API (RFC 9728) */
         get: operations["getWellKnownOauthProtectedResource"];
         put?: never;
         post?: never;
@@ -24,7 +24,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where to get a token for /mcp (RFC 9728) */
+        /** Protected resource metadata of /mcp (RFC 9728) */
         get: operations["getWellKnownOauthProtectedResourceMcp"];
         put?: never;
         post?: never;
@@ -41,7 +41,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where to get a token for /mcp/servers/{name} (RFC 9728) */
+        /** Protected resource metadata of /mcp/servers/{name} (RFC 9728) */
         get: operations["getWellKnownOauthProtectedResourceMcpServersName"];
         put?: never;
         post?: never;
@@ -58,7 +58,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where to get a token for /mcp/profiles/{name} (RFC 9728) */
+        /** Protected resource metadata of /mcp/profiles/{name} (RFC 9728) */
         get: operations["getWellKnownOauthProtectedResourceMcpProfilesName"];
         put?: never;
         post?: never;
@@ -75,7 +75,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where to get a token for /sse (RFC 9728) */
+        /** Protected resource metadata of /sse (RFC 9728) */
         get: operations["getWellKnownOauthProtectedResourceSse"];
         put?: never;
         post?: never;
@@ -92,7 +92,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where to get a token for /messages (RFC 9728) */
+        /** Protected resource metadata of /messages (RFC 9728) */
         get: operations["getWellKnownOauthProtectedResourceMessages"];
         put?: never;
         post?: never;
@@ -109,12 +109,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the login to a server stands */
+        /** Get the state of the login to a server */
         get: operations["getAggregatorServersIdLogin"];
         put?: never;
-        /** A link to the page where to log in to a server (OAuth) */
+        /** Create a link to the login page of a server (OAuth) */
         post: operations["postAggregatorServersIdLogin"];
-        /** Log out of a server: its tokens are revoked and forgotten */
+        /** Log out of a server; its tokens are revoked and deleted */
         delete: operations["deleteAggregatorServersIdLogin"];
         options?: never;
         head?: never;
@@ -128,7 +128,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is logged in to which server */
+        /** List the logins to servers */
         get: operations["getAggregatorLogins"];
         put?: never;
         post?: never;
@@ -162,7 +162,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who we are, for authorization servers (client id metadata document) */
+        /** Client ID metadata document, for authorization servers */
         get: operations["getOauthClientJson"];
         put?: never;
         post?: never;
@@ -179,7 +179,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who we are at one authorization server, which sends people back to an address of its own */
+        /** Client ID metadata document for one authorization server, with its own redirect URI */
         get: operations["getOauthClientIssuer"];
         put?: never;
         post?: never;
@@ -196,10 +196,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a login to a server means, before it begins */
+        /** Consent page before the login to a server */
         get: operations["getOauthConnectServer"];
         put?: never;
-        /** The person agreed: on to the authorization server */
+        /** Confirm the consent page and continue to the authorization server */
         post: operations["postOauthConnectServer"];
         delete?: never;
         options?: never;
@@ -232,7 +232,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where the identity provider sends people back to */
+        /** Redirect URI for the identity provider */
         get: operations["getOauthSignInCallback"];
         put?: never;
         post?: never;
@@ -249,7 +249,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where authorization servers send people back to */
+        /** Redirect URI for authorization servers */
         get: operations["getOauthCallback"];
         put?: never;
         post?: never;
@@ -266,7 +266,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where authorization servers send people back to */
+        /** Redirect URI for authorization servers */
         get: operations["getOauthCallbackIssuer"];
         put?: never;
         post?: never;
@@ -301,7 +301,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One server in detail */
+        /** Get a server */
         get: operations["getAggregatorServersId"];
         put?: never;
         post?: never;
@@ -309,7 +309,7 @@ export interface paths {
         delete: operations["deleteAggregatorServersId"];
         options?: never;
         head?: never;
-        /** Change a server; it reconnects when its connection changed */
+        /** Change a server; it reconnects if its connection changed */
         patch: operations["patchAggregatorServersId"];
         trace?: never;
     };
@@ -354,7 +354,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tools of a server */
+        /** List the tools of a server */
         get: operations["getAggregatorServersIdTools"];
         put?: never;
         post?: never;
@@ -388,7 +388,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened to a server, the newest first */
+        /** List the history of a server, newest first */
         get: operations["getAggregatorServersIdHistory"];
         put?: never;
         post?: never;
@@ -422,10 +422,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The servers of the MCP clients on the machine of the aggregator, and what each would become */
+        /** List the servers of the MCP clients on the host of the aggregator, with a preview of their import */
         get: operations["getAggregatorServersImportFound"];
         put?: never;
-        /** Register the servers of one of the files that were found */
+        /** Register the servers of a file that was found */
         post: operations["postAggregatorServersImportFound"];
         delete?: never;
         options?: never;
@@ -440,7 +440,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tools of a server that changed after they were first seen, the newest first */
+        /** List the tools of a server that changed after they were first seen, newest first */
         get: operations["getAggregatorServersIdChanges"];
         put?: never;
         post?: never;
@@ -476,7 +476,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Refuse the new definition of a tool; its calls stay held */
+        /** Reject the new definition of a tool; its calls remain held */
         post: operations["postAggregatorServersIdChangesChangeIdReject"];
         delete?: never;
         options?: never;
@@ -510,7 +510,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask many servers one question; one ranked, deduplicated, attributed list */
+        /** Query several servers; returns one ranked, deduplicated list with sources */
         post: operations["postQuery"];
         delete?: never;
         options?: never;
@@ -525,7 +525,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How a query asks this server */
+        /** Explain how a query uses this server */
         get: operations["getAggregatorServersIdQueryStrategy"];
         put?: never;
         post?: never;
@@ -542,9 +542,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The rules that choose servers for a question */
+        /** List the rules that select the servers of a query */
         get: operations["getQueryRules"];
-        /** Replace the rules; effective immediately */
+        /** Replace the rules, effective immediately */
         put: operations["putQueryRules"];
         post?: never;
         delete?: never;
@@ -562,7 +562,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Find the tools that fit a task */
+        /** Search for tools that fit a task */
         post: operations["postSearch"];
         delete?: never;
         options?: never;
@@ -577,7 +577,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tools that search cannot tell apart or find by their own description */
+        /** List tools that search cannot distinguish or find by their own description */
         get: operations["getSearchQuality"];
         put?: never;
         post?: never;
@@ -611,12 +611,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One skill */
+        /** Get a skill */
         get: operations["getSkillsId"];
-        /** Add or change a skill; tools are classified anew */
+        /** Add or change a skill; tools are classified again */
         put: operations["putSkillsId"];
         post?: never;
-        /** Remove a skill; its tools are classified anew */
+        /** Remove a skill; its tools are classified again */
         delete: operations["deleteSkillsId"];
         options?: never;
         head?: never;
@@ -630,7 +630,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Servers and tools in numbers */
+        /** Get counts of servers and tools */
         get: operations["getAggregatorState"];
         put?: never;
         post?: never;
@@ -647,7 +647,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Is the aggregator healthy? For probes: counts only, no token */
+        /** Get the health of the aggregator; for probes, without a token */
         get: operations["getAggregatorHealth"];
         put?: never;
         post?: never;
@@ -664,7 +664,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happens, as it happens (server-sent events) */
+        /** Stream live events (server-sent events) */
         get: operations["getAggregatorEvents"];
         put?: never;
         post?: never;
@@ -684,7 +684,7 @@ export interface paths {
         /** List tokens, without their secrets */
         get: operations["getTokens"];
         put?: never;
-        /** Create a token; it is shown this once */
+        /** Create a token; its secret is shown only once */
         post: operations["postTokens"];
         delete?: never;
         options?: never;
@@ -716,7 +716,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who did what, the newest first */
+        /** List audit records, newest first */
         get: operations["getAggregatorAudit"];
         put?: never;
         post?: never;
@@ -733,7 +733,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Is the audit what was written? Finds the first record that was changed, removed or inserted */
+        /** Verify the audit; finds the first record that was changed, removed or inserted */
         get: operations["getAggregatorAuditVerify"];
         put?: never;
         post?: never;
@@ -750,7 +750,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The audit with its seals, one JSON record per line, the oldest first */
+        /** Export the audit with its seals, one JSON record per line, oldest first */
         get: operations["getAggregatorAuditExport"];
         put?: never;
         post?: never;
@@ -767,7 +767,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who am I? */
+        /** Get the principal of this request */
         get: operations["getSession"];
         put?: never;
         /** Sign in a browser, with a token or the code of a one-time link */
@@ -786,7 +786,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How people sign in here, beside with our tokens */
+        /** Get the sign-in methods other than tokens */
         get: operations["getSessionWays"];
         put?: never;
         post?: never;
@@ -820,7 +820,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Calls and states of the last hours, and the latest calls, as far as this process saw them */
+        /** Get calls and states of the last hours and the latest calls, as seen by this process */
         get: operations["getAggregatorActivity"];
         put?: never;
         post?: never;
@@ -837,7 +837,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a recent call said and was answered (only with MCP_AGGREGATOR_SHOW_PAYLOADS=true) */
+        /** Get the arguments and the result of a recent call (only with MCP_AGGREGATOR_SHOW_PAYLOADS=true) */
         get: operations["getAggregatorActivityCallsCallId"];
         put?: never;
         post?: never;
@@ -871,7 +871,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One profile */
+        /** Get a profile */
         get: operations["getProfilesName"];
         /** Create or replace a profile */
         put: operations["putProfilesName"];
@@ -890,10 +890,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole configuration: servers with sealed credentials, token hashes, profiles, skills, rules */
+        /** Export the configuration: servers with sealed credentials, token hashes, profiles, skills, rules */
         get: operations["getAggregatorBackup"];
         put?: never;
-        /** Import a configuration; what has the same id is replaced, nothing is removed */
+        /** Import a configuration; entries with the same ID are replaced, nothing is removed */
         post: operations["postAggregatorBackup"];
         delete?: never;
         options?: never;
@@ -910,7 +910,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Seal everything with the current key, now; with nothing left the previous key can be taken away */
+        /** Seal all credentials with the current key; when none are left, the previous key can be removed */
         post: operations["postAggregatorCredentialsReseal"];
         delete?: never;
         options?: never;
@@ -925,7 +925,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers for Prometheus */
+        /** Metrics for Prometheus */
         get: operations["getMetrics"];
         put?: never;
         post?: never;
@@ -1126,7 +1126,7 @@ export interface operations {
                         /** @description null: no login is known to be needed */
                         state: ("active" | "required" | "expired") | null;
                         changed_at: string | null;
-                        /** @description the page where to log in */
+                        /** @description URL of the login page */
                         login_url: string;
                     };
                 };
@@ -1157,7 +1157,7 @@ export interface operations {
                         /** @description null: no login is known to be needed */
                         state: ("active" | "required" | "expired") | null;
                         changed_at: string | null;
-                        /** @description the page where to log in */
+                        /** @description URL of the login page */
                         login_url: string;
                     };
                 };
@@ -1194,7 +1194,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Every login that is known */
+            /** @description The logins */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1225,7 +1225,7 @@ export interface operations {
             path: {
                 /** @description the server's id or name */
                 id: string;
-                /** @description as the list of logins has it */
+                /** @description as in the list of logins */
                 principal: string;
             };
             cookie?: never;
@@ -1268,7 +1268,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description stands for the authorization server */
+                /** @description key that identifies the authorization server */
                 issuer: string;
             };
             cookie?: never;
@@ -1329,9 +1329,9 @@ export interface operations {
             query?: {
                 /** @description the server to log in to afterwards; without it, the dashboard */
                 next?: string;
-                /** @description where in the dashboard to go on */
+                /** @description the page of the dashboard to open afterwards */
                 place?: string;
-                /** @description set by ourselves */
+                /** @description set by the aggregator */
                 moved?: "1";
             };
             header?: never;
@@ -1386,7 +1386,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description stands for the authorization server */
+                /** @description key that identifies the authorization server */
                 issuer: string;
             };
             cookie?: never;
@@ -1418,7 +1418,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The servers, by name */
+            /** @description The servers, sorted by name */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1460,7 +1460,7 @@ export interface operations {
                                 wire_name: string;
                                 /** @description ISO 8601 */
                                 discovered_at: string;
-                                /** @description hidden text, or orders to a model, in the definition */
+                                /** @description hidden text or instructions to a model in the definition */
                                 warnings?: {
                                     kind: string;
                                     at: string;
@@ -1508,7 +1508,7 @@ export interface operations {
                     auto_connect?: boolean;
                     options?: {
                         /**
-                         * @description auto: one shared session until the server asks its client something, then one per client
+                         * @description auto: one shared session until the server sends a request to its client, then one session per client
                          * @enum {string}
                          */
                         sessions?: "auto" | "shared" | "per_client";
@@ -1521,7 +1521,7 @@ export interface operations {
                         request_timeout?: number;
                         max_concurrent_calls?: number;
                         max_queued_calls?: number;
-                        /** @description what the aggregator query calls on this server, instead of its own plan */
+                        /** @description calls that the aggregator query makes on this server instead of planning its own */
                         query_tools?: {
                             tool: string;
                             /**
@@ -1548,7 +1548,7 @@ export interface operations {
                                 take?: number;
                             };
                         }[];
-                        /** @description tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT */
+                        /** @description tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT */
                         query_readers?: string[];
                     };
                 } | {
@@ -1562,20 +1562,20 @@ export interface operations {
                         };
                         oauth?: {
                             /**
-                             * @description authorization_code: a person logs in; client_credentials: we log in by ourselves
+                             * @description authorization_code: a user logs in; client_credentials: the aggregator logs in without a user
                              * @enum {string}
                              */
                             grant?: "authorization_code" | "client_credentials";
-                            /** @description of a client registered at the authorization server */
+                            /** @description ID of the client that is registered at the authorization server */
                             client_id?: string;
                             client_secret?: string;
                             /** @description PEM; signs assertions instead of a client_secret */
                             private_key?: string;
                             /** @enum {string} */
                             signing_algorithm?: "RS256" | "ES256" | "EdDSA";
-                            /** @description the authorization server, where the server names several or none */
+                            /** @description issuer of the authorization server; set it if the server lists none or several */
                             issuer?: string;
-                            /** @description instead of those that the server names */
+                            /** @description scopes to request instead of the ones that the server lists */
                             scopes?: string[];
                         };
                     };
@@ -1584,7 +1584,7 @@ export interface operations {
                     auto_connect?: boolean;
                     options?: {
                         /**
-                         * @description auto: one shared session until the server asks its client something, then one per client
+                         * @description auto: one shared session until the server sends a request to its client, then one session per client
                          * @enum {string}
                          */
                         sessions?: "auto" | "shared" | "per_client";
@@ -1597,7 +1597,7 @@ export interface operations {
                         request_timeout?: number;
                         max_concurrent_calls?: number;
                         max_queued_calls?: number;
-                        /** @description what the aggregator query calls on this server, instead of its own plan */
+                        /** @description calls that the aggregator query makes on this server instead of planning its own */
                         query_tools?: {
                             tool: string;
                             /**
@@ -1624,7 +1624,7 @@ export interface operations {
                                 take?: number;
                             };
                         }[];
-                        /** @description tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT */
+                        /** @description tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT */
                         query_readers?: string[];
                     };
                 } | {
@@ -1638,20 +1638,20 @@ export interface operations {
                         };
                         oauth?: {
                             /**
-                             * @description authorization_code: a person logs in; client_credentials: we log in by ourselves
+                             * @description authorization_code: a user logs in; client_credentials: the aggregator logs in without a user
                              * @enum {string}
                              */
                             grant?: "authorization_code" | "client_credentials";
-                            /** @description of a client registered at the authorization server */
+                            /** @description ID of the client that is registered at the authorization server */
                             client_id?: string;
                             client_secret?: string;
                             /** @description PEM; signs assertions instead of a client_secret */
                             private_key?: string;
                             /** @enum {string} */
                             signing_algorithm?: "RS256" | "ES256" | "EdDSA";
-                            /** @description the authorization server, where the server names several or none */
+                            /** @description issuer of the authorization server; set it if the server lists none or several */
                             issuer?: string;
-                            /** @description instead of those that the server names */
+                            /** @description scopes to request instead of the ones that the server lists */
                             scopes?: string[];
                         };
                     };
@@ -1660,7 +1660,7 @@ export interface operations {
                     auto_connect?: boolean;
                     options?: {
                         /**
-                         * @description auto: one shared session until the server asks its client something, then one per client
+                         * @description auto: one shared session until the server sends a request to its client, then one session per client
                          * @enum {string}
                          */
                         sessions?: "auto" | "shared" | "per_client";
@@ -1673,7 +1673,7 @@ export interface operations {
                         request_timeout?: number;
                         max_concurrent_calls?: number;
                         max_queued_calls?: number;
-                        /** @description what the aggregator query calls on this server, instead of its own plan */
+                        /** @description calls that the aggregator query makes on this server instead of planning its own */
                         query_tools?: {
                             tool: string;
                             /**
@@ -1700,7 +1700,7 @@ export interface operations {
                                 take?: number;
                             };
                         }[];
-                        /** @description tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT */
+                        /** @description tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT */
                         query_readers?: string[];
                     };
                 };
@@ -1748,7 +1748,7 @@ export interface operations {
                             wire_name: string;
                             /** @description ISO 8601 */
                             discovered_at: string;
-                            /** @description hidden text, or orders to a model, in the definition */
+                            /** @description hidden text or instructions to a model in the definition */
                             warnings?: {
                                 kind: string;
                                 at: string;
@@ -1819,7 +1819,7 @@ export interface operations {
                             wire_name: string;
                             /** @description ISO 8601 */
                             discovered_at: string;
-                            /** @description hidden text, or orders to a model, in the definition */
+                            /** @description hidden text or instructions to a model in the definition */
                             warnings?: {
                                 kind: string;
                                 at: string;
@@ -1855,7 +1855,7 @@ export interface operations {
                         client_sessions: number;
                         /** @description ISO 8601 */
                         updated_at: string;
-                        /** @description what each living replica says; status and error_message above are the best of them */
+                        /** @description status per running replica; status and error_message above are the best of them */
                         replicas: {
                             id: string;
                             /** @enum {string} */
@@ -1911,7 +1911,7 @@ export interface operations {
                     auto_connect?: boolean;
                     options?: {
                         /**
-                         * @description auto: one shared session until the server asks its client something, then one per client
+                         * @description auto: one shared session until the server sends a request to its client, then one session per client
                          * @enum {string}
                          */
                         sessions?: "auto" | "shared" | "per_client";
@@ -1924,7 +1924,7 @@ export interface operations {
                         request_timeout?: number;
                         max_concurrent_calls?: number;
                         max_queued_calls?: number;
-                        /** @description what the aggregator query calls on this server, instead of its own plan */
+                        /** @description calls that the aggregator query makes on this server instead of planning its own */
                         query_tools?: {
                             tool: string;
                             /**
@@ -1951,7 +1951,7 @@ export interface operations {
                                 take?: number;
                             };
                         }[];
-                        /** @description tools that the aggregator query may call although nothing says that they only read; SQL stays SELECT */
+                        /** @description tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT */
                         query_readers?: string[];
                     };
                 };
@@ -1999,7 +1999,7 @@ export interface operations {
                             wire_name: string;
                             /** @description ISO 8601 */
                             discovered_at: string;
-                            /** @description hidden text, or orders to a model, in the definition */
+                            /** @description hidden text or instructions to a model in the definition */
                             warnings?: {
                                 kind: string;
                                 at: string;
@@ -2035,7 +2035,7 @@ export interface operations {
                         client_sessions: number;
                         /** @description ISO 8601 */
                         updated_at: string;
-                        /** @description what each living replica says; status and error_message above are the best of them */
+                        /** @description status per running replica; status and error_message above are the best of them */
                         replicas: {
                             id: string;
                             /** @enum {string} */
@@ -2059,7 +2059,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The connection is being made, or is there already */
+            /** @description The server is connecting or already connected */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2123,7 +2123,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description In the server's own order */
+            /** @description The tools, in the server's order */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2148,7 +2148,7 @@ export interface operations {
                             wire_name: string;
                             /** @description ISO 8601 */
                             discovered_at: string;
-                            /** @description hidden text, or orders to a model, in the definition */
+                            /** @description hidden text or instructions to a model in the definition */
                             warnings?: {
                                 kind: string;
                                 at: string;
@@ -2181,7 +2181,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Discovery has begun */
+            /** @description Discovery has started */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -2201,7 +2201,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                /** @description the id of the last entry of the page before */
+                /** @description the ID of the last entry of the previous page */
                 before?: number;
             };
             header?: never;
@@ -2250,7 +2250,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each server */
+            /** @description The result for each server */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2287,7 +2287,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One entry per file of a client */
+            /** @description One entry per client file */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2331,7 +2331,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each server */
+            /** @description The result for each server */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2365,7 +2365,7 @@ export interface operations {
                 state?: "pending" | "approved" | "rejected" | "withdrawn" | "removed";
                 tool?: string;
                 limit?: number;
-                /** @description the id of the last change of the page before */
+                /** @description the ID of the last change of the previous page */
                 before?: number;
             };
             header?: never;
@@ -2388,7 +2388,7 @@ export interface operations {
                             id: number;
                             /** @description the server's own name of the tool */
                             tool: string;
-                            /** @description from other and text to required_parameter and instructions */
+                            /** @description from lowest (other, text) to highest (required_parameter, instructions) */
                             risk: string;
                             parts: {
                                 risk: string;
@@ -2399,7 +2399,7 @@ export interface operations {
                             before: {
                                 [key: string]: unknown;
                             };
-                            /** @description null where the server took the tool away */
+                            /** @description null if the server removed the tool */
                             after: {
                                 [key: string]: unknown;
                             } | null;
@@ -2434,7 +2434,7 @@ export interface operations {
                         id: number;
                         /** @description the server's own name of the tool */
                         tool: string;
-                        /** @description from other and text to required_parameter and instructions */
+                        /** @description from lowest (other, text) to highest (required_parameter, instructions) */
                         risk: string;
                         parts: {
                             risk: string;
@@ -2445,7 +2445,7 @@ export interface operations {
                         before: {
                             [key: string]: unknown;
                         };
-                        /** @description null where the server took the tool away */
+                        /** @description null if the server removed the tool */
                         after: {
                             [key: string]: unknown;
                         } | null;
@@ -2479,7 +2479,7 @@ export interface operations {
                         id: number;
                         /** @description the server's own name of the tool */
                         tool: string;
-                        /** @description from other and text to required_parameter and instructions */
+                        /** @description from lowest (other, text) to highest (required_parameter, instructions) */
                         risk: string;
                         parts: {
                             risk: string;
@@ -2490,7 +2490,7 @@ export interface operations {
                         before: {
                             [key: string]: unknown;
                         };
-                        /** @description null where the server took the tool away */
+                        /** @description null if the server removed the tool */
                         after: {
                             [key: string]: unknown;
                         } | null;
@@ -2512,7 +2512,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description canonical (server.tool), as MCP clients see it, unambiguous, or one of the aggregator itself */
+                    /** @description canonical name (server.tool), MCP name, unambiguous short name, or a tool of the aggregator itself */
                     name: string;
                     /** @default {} */
                     arguments?: {
@@ -2524,7 +2524,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The server's result, and how it came about */
+            /** @description The result of the server, with routing metadata */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2588,20 +2588,20 @@ export interface operations {
                             tool?: string;
                             title?: string;
                             link?: string;
-                            /** @description The servers and tools that gave this result, the shown one first, five at most */
+                            /** @description The servers and tools that returned this result, the shown one first, at most five */
                             sources?: {
                                 server: string;
                                 tool: string;
-                                /** @description Place in the answer of that tool, from 0 */
+                                /** @description Position in the answer of that tool, from 0 */
                                 position?: number;
-                                /** @description Only where it differs from that of the result */
+                                /** @description Only if it differs from the value of the result */
                                 title?: string;
-                                /** @description Only where it differs from that of the result */
+                                /** @description Only if it differs from the value of the result */
                                 link?: string;
                             }[];
                             /** @description How many more there are */
                             moreSources?: number;
-                            /** @description True when the content was shortened, to the passages that matter for the query or by a model */
+                            /** @description True if the content was shortened, to the relevant passages or by a model */
                             condensed?: boolean;
                         }[];
                         metadata: {
@@ -2622,17 +2622,17 @@ export interface operations {
                             /** @description Proportion of queried servers that contributed results */
                             serverDiversity?: number;
                             /**
-                             * @description What decided which servers were asked
+                             * @description How the servers were selected
                              * @enum {string}
                              */
                             chosenBy?: "call" | "rule" | "all";
-                            /** @description The server rule that decided */
+                            /** @description The server rule that matched */
                             pattern?: string;
                             /** @description Estimated tokens of everything the servers sent */
                             tokensRaw?: number;
                             /** @description Estimated tokens of the content returned */
                             tokensReturned?: number;
-                            /** @description An answer was larger than the memory limit and was cut after a whole item */
+                            /** @description An answer exceeded the memory limit and was cut after a complete item */
                             truncated?: boolean;
                             dedupeComplete?: boolean;
                             /** @enum {string} */
@@ -2661,7 +2661,7 @@ export interface operations {
                                     error?: string;
                                 }[];
                             }[];
-                            /** @description Servers that were not asked, and why */
+                            /** @description Servers that were not queried, with the reason */
                             skipped?: {
                                 server: string;
                                 reason: string;
@@ -2670,9 +2670,9 @@ export interface operations {
                         /** @description Only with explain */
                         plan?: {
                             server: string;
-                            /** @description How the server is asked, in words */
+                            /** @description How the server is queried, as text */
                             strategy: string[];
-                            /** @description The first calls; what they answer decides the next ones */
+                            /** @description The first calls; further calls depend on their answers */
                             calls: {
                                 tool: string;
                                 arguments: {
@@ -2680,7 +2680,7 @@ export interface operations {
                                 };
                                 reason: string;
                             }[];
-                            /** @description Tools that are never called for a question */
+                            /** @description Tools that are never called by a query */
                             leftOut: {
                                 tool: string;
                                 reason: string;
@@ -2703,14 +2703,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description In words */
+            /** @description The explanation */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description how the server is asked, one sentence each; empty where it cannot be */
+                        /** @description how the server is queried, one sentence each; empty if it cannot be queried */
                         strategy: string[];
                         never_called: {
                             tool: string;
@@ -2730,7 +2730,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description In order; the first that matches decides */
+            /** @description The rules in order; the first match applies */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2804,7 +2804,7 @@ export interface operations {
                     /** @default 0.4 */
                     skill_threshold?: number;
                     /**
-                     * @description tools less likely than this are left out: nothing fits is an answer
+                     * @description minimum score; tools below it are left out, so the result may be empty
                      * @default 0.3
                      */
                     tool_threshold?: number;
@@ -2821,7 +2821,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Tools, the likeliest first; none where nothing fits */
+            /** @description Tools, best match first; empty if no tool fits */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2913,7 +2913,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By id */
+            /** @description The skills, sorted by ID */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3046,7 +3046,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The numbers */
+            /** @description The counts */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3063,9 +3063,9 @@ export interface operations {
                         total_tools: number;
                         classified_tools: number;
                         unclassified_tools: number;
-                        /** @description tools that are not yet in search, or wait for another model to embed them */
+                        /** @description tools that are not indexed yet, or are waiting for a new embedding model */
                         indexing_tools: number;
-                        /** @description tools that wait for their skills */
+                        /** @description tools that are waiting for classification */
                         classifying_tools: number;
                         last_sync: string | null;
                         health_check_interval_seconds: number;
@@ -3181,9 +3181,9 @@ export interface operations {
                      * @enum {string}
                      */
                     role?: "admin" | "caller" | "viewer";
-                    /** @description only these servers, by name */
+                    /** @description limits the token to these servers, by name */
                     servers?: string[] | null;
-                    /** @description only this profile */
+                    /** @description limits the token to this profile */
                     profile?: string | null;
                     expires_at?: string | null;
                 };
@@ -3243,7 +3243,7 @@ export interface operations {
                 since?: string;
                 until?: string;
                 limit?: number;
-                /** @description the id of the last record of the page before */
+                /** @description the ID of the last record of the previous page */
                 before?: number;
             };
             header?: never;
@@ -3285,7 +3285,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The verdict */
+            /** @description The result */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3294,14 +3294,14 @@ export interface operations {
                     "application/json": {
                         intact: boolean;
                         records: number;
-                        /** @description records from before they were sealed */
+                        /** @description records written before records were sealed */
                         unsealed: number;
-                        /** @description where the chain begins: the last record that retention removed */
+                        /** @description start of the chain: the last record that retention removed */
                         anchor: {
                             seq: number;
                             hash: string;
                         };
-                        /** @description the newest record; note it elsewhere to detect a database that was put back */
+                        /** @description the newest record; store it elsewhere to detect a database that was rolled back */
                         head: {
                             seq: number;
                             hash: string;
@@ -3447,12 +3447,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description null: only our own tokens open anything here */
+                        /** @description null: only tokens of the aggregator are accepted */
                         identity_provider: {
                             issuer: string;
-                            /** @description where a browser begins, relative to this aggregator */
+                            /** @description URL where a browser starts the sign-in, relative to this aggregator */
                             dashboard: string | null;
-                            /** @description what `mcp-aggregator sign-in` asks for */
+                            /** @description scopes that `mcp-aggregator sign-in` requests */
                             command_line: {
                                 client_id: string;
                                 resource: string;
@@ -3496,7 +3496,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Per server, the oldest slice first */
+            /** @description Time slices per server, oldest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3520,7 +3520,7 @@ export interface operations {
                                 status: string | null;
                             }[];
                         }[];
-                        /** @description the newest first */
+                        /** @description newest first */
                         recent_calls: {
                             call_id: string;
                             server: string;
@@ -3559,24 +3559,24 @@ export interface operations {
                     "application/json": {
                         call_id: string;
                         arguments: {
-                            /** @description without known secrets; no longer whole JSON where it was cut */
+                            /** @description known secrets are masked; not valid JSON if it was cut */
                             json: string;
-                            /** @description of the whole */
+                            /** @description size before cutting */
                             bytes: number;
                             cut: boolean;
                         };
-                        /** @description null while the call runs, and where it failed */
+                        /** @description null while the call runs and if it failed */
                         result: {
-                            /** @description without known secrets; no longer whole JSON where it was cut */
+                            /** @description known secrets are masked; not valid JSON if it was cut */
                             json: string;
-                            /** @description of the whole */
+                            /** @description size before cutting */
                             bytes: number;
                             cut: boolean;
                         } | null;
                         error: {
-                            /** @description without known secrets; no longer whole JSON where it was cut */
+                            /** @description known secrets are masked; not valid JSON if it was cut */
                             json: string;
-                            /** @description of the whole */
+                            /** @description size before cutting */
                             bytes: number;
                             cut: boolean;
                         } | null;
@@ -3594,7 +3594,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By name */
+            /** @description The profiles, sorted by name */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3603,11 +3603,11 @@ export interface operations {
                     "application/json": {
                         profiles: {
                             description?: string;
-                            /** @description only these servers; all where not given */
+                            /** @description servers to include; all servers if omitted */
                             servers?: string[];
-                            /** @description only these tools; all of the servers where not given */
+                            /** @description tools to include; all tools of the servers if omitted */
                             tools?: {
-                                /** @description canonical name; "*" stands for any characters */
+                                /** @description canonical name; "*" matches any characters */
                                 name: string;
                                 rename?: string;
                                 description?: string;
@@ -3642,11 +3642,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         description?: string;
-                        /** @description only these servers; all where not given */
+                        /** @description servers to include; all servers if omitted */
                         servers?: string[];
-                        /** @description only these tools; all of the servers where not given */
+                        /** @description tools to include; all tools of the servers if omitted */
                         tools?: {
-                            /** @description canonical name; "*" stands for any characters */
+                            /** @description canonical name; "*" matches any characters */
                             name: string;
                             rename?: string;
                             description?: string;
@@ -3673,11 +3673,11 @@ export interface operations {
             content: {
                 "application/json": {
                     description?: string;
-                    /** @description only these servers; all where not given */
+                    /** @description servers to include; all servers if omitted */
                     servers?: string[];
-                    /** @description only these tools; all of the servers where not given */
+                    /** @description tools to include; all tools of the servers if omitted */
                     tools?: {
-                        /** @description canonical name; "*" stands for any characters */
+                        /** @description canonical name; "*" matches any characters */
                         name: string;
                         rename?: string;
                         description?: string;
@@ -3696,11 +3696,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         description?: string;
-                        /** @description only these servers; all where not given */
+                        /** @description servers to include; all servers if omitted */
                         servers?: string[];
-                        /** @description only these tools; all of the servers where not given */
+                        /** @description tools to include; all tools of the servers if omitted */
                         tools?: {
-                            /** @description canonical name; "*" stands for any characters */
+                            /** @description canonical name; "*" matches any characters */
                             name: string;
                             rename?: string;
                             description?: string;
@@ -3743,7 +3743,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description To be kept like a secret, and imported anywhere with the key */
+            /** @description The configuration; keep it secret. It can be imported wherever its key is configured */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3756,7 +3756,7 @@ export interface operations {
                         version: 1;
                         /** Format: date-time */
                         created_at: string;
-                        /** @description which key opens the sealed credentials; tells nothing about the key */
+                        /** @description fingerprint of the key that opens the sealed credentials; it does not reveal the key */
                         key_id: string;
                         servers: {
                             id: string;
@@ -3863,7 +3863,7 @@ export interface operations {
                     version: 1;
                     /** Format: date-time */
                     created_at: string;
-                    /** @description which key opens the sealed credentials; tells nothing about the key */
+                    /** @description fingerprint of the key that opens the sealed credentials; it does not reveal the key */
                     key_id: string;
                     servers: unknown[];
                     tokens: unknown[];
@@ -3878,7 +3878,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was taken */
+            /** @description The imported entries */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3890,9 +3890,9 @@ export interface operations {
                         profiles: number;
                         skills: number;
                         settings: number;
-                        /** @description servers left out: another one has the name */
+                        /** @description servers that were skipped because another server has the name */
                         conflicts: string[];
-                        /** @description rows that the API would refuse as well */
+                        /** @description rows that were skipped because they are invalid */
                         left_out: {
                             kind: string;
                             name: string;
@@ -3912,7 +3912,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How far it is */
+            /** @description The progress */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3925,9 +3925,9 @@ export interface operations {
                         current: number;
                         /** @description of those, by this request */
                         resealed: number;
-                        /** @description changed meanwhile; ask again */
+                        /** @description changed during the request; repeat it */
                         left: number;
-                        /** @description sealed with neither key, or no sealed value at all; they stay as they are */
+                        /** @description sealed with neither key or not sealed; left unchanged */
                         unreadable: string[];
                     };
                 };
@@ -3943,7 +3943,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The text format of Prometheus */
+            /** @description Metrics in the Prometheus text format */
             200: {
                 headers: {
                     [name: string]: unknown;

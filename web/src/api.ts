@@ -1,7 +1,7 @@
 import type { operations } from './api-types.ts';
 import { eventsIn } from './event-stream.ts';
 
-/** The public API, as the page speaks it: the session is in a cookie, so nothing here knows a token. */
+/** Client of the public API. The session is in a cookie, so the page never has a token. */
 export interface Problem {
   loc: (string | number)[];
   msg: string;
@@ -23,7 +23,7 @@ export class ApiError extends Error {
 }
 
 let onSignedOut = () => {};
-/** Told when an answer says that nobody is signed in. */
+/** Called if a response reports that the user is not signed in. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
@@ -33,7 +33,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export async function api<Answer>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
   const response = await send(method, path, body, signal);
   const text = await response.text();
-  // The API describes its answers in /openapi.json; the page is as new as the API that it came with.
+  // Not validated, because the page and the API have the same version.
   return (text === '' ? undefined : JSON.parse(text)) as Answer;
 }
 
@@ -50,7 +50,7 @@ export async function apiEvents(
     onEvent(name, JSON.parse(data));
     if (name === 'result') return;
   }
-  throw new ApiError(0, 'UNREACHABLE', 'The connection ended before the answer came.');
+  throw new ApiError(0, 'UNREACHABLE', 'The connection closed before the answer arrived.');
 }
 
 async function send(
@@ -67,7 +67,7 @@ async function send(
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, 'UNREACHABLE', 'The aggregator does not answer. Is it still running?');
+    throw new ApiError(0, 'UNREACHABLE', 'The aggregator does not respond. Check that it is running.');
   });
   if (!response.ok) throw toError(response.status, await response.text(), path);
   return response;
@@ -76,12 +76,12 @@ async function send(
 interface ErrorBody {
   detail: string | Problem[];
   error_code: string;
-  /** `errors`: what each server said, where several were asked. */
+  /** `errors`: the error of each server, if several were queried. */
   context?: Json & { errors?: string[] };
 }
 
 function toError(status: number, text: string, path: string): ApiError {
-  if (!text.startsWith('{')) return new ApiError(status, 'UNKNOWN', `The aggregator answered with HTTP ${status}.`);
+  if (!text.startsWith('{')) return new ApiError(status, 'UNKNOWN', `The aggregator returned HTTP ${status}.`);
   const { detail, error_code: code, context } = JSON.parse(text) as ErrorBody;
   if (status === 401 && path !== '/api/v1/session') onSignedOut();
   if (typeof detail === 'string')

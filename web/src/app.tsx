@@ -28,7 +28,7 @@ const sections = [
   { path: 'connect', name: 'Connect' },
 ];
 
-/** undefined: not known yet; null: nobody is signed in. */
+/** undefined: not known yet; null: not signed in. */
 type Known = Session | null | undefined;
 
 export function App() {
@@ -39,7 +39,7 @@ export function App() {
 
   useEffect(() => {
     whenSignedOut(() => setSession(null));
-    // A link to sign in begins a session of its own.
+    // A sign-in link starts a new session.
     if (signingIn) return;
     api<Session | undefined>('GET', '/api/v1/session').then(
       (known) => setSession(known ?? null),
@@ -87,7 +87,7 @@ function Shell({ place, onSignedOut }: { place: Place; onSignedOut: () => void }
   return (
     <div className="shell">
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <header className="side">
         <p className="brand">
@@ -102,7 +102,7 @@ function Shell({ place, onSignedOut }: { place: Place; onSignedOut: () => void }
         </nav>
         <div className="foot">
           <p className={`live ${live}`} role="status">
-            {live === 'live' ? 'Live' : live === 'lost' ? 'Connection lost, trying again' : 'Connecting'}
+            {live === 'live' ? 'Live' : live === 'lost' ? 'Connection lost, reconnecting' : 'Connecting'}
           </p>
           <ThemeChoice />
           <button type="button" className="small quiet" onClick={signOut}>
@@ -118,7 +118,7 @@ function Shell({ place, onSignedOut }: { place: Place; onSignedOut: () => void }
   );
 }
 
-/** Without it, nobody would know why every server is disconnected. */
+/** Explains on every page why all servers are disconnected. */
 function SafeMode() {
   const { data } = useResource<Health>('/api/v1/aggregator/health');
   if (data?.safe_mode === undefined) return null;
@@ -154,7 +154,7 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
       return <ConnectPage />;
     default:
       return (
-        <Empty page title="There is no such page">
+        <Empty page title="Page not found">
           <a href={linkTo('servers')}>Go to the servers</a>
         </Empty>
       );

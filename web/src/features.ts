@@ -1,4 +1,4 @@
-/** Which parts of the API this aggregator has: optional ones are not asked for where they are missing. */
+/** The optional parts of the API that this aggregator has, so that missing ones are not requested. */
 import { useEffect, useState } from 'react';
 import { api } from './api.ts';
 

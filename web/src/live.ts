@@ -1,4 +1,4 @@
-/** The stream of events: what happens on the aggregator reaches the page by itself. */
+/** The stream of live events of the aggregator. */
 export const eventNames = [
   'server.registered',
   'server.updated',
@@ -36,7 +36,7 @@ export function startLive(): () => void {
     stream = new EventSource('/api/v1/aggregator/events');
     stream.onopen = () => {
       setState('live');
-      // Whatever happened in between was not heard: everybody asks again.
+      // Events in between were lost, so all resources are loaded again.
       if (wasLost) for (const listener of returnListeners) listener();
       wasLost = false;
     };

@@ -1,7 +1,4 @@
-/**
- * A tool call as an MCP client makes it (2026-07-28): progress arrives while it runs, and a server that needs an answer
- * from a person says so and is called again with it.
- */
+/** A tool call as an MCP client (2026-07-28), with progress and input requests; answers are sent with a repeated call. */
 import { ApiError, type Json } from './api.ts';
 import { eventsIn } from './event-stream.ts';
 import { isObject } from './schema.ts';
@@ -84,12 +81,12 @@ async function send(message: Json, name: string, { onProgress, signal }: CallHan
     if (part.method === 'notifications/progress') onProgress(part.params as unknown as Progress);
     if ('id' in part && ('result' in part || 'error' in part)) return toResult(part, response.status);
   }
-  throw new ApiError(0, 'UNREACHABLE', 'The connection ended before the answer came.');
+  throw new ApiError(0, 'UNREACHABLE', 'The connection closed before the answer arrived.');
 }
 
 function toResult(message: unknown, status: number): Json {
   const { result, error } = isObject(message) ? message : {};
   if (isObject(result)) return result;
-  const text = isObject(error) ? String(error.message) : `The aggregator answered with HTTP ${status}.`;
+  const text = isObject(error) ? String(error.message) : `The aggregator returned HTTP ${status}.`;
   throw new ApiError(status, 'CALL_FAILED', text);
 }

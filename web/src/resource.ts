@@ -1,4 +1,4 @@
-/** What a GET answers, kept current by events: asked again when one of them says that it changed. */
+/** The response of a GET, requested again when an event reports a change. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, api, messageOf } from './api.ts';
 import { type EventName, type LiveEvent, onLive, onReturn } from './live.ts';
@@ -10,7 +10,7 @@ export interface Resource<Answer> {
   reload(): void;
 }
 
-/** Events come in bursts; one question answers for all of them. */
+/** Events come in bursts; one request covers all of them. */
 const gatherMs = 150;
 
 export interface ResourceOptions {
@@ -28,7 +28,7 @@ export function useResource<Answer>(path: string | null, options: ResourceOption
   const latest = useRef(options);
   latest.current = options;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: "asked" counts the times that somebody wants it again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: "asked" counts the requests for a reload
   useEffect(() => {
     if (path === null) return;
     const gone = new AbortController();

@@ -1,4 +1,4 @@
-/** Where we are: everything after the "#", so that the aggregator serves one page only. */
+/** Routing by the fragment after "#", so that the aggregator serves a single page. */
 import { useSyncExternalStore } from 'react';
 
 export interface Place {
@@ -25,7 +25,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // typed by hand; it will not be found
+    return part; // invalid encoding, typed manually; shown as not found
   }
 }
 

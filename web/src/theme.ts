@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, unless the person chose. Only this choice is stored in the browser. */
+/** Light or dark theme: the system setting, unless the user selected one. Only this selection is stored in the browser. */
 export type Theme = 'auto' | 'light' | 'dark';
 
 const key = 'theme';

@@ -3,7 +3,7 @@ import type { Server, Status } from './api.ts';
 
 export const statusWords: Record<Status, string> = {
   CONNECTED: 'Connected',
-  DEGRADED: 'Unsteady',
+  DEGRADED: 'Degraded',
   CONNECTING: 'Connecting',
   DISCONNECTED: 'Disconnected',
   DISCONNECTING: 'Disconnecting',
@@ -24,43 +24,47 @@ export interface Explanation {
   advice: string;
 }
 
-/** Why a server is as it is, and what to do about it; undefined where all is well. */
+/** The reason for the status of a server and the next step; undefined if it is healthy. */
 export function explain(
   server: Pick<Server, 'status' | 'error_message' | 'transport_type' | 'login'>,
 ): Explanation | undefined {
   const { status, error_message: error, login } = server;
   if (login !== null && login !== undefined) {
     const reason = login === 'required' ? 'Login required.' : 'The login has expired.';
-    return { reason, advice: 'Log in; its tools stay listed and work again afterwards.' };
+    return { reason, advice: 'Log in to use the server. Its tools stay listed.' };
   }
   switch (status) {
     case 'CONNECTED':
-      return error === null ? undefined : { reason: error, advice: 'Its tools could not be listed; refresh them.' };
+      return error === null ? undefined : { reason: error, advice: 'Could not list its tools. Refresh to try again.' };
     case 'DEGRADED':
       return {
         reason: error ?? 'Its last health checks failed.',
-        advice: 'Calls still go through. It recovers with the next good check.',
+        advice: 'Calls are still sent. The server recovers with the next successful check.',
       };
     case 'CONNECTING':
-      return { reason: 'The connection is being made.', advice: 'This takes a few seconds.' };
+      return { reason: 'Connecting.', advice: 'This takes a few seconds.' };
     case 'DISCONNECTING':
       return { reason: 'Waiting for running calls.', advice: 'The server disconnects within 30 seconds.' };
     case 'DISCONNECTED':
-      return { reason: 'Somebody disconnected it, or it was never connected.', advice: 'Connect it to use its tools.' };
+      return { reason: 'The server was disconnected or never connected.', advice: 'Connect it to use its tools.' };
     case 'ERROR':
       return { reason: error ?? 'The connection failed.', advice: adviceFor(error ?? '', server.transport_type) };
   }
 }
 
 const advices: [RegExp, string][] = [
-  [/ENOENT|not found|no such file|is not set in the aggregator/i, 'Check the command and the variables it needs.'],
-  [/EACCES|permission/i, 'The program may not be run by the user of the aggregator: check its permissions.'],
-  [/401|403|unauthori[sz]ed|forbidden|login|log in|token/i, 'It wants other credentials: edit its headers or log in.'],
-  [/ECONNREFUSED|refused/i, 'Nothing listens at its address: start the server, or correct the address.'],
-  [/ENOTFOUND|EAI_AGAIN|getaddrinfo/i, 'Its host name is not known here: correct the address.'],
-  [/certificate|TLS|SSL/i, 'Its certificate is not trusted here.'],
-  [/time[d]? ?out|timeout/i, 'It did not answer in time: see its output, or give it more time.'],
-  [/exit|ended|closed|signal/i, 'The program ended: its last output, on its own page, says why.'],
+  [/host not found|DNS lookup|ENOTFOUND|EAI_AGAIN|getaddrinfo/i, 'The host name is unknown: correct the address.'],
+  [/ENOENT|not found|no such file/i, 'Check the command.'],
+  [/not set in the aggregator/i, 'Set the variables in the environment of the aggregator.'],
+  [/EACCES|permission/i, 'The user of the aggregator must be allowed to run the program: check its permissions.'],
+  [
+    /401|403|unauthori[sz]ed|forbidden|login|log in|token/i,
+    'The server needs other credentials: edit its headers or log in.',
+  ],
+  [/ECONNREFUSED|refused/i, 'Start the server, or correct its address.'],
+  [/certificate|TLS|SSL/i, 'The aggregator does not trust the certificate of the server.'],
+  [/time[d]? ?out|timeout/i, 'The server did not respond in time: check its output, or raise its timeout.'],
+  [/exited|terminated/i, 'The program exited: see the last output on the page of the server.'],
 ];
 
 function adviceFor(error: string, transport: Server['transport_type']): string {

@@ -1,4 +1,4 @@
-/** The MCP clients that we can write ourselves into: where each keeps its servers, and what an entry looks like. */
+/** The MCP clients that `connect-client` supports: location of the config file and format of an entry. */
 import { join } from 'node:path';
 import { readDocument, removeMember, setMember } from './json-edit.ts';
 import { readServerTables, removeServerTable, setServerTable } from './toml-edit.ts';
@@ -14,7 +14,7 @@ export interface Way {
   /** The MCP endpoint. */
   url: string;
   token: string;
-  /** The program that speaks for us on stdin and stdout, for clients that only start programs. */
+  /** The stdio command, for clients that only start programs. */
   program: { command: string; args: string[] };
 }
 
@@ -32,7 +32,7 @@ export interface McpClient {
 
 const authorization = (token: string) => ({ Authorization: `Bearer ${token}` });
 
-/** Where applications keep their settings on each platform. */
+/** Directory of application settings per platform. */
 function settings({ home, platform, environment }: Surroundings): string {
   if (platform === 'win32') return environment.APPDATA ?? join(home, 'AppData', 'Roaming');
   if (platform === 'darwin') return join(home, 'Library', 'Application Support');
@@ -60,7 +60,7 @@ export const clients: readonly McpClient[] = [
     id: 'claude-desktop',
     title: 'Claude Desktop',
     file: (at) => join(settings(at), 'Claude', 'claude_desktop_config.json'),
-    // Its file knows programs only.
+    // Its config file supports only programs.
     entry: ({ program, token }) => ({ ...program, env: { MCP_AGGREGATOR_TOKEN: token } }),
     ...jsonClient('mcpServers'),
   },

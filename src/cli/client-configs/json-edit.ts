@@ -1,9 +1,9 @@
-/** Changes one member of a JSON file and leaves every other byte as its owner wrote it: comments, order, indentation. */
+/** Changes one member of a JSON file and keeps all other bytes: comments, order, indentation. */
 import { createScanner, findNodeAtLocation, type Node, parseTree, type SyntaxKind } from 'jsonc-parser';
 import { parseClientConfig } from '../../registry/import.ts';
 import { checkEdit, UneditableConfig } from './uneditable.ts';
 
-/** The library declares its tokens as a `const enum`, which is no value. */
+/** The library declares its tokens as a `const enum`, which does not exist at run time. */
 const commaToken: SyntaxKind = 5;
 
 type Path = readonly [list: string, name: string];
@@ -20,7 +20,7 @@ export function setMember(text: string, path: Path, value: unknown): string {
   return edited;
 }
 
-/** The same text where there is no such member. */
+/** Returns the text unchanged if the member does not exist. */
 export function removeMember(text: string, path: Path): string {
   const [list, name] = path;
   const document = readDocument(text);
@@ -31,7 +31,7 @@ export function removeMember(text: string, path: Path): string {
   return edited;
 }
 
-/** The parser's own edits would also reformat the lines around: an object on one line would become many. */
+/** Not the library's `modify`, which would also reformat surrounding lines. */
 function insertMember(text: string, path: Path, value: unknown): string {
   const document = parseTree(text, [], { allowTrailingComma: true });
   const step = indentStep(text);

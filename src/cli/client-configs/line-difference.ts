@@ -5,7 +5,7 @@ interface DifferenceLine {
 
 const around = 2;
 
-/** What changed between two texts, with a little around it. One change in one place, as we make them, is shown exactly. */
+/** The changed lines between two texts with some context. Exact for a single change in one place. */
 export function lineDifference(before: string, after: string): DifferenceLine[] {
   const [a, b] = [toLines(before), toLines(after)];
   let start = 0;

@@ -1,4 +1,4 @@
-/** The servers below `mcp_servers` in a TOML file; every other byte stays as its owner wrote it. */
+/** Edits the servers below `mcp_servers` in a TOML file; all other bytes are unchanged. */
 import { parse, stringify, TomlError } from 'smol-toml';
 import { findStatements, type Statement } from './toml-statements.ts';
 import { checkEdit, UneditableConfig } from './uneditable.ts';
@@ -16,7 +16,7 @@ export function setServerTable(text: string, name: string, values: Table): strin
   return edited;
 }
 
-/** The same text where there is no such server. */
+/** Returns the text unchanged if the server does not exist. */
 export function removeServerTable(text: string, name: string): string {
   const { servers, rest } = readDocument(text);
   const { [name]: _removed, ...others } = servers;
@@ -35,16 +35,16 @@ function readDocument(text: string): { servers: Table; rest: Table } {
     const document = parse(text.replace(/^\uFEFF/, ''), { integersAsBigInt: 'asNeeded' });
     const { [root]: servers = {}, ...rest } = toPlain(document) as Table;
     if (isTable(servers)) return { servers, rest };
-    throw new UneditableConfig(`The file is not a configuration of servers: ${root} is not a table`);
+    throw new UneditableConfig(`The file is not a server configuration: ${root} is not a table`);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // Only the first line: the others quote the file, which may hold tokens.
+    // Only the first line, because the others quote the file, which may contain tokens.
     const reason = error.message.split('\n')[0]?.replace(/^Invalid TOML document: /, '');
     throw new UneditableConfig(`The file is not valid TOML (line ${error.line}, column ${error.column}): ${reason}`);
   }
 }
 
-/** The parser's tables have no prototype, and its long integers are no JSON. */
+/** Converts tables without a prototype and bigints to plain JSON values. */
 function toPlain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (Array.isArray(value)) return value.map(toPlain);
@@ -62,7 +62,7 @@ interface Run {
   first: Statement;
 }
 
-/** The statements of a server, those that follow one another together; comments between them are part of it. */
+/** The statements of a server, with adjacent ones merged; comments between them belong to it. */
 function runsOf(text: string, name: string): Run[] {
   const runs: Run[] = [];
   let inRun = false;
@@ -76,7 +76,7 @@ function runsOf(text: string, name: string): Run[] {
   return runs;
 }
 
-/** In its place where it is one table; undefined where it is spread over the file or not in it. */
+/** Replaces a server that is a single table; undefined if it is spread over the file or missing. */
 function replaced(text: string, name: string, table: string): string | undefined {
   const [run, ...more] = runsOf(text, name);
   if (run === undefined || !run.first.isHeader || more.length > 0) return undefined;
@@ -94,7 +94,7 @@ function cutServer(text: string, name: string): string {
     const before = rest.slice(0, start);
     const after = rest.slice(end);
     if (!first.isHeader) return before + after;
-    // One of the blank lines around a table goes with it.
+    // Remove one of the blank lines around the table as well.
     if (before.trim() === '') return before + after.replace(/^\r?\n/, '');
     return before.replace(/(\n)\r?\n$/, '$1') + after;
   }, text);

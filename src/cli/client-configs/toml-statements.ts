@@ -1,11 +1,11 @@
-/** Where the statements of a TOML document begin and end. The document must be valid: a parser has read it before. */
+/** Finds the statements of a TOML document. The document must be valid; a parser has checked it before. */
 import { parse, type TomlTable } from 'smol-toml';
 
 export interface Statement {
   isHeader: boolean;
-  /** From the root, with the table's header before the keys of its values. */
+  /** Full path from the root, including the header of the table. */
   path: string[];
-  /** The beginning of its first line. */
+  /** Start of its first line. */
   start: number;
   /** After the line break of its last line. */
   end: number;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandFailure } from '../exit-code.ts';
 
-/** The file stays as it is: it is not valid, or an edit would change more than one server. */
+/** The file cannot be edited: it is invalid, or an edit would change more than one server. */
 export class UneditableConfig extends CommandFailure {
   constructor(message: string, cause?: unknown) {
     super('failed', message, { cause });
@@ -9,7 +9,7 @@ export class UneditableConfig extends CommandFailure {
   }
 }
 
-/** Every edit is read again before it is used: a misread file must never cost a user a setting. */
+/** Parses every edit again before it is used, so that a misread file never loses a setting. */
 export function checkEdit(name: string, readAgain: () => unknown, expected: unknown): void {
   let actual: unknown;
   try {

@@ -27,14 +27,19 @@ export const addAdd: AddCommand = (program, environment) => {
     .argument('<name>', 'a-z, 0-9, "-" and "_", a letter first')
     .argument('[server...]', 'the address of a server, or after --, the command that starts one and its arguments')
     .option('--stdio', 'a server that is started as a child process')
-    .option('--sse <url>', 'a server that speaks HTTP with server-sent events (2024-11-05)')
-    .option('--http <url>', 'a server that speaks Streamable HTTP')
-    .option('--header <name=value>', 'header sent to the server; may hold ${VARIABLE}; repeatable', collect, [])
-    .option('--env <name=value>', 'variable of the child process; may hold ${VARIABLE}; repeatable', collect, [])
-    .option('--cwd <path>', 'directory that the child process is started in')
-    .option('--description <text>', 'what the server is for')
-    .option('--health-url <url>', 'asked by health checks instead of the server itself')
-    .option('--no-connect', 'register only')
+    .option('--sse <url>', 'a server over HTTP with server-sent events (2024-11-05)')
+    .option('--http <url>', 'a server over Streamable HTTP')
+    .option('--header <name=value>', 'header sent to the server; may contain ${VARIABLE}; repeatable', collect, [])
+    .option(
+      '--env <name=value>',
+      'environment variable of the child process; may contain ${VARIABLE}; repeatable',
+      collect,
+      [],
+    )
+    .option('--cwd <path>', 'working directory of the child process')
+    .option('--description <text>', 'description of the server')
+    .option('--health-url <url>', 'URL that health checks request instead of the server itself')
+    .option('--no-connect', 'register without connecting')
     .option('--no-wait', 'do not wait for the connection')
     .addHelpText('after', examples)
     .action(async (name: string, words: string[], options: AddOptions, self: Command) => {
@@ -56,7 +61,7 @@ export const addAdd: AddCommand = (program, environment) => {
     });
 };
 
-/** An address is meant for Streamable HTTP, which nearly every server with one speaks; anything else is a command. */
+/** A URL defaults to Streamable HTTP, which most servers use; anything else is a command. */
 function withTransport(words: string[], options: AddOptions): [string[], AddOptions] {
   const { stdio, sse, http } = options;
   const [first = '', ...more] = words;
@@ -71,21 +76,21 @@ function toConnection(words: string[], options: AddOptions) {
     throw new CommandFailure(
       'usage',
       chosen.length > 1
-        ? `give one of --stdio, --sse and --http, not ${chosen.join(' and ')}`
-        : 'give the address of the server, or the command that starts it: add files -- npx -y some-server',
+        ? `use only one of --stdio, --sse and --http, not ${chosen.join(' and ')}`
+        : 'specify the URL of the server, or the command that starts it: add files -- npx -y some-server',
     );
   }
   const headers = optional(toAssignments(options.header, '--header'));
   if (options.stdio) {
     const [command, ...args] = words;
     if (command === undefined)
-      throw new CommandFailure('usage', 'give the command after --, for example: --stdio -- npx -y some-server');
+      throw new CommandFailure('usage', 'specify the command after --, for example: --stdio -- npx -y some-server');
     if (headers !== undefined) throw new CommandFailure('usage', '--header is for --sse and --http; use --env');
     const env = optional(toAssignments(options.env, '--env'));
     return { transport_type: 'STDIO', connection_config: { command, args, env, cwd: options.cwd } };
   }
   if (words.length > 0)
-    throw new CommandFailure('usage', `unexpected: ${words.join(' ')}; a command goes with --stdio`);
+    throw new CommandFailure('usage', `unexpected: ${words.join(' ')}; to start a command, use --stdio`);
   if (options.env.length > 0 || options.cwd !== undefined) {
     throw new CommandFailure('usage', '--env and --cwd are for --stdio; use --header');
   }

@@ -21,7 +21,7 @@ interface ChainVerdict {
 
 const filters = {
   event: 'only this event, for example server.registered',
-  actor: 'only acts of this token',
+  actor: 'only actions of this token',
   server: 'only records about this server',
   since: 'not before this time, ISO 8601',
   until: 'not after this time, ISO 8601',
@@ -30,11 +30,11 @@ const filters = {
 type Filters = Partial<Record<keyof typeof filters | 'limit', string>>;
 
 export const addAudit: AddCommand = (program, environment) => {
-  const group = program.command('audit').description('who did what');
+  const group = program.command('audit').description('list, verify and export the audit');
 
   const list = withGlobalFlags(group.command('list', { isDefault: true }))
-    .description('list the records, the newest first')
-    .option('--limit <number>', 'at most so many, up to 1000', '50');
+    .description('list the records, newest first')
+    .option('--limit <number>', 'maximum number of records, up to 1000', '50');
   for (const [name, help] of Object.entries(filters)) list.option(`--${name} <value>`, help);
   list.action(async (options: Filters, self: Command) => {
     const { client, terminal } = createContext(self, environment);
@@ -43,7 +43,7 @@ export const addAudit: AddCommand = (program, environment) => {
       `${api}/audit${toQuery({ event, actor, since, until, limit, server_name: server })}`,
     );
     if (terminal.json) return terminal.printJson(answer);
-    if (answer.audit.length === 0) return terminal.note('There is no such record.');
+    if (answer.audit.length === 0) return terminal.note('No matching records.');
     terminal.table(
       ['TIME', 'EVENT', 'ACTOR', 'SERVER', 'DETAILS'],
       answer.audit.map((record) => [
@@ -64,14 +64,15 @@ export const addAudit: AddCommand = (program, environment) => {
       if (terminal.json) terminal.printJson(verdict);
       else if (verdict.intact) {
         const { head } = verdict;
-        terminal.print(`${verdict.records} records, all as they were written.`);
+        terminal.print(`${verdict.records} records, all unchanged.`);
         if (head !== null) terminal.print(`The newest is ${head.seq} with the hash ${head.hash}`);
       }
-      if (!verdict.intact) throw new CommandFailure('failed', verdict.problem?.explanation ?? 'The audit was changed.');
+      if (!verdict.intact)
+        throw new CommandFailure('failed', verdict.problem?.explanation ?? 'The audit was tampered with.');
     });
 
   withGlobalFlags(group.command('export'))
-    .description('print the records with their seals, one JSON object per line, the oldest first')
+    .description('print the records with their seals, one JSON object per line, oldest first')
     .option('--since <time>', filters.since)
     .option('--until <time>', filters.until)
     .action(async ({ since, until }: Filters, self: Command) => {

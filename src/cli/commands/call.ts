@@ -19,9 +19,9 @@ interface CallAnswer {
 export const addCall: AddCommand = (program, environment) => {
   program
     .command('call')
-    .description('call a tool and print what it answers')
+    .description('call a tool and print its result')
     .usage('<tool> [json | key=value… | -] [options]')
-    .argument('<tool>', 'server.tool, or the name alone where only one server has it')
+    .argument('<tool>', 'server.tool, or only the tool name if it is unambiguous')
     .argument('[arguments...]', 'a JSON object, key=value pairs, or - to read JSON from stdin')
     .option('--server <server>', 'the server that has the tool')
     .addHelpText('after', examples)
@@ -34,7 +34,7 @@ export const addCall: AddCommand = (program, environment) => {
       if (terminal.json) terminal.printJson(answer);
       else terminal.print(toText(answer));
       if (answer.metadata.warning !== undefined) terminal.note(`warning: ${answer.metadata.warning}`);
-      if (answer.isError) throw new CommandFailure('failed', 'The tool reports an error.');
+      if (answer.isError) throw new CommandFailure('failed', 'The tool returned an error.');
     });
 };
 
@@ -43,11 +43,11 @@ async function readArguments(words: string[], tool: () => Promise<ToolView | und
   if (first === undefined) return {};
   if (first === '-') return toObject(await text(process.stdin), 'stdin');
   if (first.startsWith('{')) {
-    if (words.length > 1) throw new CommandFailure('usage', 'give one JSON object, quoted as one argument');
+    if (words.length > 1) throw new CommandFailure('usage', 'specify one JSON object, quoted as one argument');
     return toObject(first, 'the argument');
   }
   const pairs = toAssignments(words, 'arguments');
-  // "7" is text for one tool and a number for another: only its schema knows.
+  // "7" may be a string or a number, depending on the schema of the tool.
   const doubtful = Object.values(pairs).some((value) => typeof guess(value) !== 'string');
   const schema = doubtful ? (await tool())?.input_schema : undefined;
   return toTyped(pairs, schema);
@@ -64,7 +64,7 @@ function toObject(json: string, where: string): JsonRecord {
   throw new CommandFailure('usage', `${where} must be a JSON object, for example {"message": "hello"}`);
 }
 
-/** Values as the schema types them; those it says nothing about become what they look like. */
+/** Converts values to the types of the schema; without a type, values that look like JSON are parsed. */
 export function toTyped(pairs: Record<string, string>, schema: JsonRecord | undefined): JsonRecord {
   const properties = (schema?.properties ?? {}) as Record<string, JsonRecord | undefined>;
   return Object.fromEntries(
@@ -77,7 +77,7 @@ function guess(value: string): unknown {
   try {
     return parseJson(value);
   } catch {
-    return value; // looked like JSON, is text
+    return value; // looked like JSON, but is a string
   }
 }
 

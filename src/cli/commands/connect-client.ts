@@ -23,22 +23,22 @@ interface ConnectClientFlags {
 
 type ImportView = z.infer<typeof importView>;
 
-/** Clients write `mcp__<name>__` before our tools' names of up to 50 characters, and stop at 64. */
+/** Clients prefix tool names (up to 50 characters) with `mcp__<name>__` and allow 64 characters. */
 const maxName = 7;
 const backupSuffix = '.before-mcp-aggregator';
 
 export const addConnectClient: AddCommand = (program, environment) => {
   program
     .command('connect-client')
-    .description('write our endpoint into the configuration of an MCP client, with a token of its own')
+    .description('add the aggregator to the configuration of an MCP client, with a new token')
     .argument('<client>', 'claude-desktop, claude-code, cursor, vscode, codex, windsurf or zed')
-    .option('--profile <name>', 'show the client this profile only')
-    .option('--name <name>', 'what the client calls us', 'gateway')
+    .option('--profile <name>', 'limit the client to this profile')
+    .option('--name <name>', 'name of the aggregator in the client', 'gateway')
     .option('--move', "move the client's other servers into the aggregator")
-    .option('--no-move', 'leave its other servers where they are, without asking')
+    .option('--no-move', 'keep the other servers in the client, without asking')
     .option('--dry-run', 'only show what would change')
-    .option('--undo', 'take us out again, put moved servers back, revoke the token')
-    .option('-y, --yes', 'do not ask')
+    .option('--undo', 'remove the aggregator, restore moved servers, revoke the token')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async (id: string, options: ConnectClientFlags, self: Command) => {
       const { clients } = await import('../client-configs/clients.ts');
       const client = clients.find((known) => known.id === id);
@@ -70,12 +70,12 @@ async function connect(job: Job, wayWith: (token: string) => Way): Promise<void>
   const { terminal } = context;
   const present = client.read(text)[options.name];
   const kept = present === undefined ? undefined : tokenIn(present);
-  // Another run with the same wishes changes nothing, not even the token.
+  // Running again with the same options changes nothing, not even the token.
   const isCurrent = kept !== undefined && same(present, client.entry(wayWith(kept)));
   const moving = await chooseMoving(job);
   if (isCurrent && moving.length === 0) {
     if (terminal.json) return terminal.printJson({ client: client.id, file, changed: false, moved: [] });
-    return terminal.print(`${client.title} is connected already (${file}).`);
+    return terminal.print(`${client.title} is already connected (${file}).`);
   }
 
   const build = (token: string, moved: readonly string[]) => {
@@ -84,16 +84,14 @@ async function connect(job: Job, wayWith: (token: string) => Way): Promise<void>
   };
   show(job, text, build(kept ?? placeholder, moving));
   if (options.name.length > maxName) {
-    terminal.note(
-      `The name "${options.name}" is long: some tools get names of more than 64 characters in this client.`,
-    );
+    terminal.note(`The name "${options.name}" is long: some tool names exceed 64 characters in this client.`);
   }
   if (options.dryRun) {
     if (terminal.json) terminal.printJson({ client: client.id, file, changed: false, dry_run: true, moved: moving });
     else terminal.note('Nothing was written.');
     return;
   }
-  await confirm(job, 'Write this?');
+  await confirm(job, 'Write these changes?');
 
   const moved = await move(job, moving);
   const token = isCurrent && kept !== undefined ? kept : await createToken(job);
@@ -124,10 +122,10 @@ async function undo(job: Job): Promise<void> {
   const id = /^mcpa_([0-9a-f]+)_/.exec((present && tokenIn(present)) ?? '')?.[1];
   if (id !== undefined) await revoke(job, id);
   if (terminal.json) terminal.printJson({ client: client.id, file, changed: true });
-  else terminal.print(`${client.title} is as it was before.`);
+  else terminal.print(`The configuration of ${client.title} is restored.`);
 }
 
-/** The file without us; byte by byte as before where nobody changed it since; undefined where there was none. */
+/** The file without our entry, byte for byte if it was not changed since; undefined if there was no file. */
 function restored({ client, text, options }: Job, backup: string | undefined): string | undefined {
   const { [options.name]: ours, ...others } = client.read(text);
   const without = client.remove(text, options.name);
@@ -138,7 +136,7 @@ function restored({ client, text, options }: Job, backup: string | undefined): s
   return moved.reduce((rest, [key, entry]) => client.set(rest, key, entry), without);
 }
 
-/** Nothing but the list that we began ourselves. */
+/** Only the list that `connect-client` created. */
 const isBare = (text: string) => /^\s*(\{\s*"\w+":\s*\{\s*\}\s*\})?\s*$/.test(text);
 
 function same(a: unknown, b: unknown): boolean {
@@ -168,7 +166,7 @@ function wayOf(
 ): Way {
   const flags = globalFlags(command);
   const named = flags.url ?? environment.MCP_AGGREGATOR_URL;
-  // Without a fixed address the program finds the aggregator by its data directory, or starts it.
+  // Without a fixed address, the program finds the aggregator through its data directory or starts it.
   const place = named === undefined ? ['--data-dir', dataDirOf(flags, environment)] : ['--url', client.url];
   const script = realpathSync(process.argv[1] ?? '');
   return {
@@ -181,7 +179,7 @@ function wayOf(
   };
 }
 
-/** The keys of the client's servers that can move, after asking. */
+/** The client's servers to move, after confirmation. */
 async function chooseMoving(job: Job): Promise<string[]> {
   const { client, text, options, context } = job;
   const { [options.name]: _ours, ...others } = client.read(text);
@@ -192,7 +190,7 @@ async function chooseMoving(job: Job): Promise<string[]> {
     .map(({ key }) => key);
   for (const { key, outcome, reason } of results) {
     if (outcome === 'already_exists')
-      context.terminal.note(`${key} stays in the client: the aggregator has a server of that name.`);
+      context.terminal.note(`${key} stays in the client: the aggregator already has a server with this name.`);
     if (outcome === 'invalid') context.terminal.note(`${key} stays in the client: ${reason}`);
   }
   if (movable.length === 0 || options.move === true) return movable;
@@ -201,7 +199,7 @@ async function chooseMoving(job: Job): Promise<string[]> {
   return (await context.terminal.confirm(`Move its other servers (${names}) into the aggregator?`)) ? movable : [];
 }
 
-/** Only what can be taken out of the file without loss is registered. */
+/** Registers only servers that can be removed from the file without loss. */
 function isRemovable({ client, text, context }: Job, key: string): boolean {
   try {
     client.remove(text, key);
@@ -220,7 +218,7 @@ async function move(job: Job, keys: readonly string[]): Promise<string[]> {
   return results.filter(({ outcome }) => outcome === 'registered').map(({ key }) => key);
 }
 
-/** Codex calls headers `http_headers`; everything else is spelled as somebody else spells it too. */
+/** Codex uses `http_headers` for headers; its other fields have common names. */
 function sendImport({ context }: Job, entries: Record<string, ClientEntry>, dryRun: boolean): Promise<ImportView> {
   const mcpServers = Object.fromEntries(
     Object.entries(entries).map(([key, { http_headers: headers, ...entry }]) => [
@@ -244,17 +242,17 @@ async function revoke({ context }: Job, id: string): Promise<void> {
   try {
     await context.client.delete(`/api/v1/tokens/${id}`);
   } catch (error) {
-    // Revoked by hand already, or by an aggregator that is gone: either way it opens nothing.
+    // Already revoked, or created by an aggregator that no longer exists.
     if (!(error instanceof CommandFailure)) throw error;
-    context.terminal.note(`Its token could not be revoked: ${error.message}`);
+    context.terminal.note(`Could not revoke the token: ${error.message}`);
   }
 }
 
-/** The first backup is the file before us; later changes of ours must not replace it. */
+/** Keeps the first backup, which is the file before any change by `connect-client`. */
 function write({ file, text }: Job, next: string): void {
   mkdirSync(dirname(file), { recursive: true });
   if (existsSync(file) && !existsSync(file + backupSuffix)) writeFileSync(file + backupSuffix, text, { mode: 0o600 });
-  // A file that is there keeps its mode, and others could read the token.
+  // Set the mode explicitly: an existing file would keep its mode, and other users could read the token.
   if (existsSync(file)) chmodSync(file, 0o600);
   writeFileSync(file, next, { mode: 0o600 });
 }
@@ -262,7 +260,7 @@ function write({ file, text }: Job, next: string): void {
 async function confirm({ options, context: { terminal } }: Job, question: string): Promise<void> {
   if (options.yes) return;
   if (!terminal.canAsk)
-    throw new CommandFailure('usage', 'Nothing was written yet: confirm with --yes, or look with --dry-run.');
+    throw new CommandFailure('usage', 'Nothing was written: confirm with --yes, or preview with --dry-run.');
   if (!(await terminal.confirm(question))) throw new CommandFailure('failed', 'Nothing was written.');
 }
 

@@ -44,18 +44,18 @@ export const addConnect: AddCommand = (program, environment) => {
     .command('remove')
     .description('remove a server with its tools and history')
     .argument('<server>', 'name or id')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async (name: string, options: { yes?: boolean }, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const server = await client.get<ServerDetail>(serverPath(name));
       if (!options.yes) {
-        if (!terminal.canAsk) throw new CommandFailure('usage', `${server.name} would be removed: confirm with --yes`);
+        if (!terminal.canAsk) throw new CommandFailure('usage', `Confirm with --yes to remove ${server.name}`);
         const sure = await terminal.confirm(`Remove ${server.name} with its ${countTools(server)}?`);
         if (!sure) throw new CommandFailure('failed', 'Nothing was removed.');
       }
       await remove(client, server);
       if (terminal.json) terminal.printJson({ removed: server.name, server_id: server.id });
-      else terminal.print(`${server.name} is removed.`);
+      else terminal.print(`${server.name} removed.`);
     });
 };
 
@@ -68,12 +68,12 @@ function report(answer: Answer, { terminal }: CommandContext): void {
   else terminal.print(`${terminal.status(answer.status)}: ${answer.message}`);
 }
 
-/** What became of a connection; one that failed ends the command with its reason. */
+/** Prints the result of a connection attempt; a failure ends the command. */
 export function reportSettled(server: Settled, { terminal }: CommandContext): void {
   if (terminal.json) terminal.printJson(server);
   const { name, status, error_message: error, discovery_error: undiscovered } = server;
   if (undiscovered !== undefined) {
-    throw new CommandFailure('failed', `${name}: ${status}, but its tools could not be taken: ${undiscovered}`);
+    throw new CommandFailure('failed', `${name}: ${status}, but discovering its tools failed: ${undiscovered}`);
   }
   if (status === 'CONNECTED' || status === 'DEGRADED') {
     if (!terminal.json) terminal.print(`${name}: ${terminal.status(status)}, ${countTools(server)}`);

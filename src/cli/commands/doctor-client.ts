@@ -12,7 +12,7 @@ import { CommandFailure } from '../exit-code.ts';
 
 type Message = Record<string, unknown>;
 
-/** Speaks to us as the client would: sends requests, gets their results. */
+/** Sends requests in the same way as the client. */
 interface ClientWire {
   request(method: string, params: Message): Promise<Message>;
   notify(method: string): Promise<void>;
@@ -21,18 +21,21 @@ interface ClientWire {
 
 const patienceMs = 20_000;
 
-/** Added to `doctor`: does the entry that a client has really work? */
+/** `doctor client`: checks that the entry in the config file of a client works. */
 export const addDoctorClient: AddCommand = (doctor, environment) => {
   withGlobalFlags(doctor.command('client'))
-    .description('prove that a connected client can reach us, by speaking the protocol as it would')
+    .description('check that a connected client can reach the aggregator, by sending the same requests')
     .argument('<client>', 'claude-desktop, claude-code, cursor, vscode, codex, windsurf or zed')
-    .option('--name <name>', 'what the client calls us', 'gateway')
+    .option('--name <name>', 'name of the aggregator in the client', 'gateway')
     .action(async (id: string, { name }: { name: string }, self: Command) => {
       const { terminal } = createContext(self, environment);
       const { clients } = await import('../client-configs/clients.ts');
       const client = clients.find((known) => known.id === id);
       if (client === undefined) {
-        throw new CommandFailure('usage', `the clients are: ${clients.map((each) => each.id).join(', ')}`);
+        throw new CommandFailure(
+          'usage',
+          `unknown client; known clients: ${clients.map((each) => each.id).join(', ')}`,
+        );
       }
       const file = client.file({ home: environment.HOME ?? homedir(), platform: process.platform, environment });
       const entry = existsSync(file) ? client.read(readFileSync(file, 'utf8'))[name] : undefined;
@@ -40,7 +43,7 @@ export const addDoctorClient: AddCommand = (doctor, environment) => {
         const advice = `Connect it: mcp-aggregator connect-client ${id}`;
         throw new CommandFailure('failed', `${client.title} has no entry "${name}" in ${file}\n${advice}`);
       }
-      const { server, tools } = await terminal.progress(`speaking as ${client.title}`, () =>
+      const { server, tools } = await terminal.progress(`connecting as ${client.title}`, () =>
         converse(entry, file, environment),
       );
       if (terminal.json) return terminal.printJson({ ok: true, client: id, file, server, tools });
@@ -130,11 +133,11 @@ function stdioWire(entry: ClientEntry, environment: NodeJS.ProcessEnv): ClientWi
     async request(method, params) {
       send({ id: method, method, params });
       const late = new Promise<never>((_resolve, reject) => {
-        setTimeout(reject, patienceMs, new Error(`${command} did not answer`)).unref();
+        setTimeout(reject, patienceMs, new Error(`${command} did not respond`)).unref();
       });
       for (;;) {
         const { value, done } = await Promise.race([lines.next(), late]);
-        if (done) throw new Error(`${command} ended`);
+        if (done) throw new Error(`${command} exited`);
         const message = JSON.parse(value) as Message;
         if (message.id === method) return resultOf(message);
       }

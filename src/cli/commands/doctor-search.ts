@@ -12,10 +12,10 @@ interface Quality {
 
 const shown = 20;
 
-/** Added to `doctor`: can the tools be found? */
+/** `doctor search`: checks that search finds the tools. */
 export const addDoctorSearch: AddCommand = (doctor, environment) => {
   withGlobalFlags(doctor.command('search'))
-    .description('find tools that search cannot tell apart or does not find, and say what to do')
+    .description('find tools that search cannot distinguish or does not find')
     .action(async (_options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const quality = await terminal.progress('probing every tool', () =>
@@ -24,7 +24,7 @@ export const addDoctorSearch: AddCommand = (doctor, environment) => {
       const { without_description: silent, indistinct, not_found_by_own_description: lost, servers } = quality;
       const problems = silent.length + indistinct.length + lost.length;
       if (terminal.json) terminal.printJson({ ok: problems === 0, ...quality });
-      else if (servers.length === 0) terminal.note('There are no tools.');
+      else if (servers.length === 0) terminal.note('No tools found.');
       else {
         terminal.table(
           ['SERVER', 'TOOLS', 'PROBES', 'FOUND FIRST', 'AMONG FIVE'],
@@ -36,15 +36,15 @@ export const addDoctorSearch: AddCommand = (doctor, environment) => {
             probes === 0 ? '-' : percent(hit_at_5),
           ]),
         );
-        explain(terminal, 'without a description: search only has their names', silent);
+        explain(terminal, 'without a description: search can use only their names', silent);
         explain(
           terminal,
-          'that cannot be told apart: say in their descriptions what differs, or hide one with a profile',
+          'that search cannot distinguish: describe the difference, or hide one with a profile',
           indistinct.map(({ tools, similarity }) => `${tools.join(' and ')} (${percent(similarity)} alike)`),
         );
         explain(
           terminal,
-          'that their own description does not find: their words say what many tools do',
+          'that search does not find by their own description: make the description more specific',
           lost.map(({ tool, found_instead: other }) => (other === null ? tool : `${tool} (finds ${other})`)),
         );
       }

@@ -1,4 +1,4 @@
-/** Looks at everything that can be wrong, from the ground up, and says what to do about it. */
+/** `doctor`: checks the installation step by step and suggests fixes. */
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -22,9 +22,9 @@ import { addDoctorSearch } from './doctor-search.ts';
 interface Finding {
   what: string;
   verdict: 'ok' | 'warning' | 'problem';
-  /** What was found. */
+  /** The result of the check. */
   detail: string;
-  /** What to do about it. */
+  /** The suggested fix. */
   advice?: string;
 }
 
@@ -33,7 +33,7 @@ export const addDoctor: AddCommand = (program, environment) => {
   addDoctorClient(doctor, environment);
   addDoctorSearch(doctor, environment);
   doctor
-    .description('check the installation, the aggregator and every server, and say what to do')
+    .description('check the installation, the aggregator and every server, and suggest fixes')
     .option(
       '--repair',
       'replace a damaged embedded database with its last good daily backup; stop the aggregator first',
@@ -85,11 +85,11 @@ function repair(dataDir: string, environment: NodeJS.ProcessEnv, terminal: Termi
   if (repaired.outcome === 'no backup') {
     throw new CommandFailure(
       'failed',
-      `${repaired.damage}\nThere is no good backup in ${join(dataDir, 'backups')}. To start anew, move the file away; to bring back an export: mcp-aggregator import`,
+      `${repaired.damage}\nNo intact backup found in ${join(dataDir, 'backups')}. To start with an empty database, move the file away; to restore an export: mcp-aggregator import`,
     );
   }
   if (terminal.json) return terminal.printJson(repaired);
-  if (repaired.outcome === 'nothing to do') return terminal.print('The database is whole: nothing to repair.');
+  if (repaired.outcome === 'nothing to do') return terminal.print('The database is intact: nothing to repair.');
   terminal.print(repaired.damage);
   terminal.print(`Restored the backup of ${repaired.at.toISOString()}; later changes are lost.`);
   terminal.print(`The damaged files are in ${repaired.damagedFiles}.`);
@@ -128,7 +128,7 @@ function checkDataDirectory(dataDir: string): Finding[] {
       { what, verdict: 'problem', detail: describe(error), advice: `Make ${dataDir} readable and writable for you` },
     ];
   }
-  // Windows has no such bits.
+  // Windows has no permission bits.
   const open = ['', 'credential-key', 'admin-token', 'sign-ins.json']
     .map((name) => join(dataDir, name))
     .filter((path) => process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & groupAndOthers) !== 0);
@@ -141,14 +141,14 @@ function checkDataDirectory(dataDir: string): Finding[] {
   }));
 }
 
-/** Without opening it: the aggregator that is not running now may be started any moment, and owns it then. */
+/** Does not open the database, because an aggregator may start at any moment and needs exclusive access. */
 async function checkDatabase(dataDir: string, config: Config | undefined): Promise<Finding> {
   const what = 'database';
   if (config?.databaseUrl !== undefined) {
     const { hostname, port } = new URL(config.databaseUrl);
     const place = `PostgreSQL at ${hostname}:${port || 5432}`;
     const problem = await reach(hostname || 'localhost', Number(port || 5432));
-    if (problem === undefined) return { what, verdict: 'ok', detail: `${place} takes connections` };
+    if (problem === undefined) return { what, verdict: 'ok', detail: `${place} accepts connections` };
     return { what, verdict: 'problem', detail: `${place}: ${problem}`, advice: 'Start it, or correct DATABASE_URL' };
   }
   const file = databaseFileIn(dataDir);
@@ -157,7 +157,7 @@ async function checkDatabase(dataDir: string, config: Config | undefined): Promi
     refuseCutDatabase(dataDir);
   } catch (error) {
     if (!(error instanceof StorageFault)) throw error;
-    return { what, verdict: 'problem', detail: `${file} is not whole`, advice: error.message };
+    return { what, verdict: 'problem', detail: `${file} is damaged`, advice: error.message };
   }
   const begin = Buffer.alloc(15);
   const descriptor = openSync(file, 'r');
@@ -194,10 +194,10 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
     health = await client.get<Health>(`${api}/health`);
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
-    // An older aggregator answers 503 when its database does not.
+    // An older aggregator returns 503 if its database is unavailable.
     const answered = error.answer as Health | undefined;
     if (answered?.checks === undefined) {
-      const detail = `does not run at ${client.url}`;
+      const detail = `not running at ${client.url}`;
       return { runs: false, finding: { what, verdict: 'problem', detail, advice: 'Start it: mcp-aggregator serve' } };
     }
     health = answered;
@@ -209,8 +209,8 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
     database: {
       what: 'database',
       verdict: failed ? 'problem' : 'ok',
-      detail: failed ? 'cannot be used by the aggregator' : 'answers the aggregator',
-      ...(failed ? { advice: "Look at the aggregator's log for the reason" } : {}),
+      detail: failed ? 'unavailable to the aggregator' : 'available to the aggregator',
+      ...(failed ? { advice: 'See the log of the aggregator for the reason' } : {}),
     },
   };
 }
@@ -218,8 +218,8 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
 function aggregatorFinding(url: string, { safe_mode: safeMode }: Health): Finding {
   const what = 'aggregator';
   return safeMode === undefined
-    ? { what, verdict: 'ok', detail: `runs at ${url}` }
-    : { what, verdict: 'problem', detail: `runs at ${url} in safe mode`, advice: safeMode };
+    ? { what, verdict: 'ok', detail: `running at ${url}` }
+    : { what, verdict: 'problem', detail: `running at ${url} in safe mode`, advice: safeMode };
 }
 
 async function checkServers(client: Client): Promise<Finding[]> {
@@ -248,13 +248,13 @@ function checkServer(server: ServerDetail, undiscovered?: string): Finding {
   switch (server.status) {
     case 'CONNECTED':
       if (undiscovered !== undefined) {
-        return { what, verdict: 'problem', detail: `CONNECTED, but its tools could not be taken: ${undiscovered}` };
+        return { what, verdict: 'problem', detail: `CONNECTED, but discovering its tools failed: ${undiscovered}` };
       }
       if (server.tool_count > 0) return { what, verdict: 'ok', detail: `CONNECTED, ${server.tool_count} tools` };
       return { what, verdict: 'warning', detail: 'CONNECTED, but it lists no tools', advice: lastOutput(server) };
     case 'CONNECTING':
     case 'DISCONNECTING':
-      return { what, verdict: 'warning', detail, advice: 'Wait a moment and look again' };
+      return { what, verdict: 'warning', detail, advice: 'Wait a moment and run doctor again' };
     case 'DISCONNECTED':
       return {
         what,
@@ -263,7 +263,7 @@ function checkServer(server: ServerDetail, undiscovered?: string): Finding {
         advice: `It was disconnected; to use it: mcp-aggregator connect ${server.name}`,
       };
     case 'DEGRADED':
-      return { what, verdict: 'warning', detail, advice: 'Its health checks fail; calls are still tried' };
+      return { what, verdict: 'warning', detail, advice: 'Its health checks fail; calls are still sent' };
     case 'ERROR':
       return {
         what,
@@ -276,12 +276,13 @@ function checkServer(server: ServerDetail, undiscovered?: string): Finding {
 
 function tryByHand({ name, transport_type, connection_config: config }: ServerDetail): string {
   const again = `then: mcp-aggregator connect ${name}`;
-  if (transport_type !== 'STDIO') return `See whether it answers: curl -i ${config.url ?? config.base_url}; ${again}`;
+  if (transport_type !== 'STDIO')
+    return `Check whether it responds: curl -i ${config.url ?? config.base_url}; ${again}`;
   const words = [config.command, ...(Array.isArray(config.args) ? config.args : [])];
-  return `Run it by hand to see what it says: ${words.join(' ')}; ${again}`;
+  return `Run it manually to see its output: ${words.join(' ')}; ${again}`;
 }
 
 function lastOutput({ stderr_tail: output }: ServerDetail): string | undefined {
   const last = output?.trim().split('\n').at(-1);
-  return last ? `Its last line of output: ${last}` : undefined;
+  return last ? `Last line of its output: ${last}` : undefined;
 }

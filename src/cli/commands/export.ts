@@ -12,15 +12,17 @@ interface Backup {
 export const addExport: AddCommand = (program, environment) => {
   program
     .command('export')
-    .description('write the whole configuration to a file: servers with sealed credentials, tokens as hashes')
-    .argument('[file]', 'where to; without it, the standard output')
+    .description('export the configuration: servers with sealed credentials, tokens as hashes')
+    .argument('[file]', 'output file; defaults to standard output')
     .action(async (file: string | undefined, _options: unknown, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const backup = await client.get<Backup>(`${api}/backup`);
       if (file === undefined) return terminal.printJson(backup);
       writeFileSync(file, `${JSON.stringify(backup, null, 2)}\n`, { mode: 0o600 });
       if (terminal.json) return terminal.printJson({ file, servers: backup.servers.length, key_id: backup.key_id });
-      terminal.print(`${backup.servers.length} servers and ${backup.tokens.length} tokens are in ${file}.`);
-      terminal.print(`Keep the key ${backup.key_id} (MCP_CREDENTIAL_KEY) with it: nothing else opens the credentials.`);
+      terminal.print(`Exported ${backup.servers.length} servers and ${backup.tokens.length} tokens to ${file}.`);
+      terminal.print(
+        `Keep the key ${backup.key_id} (MCP_CREDENTIAL_KEY): the credentials cannot be opened without it.`,
+      );
     });
 };

@@ -19,7 +19,7 @@ interface ImportFlags {
   wait: boolean;
 }
 
-/** One server of one file, and what is to become of it. */
+/** One server of a file and its planned outcome. */
 interface Row {
   file: ClientConfigFile;
   key: string;
@@ -34,9 +34,9 @@ export const addImport: AddCommand = (program, environment) => {
     .description('register the servers of Claude Desktop, Claude Code, Cursor, VS Code and Windsurf')
     .argument(
       '[file...]',
-      'config files of MCP clients, or one written by export; without any, the known places on this machine are searched',
+      'config files of MCP clients, or one written by export; without files, the known locations on this host are searched',
     )
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for confirmation')
     .option('--dry-run', 'only show what would be registered')
     .option('--no-wait', 'do not wait for the connections')
     .action(async (paths: string[], options: ImportFlags, self: Command) => {
@@ -55,12 +55,12 @@ export const addImport: AddCommand = (program, environment) => {
       }
       report(rows, terminal);
       if (rows.some((row) => row.outcome === 'invalid')) {
-        throw new CommandFailure('failed', 'Some servers could not be taken; the reasons are above.');
+        throw new CommandFailure('failed', 'Some servers could not be imported; see above for the reasons.');
       }
     });
 };
 
-/** What `export` wrote, told by its first member. */
+/** Detects a file of `export` by its first member. */
 function readBackup(path: string): Record<string, unknown> | undefined {
   if (!existsSync(path)) return undefined;
   const text = readFileSync(path, 'utf8');
@@ -82,26 +82,27 @@ async function restore(
   backup: Record<string, unknown>,
   { dryRun }: ImportFlags,
 ): Promise<void> {
-  if (dryRun) throw new CommandFailure('usage', '--dry-run is for config files of MCP clients, not for a backup');
+  if (dryRun)
+    throw new CommandFailure('usage', '--dry-run works with config files of MCP clients only, not with a backup');
   const restored = await client.post<Restored>(`${api}/backup`, backup);
   if (terminal.json) terminal.printJson(restored);
   else {
     const { servers, tokens, profiles, skills } = restored;
     terminal.print(`Imported ${servers} servers, ${tokens} tokens, ${profiles} profiles and ${skills} skills.`);
   }
-  for (const { kind, name, reason } of restored.left_out) terminal.note(`Left out of ${kind}: ${name}: ${reason}`);
+  for (const { kind, name, reason } of restored.left_out) terminal.note(`Skipped in ${kind}: ${name}: ${reason}`);
   if (restored.conflicts.length > 0) {
     const names = restored.conflicts.join(', ');
-    throw new CommandFailure('conflict', `Left out, because another server has the name: ${names}`);
+    throw new CommandFailure('conflict', `Skipped because another server has the name: ${names}`);
   }
   if (restored.left_out.length > 0) {
-    throw new CommandFailure('failed', 'Some rows of the backup are not valid and were left out; see above.');
+    throw new CommandFailure('failed', 'Some rows of the backup are invalid and were skipped; see above.');
   }
 }
 
 async function chooseFiles(paths: string[], environment: NodeJS.ProcessEnv): Promise<ClientConfigFile[]> {
   for (const path of paths) {
-    if (!existsSync(path)) throw new CommandFailure('notFound', `There is no file ${path}`);
+    if (!existsSync(path)) throw new CommandFailure('notFound', `File not found: ${path}`);
   }
   if (paths.length > 0) return paths.map((path) => ({ client: 'file', path: resolve(path) }));
   const { findClientConfigs } = await import('../../registry/import.ts');
@@ -117,13 +118,13 @@ async function readFiles(files: ClientConfigFile[], self: string, named: boolean
     try {
       json = parseClientConfig(readFileSync(file.path, 'utf8'));
     } catch (error) {
-      // One file that cannot be read is a line in the list; the others are read all the same.
+      // An unreadable file is listed and does not stop the others.
       rows.push({ file, key: '-', outcome: 'invalid', notes: [`cannot be read: ${describe(error)}`] });
       continue;
     }
     const { servers, problems } = fromClientConfig(json, { self });
     for (const { key, reason, skipped } of problems) {
-      // An editor's settings are searched for servers, and need not have any.
+      // Settings files of editors are searched as well and often contain no servers.
       if (key === '' && !named) continue;
       rows.push({ file, key: key || '-', outcome: skipped ? 'skipped' : 'invalid', notes: [reason] });
     }
@@ -136,7 +137,7 @@ function toRow(file: ClientConfigFile, { key, registration, warnings }: Imported
   const twin = before.find((row) => row.registration?.name === registration.name && row.outcome === 'would_register');
   if (twin === undefined) return { file, key, registration, outcome: 'would_register', notes: warnings };
   const same = isDeepStrictEqual(twin.registration, registration);
-  const note = same ? `the same as in ${twin.file.path}` : `another server of that name is in ${twin.file.path}`;
+  const note = same ? `the same as in ${twin.file.path}` : `another server with this name is in ${twin.file.path}`;
   return { file, key, registration, outcome: 'duplicate', notes: [note] };
 }
 
@@ -157,7 +158,7 @@ function merge(rows: Row[], answer: ImportAnswer): void {
 async function ask(rows: Row[], count: number, terminal: Terminal): Promise<void> {
   if (!terminal.canAsk) {
     report(rows, terminal);
-    throw new CommandFailure('usage', `Nothing was registered yet: confirm with --yes, or look with --dry-run.`);
+    throw new CommandFailure('usage', `Nothing was registered: confirm with --yes, or preview with --dry-run.`);
   }
   report(rows, terminal);
   const sure = await terminal.confirm(`Register ${count === 1 ? 'this server' : `these ${count} servers`}?`);
@@ -202,7 +203,7 @@ function report(rows: Row[], terminal: Terminal): void {
       })),
     });
   }
-  if (rows.length === 0) return terminal.note('No servers were found in the config files of this machine.');
+  if (rows.length === 0) return terminal.note('No servers found in the config files on this host.');
   for (const path of new Set(rows.map(({ file }) => file.path))) {
     const ofFile = rows.filter(({ file }) => file.path === path);
     terminal.print(terminal.style('bold', `${ofFile[0]?.file.client}: ${path}`));

@@ -8,7 +8,7 @@ export const addList: AddCommand = (program, environment) => {
     .command('list')
     .alias('ls')
     .description('list the servers')
-    .option('--status <status>', 'only those in this status, for example ERROR')
+    .option('--status <status>', 'only servers with this status, for example ERROR')
     .action(async (options: { status?: string }, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const filter = options.status === undefined ? '' : `&status=${encodeURIComponent(options.status.toUpperCase())}`;
@@ -17,8 +17,8 @@ export const addList: AddCommand = (program, environment) => {
       if (answer.servers.length === 0) {
         return terminal.note(
           filter === ''
-            ? 'No server is registered yet. Add one: mcp-aggregator add --help, or mcp-aggregator import'
-            : `No server is ${options.status}.`,
+            ? 'No servers are registered. Add one with mcp-aggregator add or mcp-aggregator import.'
+            : `No server has the status ${options.status}.`,
         );
       }
       terminal.table(
@@ -49,7 +49,7 @@ export const addList: AddCommand = (program, environment) => {
         const shown = field === 'status' ? terminal.status(text) : text;
         terminal.print(`${terminal.style('bold', field.padEnd(width))}  ${shown}`);
       }
-      if (stderr) terminal.print(`${terminal.style('bold', 'its last output')}\n${stderr.replace(/^/gm, '  ')}`);
+      if (stderr) terminal.print(`${terminal.style('bold', 'last output')}\n${stderr.replace(/^/gm, '  ')}`);
     });
 
   program
@@ -65,7 +65,7 @@ export const addList: AddCommand = (program, environment) => {
             )
           : (await client.get<ToolList>(`${serverPath(name)}/tools`)).tools;
       if (terminal.json) return terminal.printJson({ tools, total: tools.length });
-      if (tools.length === 0) return terminal.note('There are no tools.');
+      if (tools.length === 0) return terminal.note('No tools found.');
       terminal.table(
         ['TOOL', 'DESCRIPTION'],
         tools.map((tool) => [tool.name, tool.description.split('\n', 1)[0] ?? '']),

@@ -18,11 +18,11 @@ const pollMs = 500;
 export const addLogin: AddCommand = (program, environment) => {
   program
     .command('login')
-    .description('log in to a server that demands it (OAuth), in the browser')
+    .description('log in to a server that requires it (OAuth), in the browser')
     .argument('<server>', 'name or id')
     .option('--no-browser', 'only print the link')
     .option('--no-wait', 'do not wait for the login')
-    .option('--timeout <seconds>', 'how long to wait', '600')
+    .option('--timeout <seconds>', 'timeout', '600')
     .action(async (name: string, options: { browser: boolean; wait: boolean; timeout: string }, self: Command) => {
       const context = createContext(self, environment);
       const { client, terminal } = context;
@@ -40,7 +40,7 @@ export const addLogin: AddCommand = (program, environment) => {
 
   program
     .command('logout')
-    .description('log out of a server: its tokens are revoked and forgotten')
+    .description('log out of a server; its tokens are revoked and deleted')
     .argument('<server>', 'name or id')
     .action(async (name: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
@@ -54,7 +54,7 @@ async function awaitLogin(client: Client, name: string, before: LoginAnswer, dea
   for (;;) {
     const now = await client.get<LoginAnswer>(`${serverPath(name)}/login`);
     if (now.state === 'active' && now.changed_at !== before.changed_at) return;
-    if (Date.now() > deadline) throw new CommandFailure('failed', `Nobody logged in to ${name} in time.`);
+    if (Date.now() > deadline) throw new CommandFailure('failed', `Timed out waiting for the login to ${name}.`);
     await delay(pollMs);
   }
 }

@@ -22,7 +22,9 @@ const path = '/api/v1/profiles';
 const profilePath = (name: string) => `${path}/${encodeURIComponent(name)}`;
 
 export const addProfile: AddCommand = (program, environment) => {
-  const group = program.command('profile').description('selections of servers and tools with an endpoint of their own');
+  const group = program
+    .command('profile')
+    .description('manage profiles, selections of servers and tools with their own endpoints');
 
   withGlobalFlags(group.command('list', { isDefault: true }))
     .description('list the profiles')
@@ -31,7 +33,7 @@ export const addProfile: AddCommand = (program, environment) => {
       const answer = await client.get<{ profiles: ProfileAnswer[] }>(path);
       if (terminal.json) return terminal.printJson(answer);
       if (answer.profiles.length === 0)
-        return terminal.note('There is no profile. Make one: mcp-aggregator profile set --help');
+        return terminal.note('No profiles found. Create one: mcp-aggregator profile set --help');
       terminal.table(
         ['NAME', 'ENDPOINT', 'SERVERS', 'TOOLS', 'DESCRIPTION'],
         answer.profiles.map((profile) => [
@@ -46,7 +48,7 @@ export const addProfile: AddCommand = (program, environment) => {
 
   withGlobalFlags(group.command('show'))
     .description('show one profile')
-    .argument('<name>', 'its name')
+    .argument('<name>', 'name of the profile')
     .action(async (name: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const profile = await client.get<ProfileAnswer>(profilePath(name));
@@ -61,10 +63,14 @@ export const addProfile: AddCommand = (program, environment) => {
 
   withGlobalFlags(group.command('set'))
     .description('create or replace a profile')
-    .argument('<name>', 'its name')
-    .option('--server <name>', 'only this server; repeatable; all where not given', collect)
-    .option('--tool <pattern>', 'only tools of this name, as server.tool, "*" for anything, =name to rename', collect)
-    .option('--description <text>', 'what it is for')
+    .argument('<name>', 'name of the profile')
+    .option('--server <name>', 'server to include; repeatable; all servers if omitted', collect)
+    .option(
+      '--tool <pattern>',
+      'tool to include, as server.tool; "*" matches anything, =name renames the tool',
+      collect,
+    )
+    .option('--description <text>', 'description of the profile')
     .option('--exposure <what>', 'auto, all, or search')
     .action(async (name: string, options: SetProfileFlags, self: Command) => {
       const { client, terminal } = createContext(self, environment);
@@ -81,12 +87,12 @@ export const addProfile: AddCommand = (program, environment) => {
   withGlobalFlags(group.command('remove'))
     .alias('rm')
     .description('remove a profile')
-    .argument('<name>', 'its name')
+    .argument('<name>', 'name of the profile')
     .action(async (name: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       await client.delete(profilePath(name));
       if (terminal.json) terminal.printJson({ removed: name });
-      else terminal.print(`Profile "${name}" is removed.`);
+      else terminal.print(`Profile "${name}" removed.`);
     });
 };
 

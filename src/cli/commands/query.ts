@@ -48,15 +48,15 @@ interface QueryOptions {
 export const addQuery: AddCommand = (program, environment) => {
   program
     .command('query')
-    .description('ask many servers one question; one ranked list without duplicates')
+    .description('query several servers; prints one ranked list without duplicates')
     .argument('<words...>', 'the question')
-    .option('--servers <names>', 'ask exactly these, separated by commas')
+    .option('--servers <names>', 'servers to query, separated by commas')
     .option('--max-results <number>', '10 to 100')
-    .option('--max-tokens <number>', 'budget for the content of all results')
-    .option('--rerank <by>', 'local, or model where a model key is configured')
-    .option('--plan <by>', 'local, or model: lets it fill in arguments such as SQL and dates')
-    .option('--explain', 'show how each server would be asked, and call nothing')
-    .option('--full', 'every result whole, not only the passages that matter')
+    .option('--max-tokens <number>', 'maximum size of the content of all results')
+    .option('--rerank <by>', 'local or model; model requires a model key')
+    .option('--plan <by>', 'local or model; a model can fill in arguments such as SQL and dates')
+    .option('--explain', 'show how each server would be queried, without calling it')
+    .option('--full', 'print complete results instead of the relevant passages')
     .action(async (words: string[], options: QueryOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const body = {
@@ -83,7 +83,7 @@ export const addQuery: AddCommand = (program, environment) => {
     });
 };
 
-/** When every server failed, what each of them said is the message. */
+/** If every server failed, the message lists their errors. */
 function withReasons(error: unknown): unknown {
   if (!(error instanceof CommandFailure)) return error;
   const { context } = (error.answer ?? {}) as { context?: { errors?: string[] } };
@@ -120,11 +120,11 @@ function beginning(content: string): string {
 
 const shownCalls = 3;
 
-/** How each server is asked, in words; its first calls; what it has and is never called. */
+/** For each server: how it is queried, the first calls, and the tools that are never called. */
 function printPlan(plans: readonly Plan[], terminal: Terminal): void {
   for (const { server, strategy, calls, leftOut } of plans) {
     terminal.print(terminal.style('bold', server));
-    if (strategy.length === 0) terminal.print('  Cannot be asked: none of its tools or resources only reads.');
+    if (strategy.length === 0) terminal.print('  Cannot be queried: it has no read-only tools or resources.');
     for (const sentence of strategy) terminal.print(`  ${sentence}`);
     if (calls.length > 0) terminal.print('  First calls:');
     for (const { tool, arguments: args, reason } of calls.slice(0, shownCalls))

@@ -26,11 +26,11 @@ interface SearchOptions {
 export const addSearch: AddCommand = (program, environment) => {
   program
     .command('search')
-    .description('find the tools that fit a task, and say why')
+    .description('search for tools that fit a task')
     .argument('<words...>', 'the task, in plain words')
-    .option('--limit <number>', 'at most so many tools')
+    .option('--limit <number>', 'maximum number of tools')
     .option('--server <name>', 'only this server; repeatable', collect)
-    .option('--threshold <chance>', 'leave out tools less likely than this, 0 to 1')
+    .option('--threshold <chance>', 'minimum score, 0 to 1')
     .option('--strategy <strategy>', 'hierarchical, direct, lexical or auto')
     .action(async (words: string[], options: SearchOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
@@ -60,7 +60,7 @@ export const addSearch: AddCommand = (program, environment) => {
 function why({ reasons, alternatives = [], description }: SearchMatch): string {
   const { matched_words: words = [], similarity = null, skills = [] } = reasons ?? {};
   const parts = [
-    ...(words.length === 0 ? [] : [`says ${words.join(', ')}`]),
+    ...(words.length === 0 ? [] : [`matches ${words.join(', ')}`]),
     ...(similarity === null ? [] : [`${Math.round(similarity * 100)} % alike`]),
     ...(skills.length === 0 ? [] : [`skill ${skills.join(', ')}`]),
     ...(alternatives.length === 0 ? [] : [`also ${alternatives.map(({ name }) => name).join(', ')}`]),

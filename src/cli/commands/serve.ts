@@ -12,13 +12,13 @@ export const addServe: AddCommand = (program, environment) => {
   const command = program
     .command('serve', { isDefault: true })
     .description('run the aggregator (the default command)')
-    // Whatever is no command arrives here, because this is the default one.
+    // Unknown commands arrive here, because `serve` is the default.
     .allowExcessArguments(true)
     .usage('[settings]')
     .addHelpText('after', () => `\n${describeSettings()}`)
     .action(async (_options, self: Command) => {
       if (self.args.length > 0) throw unknownCommand(program, self.args);
-      // Only now: the other commands start faster without it.
+      // Loaded lazily, so that other commands start faster.
       const { serve } = await import('../../main.ts');
       await serve(environment, flagsOf(self));
     });
@@ -26,7 +26,7 @@ export const addServe: AddCommand = (program, environment) => {
   command.configureHelp({ visibleOptions: () => [] });
 };
 
-/** Commander calls `--health-interval` healthInterval, the table healthIntervalMs. */
+/** Maps commander's `healthInterval` to `healthIntervalMs` of the settings table. */
 function flagsOf(command: Command): Partial<Record<string, string>> {
   const given = command.optsWithGlobals<Record<string, string>>();
   const camel = (flag: string) => flag.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase());
@@ -50,8 +50,8 @@ export function describeSettings(): string {
     return [`  --${flagOf(name)} <value>  ${env}`, `      ${help}`, `      default: ${shown}; example: ${sample}`];
   });
   return [
-    'Settings: a flag wins over the variable, the variable over "settings" of the config file. Every secret can be in a',
-    'file instead that NAME_FILE names, for example MCP_CREDENTIAL_KEY_FILE.',
+    'Settings: a flag overrides the variable, the variable overrides "settings" in the config file. A secret can also be',
+    'read from the file that NAME_FILE names, for example MCP_CREDENTIAL_KEY_FILE.',
     ...lines,
   ].join('\n');
 }

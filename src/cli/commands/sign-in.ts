@@ -25,8 +25,8 @@ export const addSignIn: AddCommand = (program, environment) => {
     .command('sign-in')
     .description('sign in to the aggregator with its identity provider, in the browser')
     .option('--no-browser', 'only print the link')
-    .option('--timeout <seconds>', 'how long to wait', '300')
-    .option('--port <port>', 'where the browser comes back to on this machine; 0 takes a free one', '0')
+    .option('--timeout <seconds>', 'timeout', '300')
+    .option('--port <port>', 'port of the redirect URI on this host; 0 selects a free port', '0')
     .action(async (options: SignInFlags, self: Command) => {
       const { terminal } = createContext(self, environment);
       const target = resolveTarget(globalFlags(self), environment);
@@ -54,7 +54,7 @@ export const addSignIn: AddCommand = (program, environment) => {
 
   program
     .command('sign-out')
-    .description('forget the sign-in to the aggregator, and revoke its tokens')
+    .description('sign out of the aggregator and revoke the tokens')
     .action(async (_options, self: Command) => {
       const { terminal } = createContext(self, environment);
       const { url, dataDir } = resolveTarget(globalFlags(self), environment);
@@ -69,31 +69,28 @@ export const addSignIn: AddCommand = (program, environment) => {
     });
 };
 
-/** What the aggregator says about its identity provider, where that can be trusted. */
+/** The identity provider of the aggregator, checked before it is trusted. */
 async function findWay({ url, dataDir }: Target) {
   const client = createClient({ url, dataDir, source: undefined, token: async () => undefined });
   const { identity_provider: provider } = await client.get<{ identity_provider: IdentityProviderView | null }>(
     '/api/v1/session/ways',
   );
   if (provider === null) {
-    throw new CommandFailure('conflict', `${url} has no identity provider; use a token of its own: --token`);
+    throw new CommandFailure('conflict', `${url} has no identity provider; use a token instead: --token`);
   }
   const { issuer, command_line: way } = provider;
   if (way === null) {
     throw new CommandFailure(
       'conflict',
-      `${url} has no client for the command line at ${issuer}; it needs MCP_AGGREGATOR_OIDC_CLI_CLIENT_ID`,
+      `${url} has no client for the command line at ${issuer}; set MCP_AGGREGATOR_OIDC_CLI_CLIENT_ID there`,
     );
   }
-  // A token for another address would be told to somebody whom it is not for.
+  // A token for another address must not be sent to this one.
   if (new URL(way.resource).origin !== new URL(url).origin) {
-    throw new CommandFailure(
-      'usage',
-      `This aggregator is to be reached at ${way.resource}; use: --url ${way.resource}`,
-    );
+    throw new CommandFailure('usage', `The address of this aggregator is ${way.resource}; use: --url ${way.resource}`);
   }
   if (isLoopback(new URL(issuer).hostname) && !isLoopback(new URL(url).hostname)) {
-    throw new CommandFailure('denied', `${url} names an identity provider on your own machine (${issuer})`);
+    throw new CommandFailure('denied', `${url} names an identity provider on your own host (${issuer})`);
   }
   return { issuer, ...way };
 }
@@ -102,12 +99,12 @@ async function whoIs({ url, dataDir }: Target, token: string): Promise<Who> {
   const client = createClient({ url, dataDir, source: 'sign-in', token: async () => token });
   const who = await client.get<Who | undefined>('/api/v1/session');
   if (who !== undefined) return { name: who.name, role: who.role };
-  // Nobody, it says; any other question is answered with the reason.
+  // An empty answer means not authenticated; another request returns the reason.
   await client.get(`${api}/servers?limit=1`);
-  throw new CommandFailure('denied', `${url} does not say who you are.`);
+  throw new CommandFailure('denied', `${url} did not recognize the user.`);
 }
 
-/** Forgotten is forgotten, whether the provider can be told or not. */
+/** The sign-in is deleted even if the provider cannot be reached. */
 async function tryRevoke(signedIn: SignedIn): Promise<boolean> {
   const { revoke } = await import('../identity-provider.ts');
   try {

@@ -21,7 +21,7 @@ const path = '/api/v1/skills';
 const skillPath = (id: string) => `${path}/${encodeURIComponent(id)}`;
 
 export const addSkills: AddCommand = (program, environment) => {
-  const group = program.command('skills').description('the categories that tools are sorted into');
+  const group = program.command('skills').description('manage skills, the categories of tools');
 
   withGlobalFlags(group.command('list', { isDefault: true }))
     .description('list the skills and how many tools each has')
@@ -37,7 +37,7 @@ export const addSkills: AddCommand = (program, environment) => {
 
   withGlobalFlags(group.command('show'))
     .description('show one skill')
-    .argument('<id>', 'its id')
+    .argument('<id>', 'ID of the skill')
     .action(async (id: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const skill = await client.get<SkillAnswer>(skillPath(id));
@@ -48,10 +48,10 @@ export const addSkills: AddCommand = (program, environment) => {
     });
 
   withGlobalFlags(group.command('set'))
-    .description('add a skill, or change what is given of one; tools are classified anew')
+    .description('add a skill, or change some of its fields; tools are classified again')
     .argument('<id>', 'lowercase letters, digits and "_"')
-    .option('--name <name>', 'its name')
-    .option('--description <text>', 'what its tools do')
+    .option('--name <name>', 'name of the skill')
+    .option('--description <text>', 'what the tools of the skill do')
     .option('--example <text>', 'an example request; repeatable, replaces the examples', collect)
     .action(async (id: string, options: SetSkillFlags, self: Command) => {
       const { client, terminal } = createContext(self, environment);
@@ -60,21 +60,21 @@ export const addSkills: AddCommand = (program, environment) => {
       const name = options.name ?? before?.name;
       const description = options.description ?? before?.description;
       if (name === undefined || description === undefined)
-        throw new CommandFailure('usage', `There is no skill "${id}" yet: give --name and --description.`);
+        throw new CommandFailure('usage', `Skill "${id}" does not exist yet: --name and --description are required.`);
       const examples = options.example ?? before?.examples ?? [];
       const skill = await client.put<SkillAnswer>(skillPath(id), { name, description, examples });
       if (terminal.json) terminal.printJson(skill);
-      else terminal.print(`Skill "${id}" is ${before === undefined ? 'added' : 'changed'}; tools are classified anew.`);
+      else terminal.print(`Skill "${id}" ${before === undefined ? 'added' : 'changed'}; tools are classified again.`);
     });
 
   withGlobalFlags(group.command('remove'))
     .alias('rm')
-    .description('remove a skill; its tools are classified anew')
-    .argument('<id>', 'its id')
+    .description('remove a skill; its tools are classified again')
+    .argument('<id>', 'ID of the skill')
     .action(async (id: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       await client.delete(skillPath(id));
       if (terminal.json) terminal.printJson({ removed: id });
-      else terminal.print(`Skill "${id}" is removed.`);
+      else terminal.print(`Skill "${id}" removed.`);
     });
 };

@@ -14,9 +14,9 @@ interface StdioFlags {
 export const addStdio: AddCommand = (program, environment) => {
   program
     .command('stdio')
-    .description('speak MCP on stdin and stdout, for clients that start their servers as programs')
-    .option('--profile <name>', 'offer this profile only')
-    .option('--server <name>', 'offer this server only, with its own tool names')
+    .description('serve MCP on stdin and stdout, for clients that start servers as programs')
+    .option('--profile <name>', 'offer only this profile')
+    .option('--server <name>', 'offer only this server, with its original tool names')
     .action(async (options: StdioFlags, self: Command) => {
       const aggregator = createAggregator(globalFlags(self), environment);
       const path = endpointPath(options);
@@ -30,21 +30,21 @@ export const addStdio: AddCommand = (program, environment) => {
       } finally {
         await aggregator.close();
       }
-      // What is left are kept-alive connections.
+      // Only keep-alive connections are left.
       process.exit(0);
     });
 };
 
 function endpointPath({ profile, server }: StdioFlags): string {
   if (profile !== undefined && server !== undefined)
-    throw new CommandFailure('usage', 'give --profile or --server, not both');
+    throw new CommandFailure('usage', 'use --profile or --server, not both');
   if (profile !== undefined) return `/mcp/profiles/${encodeURIComponent(profile)}`;
   return server === undefined ? '/mcp' : `/mcp/servers/${encodeURIComponent(server)}`;
 }
 
 const toEndpoint = ({ url, token }: Target, path: string): FrontEndpoint => ({ url: `${url}${path}`, token });
 
-/** The aggregator that runs, or where none was named and none runs, one in this process for as long as it lasts. */
+/** The running aggregator; without one, and without --url, an aggregator in this process. */
 function createAggregator(flags: TargetFlags, environment: NodeJS.ProcessEnv) {
   const named = flags.url !== undefined || environment.MCP_AGGREGATOR_URL !== undefined;
   let stop: (() => Promise<void>) | undefined;
@@ -56,16 +56,16 @@ function createAggregator(flags: TargetFlags, environment: NodeJS.ProcessEnv) {
       try {
         return await start();
       } catch (error) {
-        // Another front was faster; it is about to listen.
+        // Another process was faster; it is about to listen.
         if (!(error instanceof AppError) || error.code !== 'DATA_DIRECTORY_IN_USE') throw error;
         await new Promise((resolve) => setTimeout(resolve, startWaitMs));
       }
     }
-    throw new CommandFailure('unreachable', 'Another mcp-aggregator has the data directory but does not answer');
+    throw new CommandFailure('unreachable', 'Another mcp-aggregator uses the data directory but does not respond');
   }
 
   async function start(): Promise<Target> {
-    // Only now: where an aggregator runs already, this starts much faster without it.
+    // Loaded lazily, because it is not needed if an aggregator is already running.
     const { serveInProcess } = await import('../../main.ts');
     const app = await serveInProcess(environment, {
       port: '0',
@@ -84,7 +84,7 @@ const probeMs = 2_000;
 
 async function answers(url: string): Promise<boolean> {
   const response = await fetch(`${url}/api/v1/aggregator/health`, { signal: AbortSignal.timeout(probeMs) }).catch(
-    () => undefined, // nothing there: that is the question
+    () => undefined, // not running
   );
   await response?.body?.cancel();
   return response?.ok === true;

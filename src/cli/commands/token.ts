@@ -27,12 +27,12 @@ export const addToken: AddCommand = (program, environment) => {
   const group = program.command('token').description('create, list and revoke tokens');
 
   withGlobalFlags(group.command('create'))
-    .description('create a token; it is printed this once')
-    .argument('<name>', 'who or what it is for')
+    .description('create a token; it is shown only once')
+    .argument('<name>', 'name of the token')
     .option('--role <role>', 'admin, caller (lists and calls tools) or viewer (lists)', 'caller')
-    .option('--server <name>', 'only this server; repeatable', collect)
-    .option('--profile <name>', 'only this profile')
-    .option('--expires <when>', 'after 90m, 12h, 30d, or at an ISO 8601 time')
+    .option('--server <name>', 'limits the token to this server; repeatable', collect)
+    .option('--profile <name>', 'limits the token to this profile')
+    .option('--expires <when>', 'expires after 90m, 12h, 30d, or at an ISO 8601 time')
     .action(async (name: string, options: CreateOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const created = await client.post<TokenView & { token: string }>(path, {
@@ -43,7 +43,7 @@ export const addToken: AddCommand = (program, environment) => {
         expires_at: options.expires === undefined ? undefined : toTime(options.expires, Date.now()),
       });
       if (terminal.json) return terminal.printJson(created);
-      terminal.note(`Token "${name}" (${created.role}), shown this once:`);
+      terminal.note(`Token "${name}" (${created.role}), shown only once:`);
       terminal.print(created.token);
     });
 
@@ -53,7 +53,7 @@ export const addToken: AddCommand = (program, environment) => {
       const { client, terminal } = createContext(self, environment);
       const answer = await client.get<{ tokens: TokenView[] }>(path);
       if (terminal.json) return terminal.printJson(answer);
-      if (answer.tokens.length === 0) return terminal.note('No token was created; the admin token works.');
+      if (answer.tokens.length === 0) return terminal.note('No tokens found. The admin token is always valid.');
       terminal.table(
         ['ID', 'NAME', 'ROLE', 'SERVERS', 'LAST USED', 'EXPIRES'],
         answer.tokens.map((token) => [
@@ -69,16 +69,16 @@ export const addToken: AddCommand = (program, environment) => {
 
   withGlobalFlags(group.command('revoke'))
     .description('revoke a token immediately')
-    .argument('<token>', 'its id, or its name where only one has it')
+    .argument('<token>', 'ID of the token, or its name if it is unique')
     .action(async (wanted: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const { tokens } = await client.get<{ tokens: TokenView[] }>(path);
       const [token, ...others] = tokens.filter(({ id, name }) => id === wanted || name === wanted);
-      if (token === undefined) throw new CommandFailure('notFound', `There is no token "${wanted}".`);
-      if (others.length > 0) throw new CommandFailure('usage', `Several tokens are named "${wanted}"; give the id.`);
+      if (token === undefined) throw new CommandFailure('notFound', `Token not found: ${wanted}`);
+      if (others.length > 0) throw new CommandFailure('usage', `Several tokens are named "${wanted}"; use the ID.`);
       await client.delete(`${path}/${encodeURIComponent(token.id)}`);
       if (terminal.json) terminal.printJson({ revoked: token.id, name: token.name });
-      else terminal.print(`Token "${token.name}" is revoked.`);
+      else terminal.print(`Token "${token.name}" revoked.`);
     });
 };
 
@@ -87,7 +87,10 @@ export function toTime(text: string, now: number): string {
   const span = unitsMs[unit];
   if (amount !== undefined && span !== undefined) return new Date(now + Number(amount) * span).toISOString();
   if (Number.isNaN(Date.parse(text))) {
-    throw new CommandFailure('usage', `--expires: "${text}" is no time; examples: 12h, 30d, 2027-01-31T00:00:00Z`);
+    throw new CommandFailure(
+      'usage',
+      `--expires: "${text}" is not a valid time; examples: 12h, 30d, 2027-01-31T00:00:00Z`,
+    );
   }
   return new Date(text).toISOString();
 }

@@ -1,4 +1,4 @@
-/** Tokens and the audit. */
+/** `/api/v1/tokens` and `/api/v1/audit`. */
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
@@ -36,9 +36,9 @@ const place = z.object({ seq: z.int(), hash: z.string() });
 const verdictView = z.object({
   intact: z.boolean(),
   records: z.int(),
-  unsealed: z.int().describe('records from before they were sealed'),
-  anchor: place.describe('where the chain begins: the last record that retention removed'),
-  head: place.nullable().describe('the newest record; note it elsewhere to detect a database that was put back'),
+  unsealed: z.int().describe('records written before records were sealed'),
+  anchor: place.describe('start of the chain: the last record that retention removed'),
+  head: place.nullable().describe('the newest record; store it elsewhere to detect a database that was rolled back'),
   problem: z
     .object({ kind: z.string(), seq: z.int().nullable(), id: z.int().nullable(), explanation: z.string() })
     .optional(),
@@ -47,8 +47,13 @@ const verdictView = z.object({
 export const newToken = z.strictObject({
   name: z.string().min(1).max(255),
   role: z.enum(['admin', 'caller', 'viewer']).default('caller'),
-  servers: z.array(z.string().min(1)).min(1).max(1_000).nullish().describe('only these servers, by name'),
-  profile: z.string().min(1).nullish().describe('only this profile'),
+  servers: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(1_000)
+    .nullish()
+    .describe('limits the token to these servers, by name'),
+  profile: z.string().min(1).nullish().describe('limits the token to this profile'),
   expires_at: z.iso.datetime({ offset: true }).nullish(),
 });
 
@@ -59,7 +64,7 @@ export interface AccessRouteDependencies {
 }
 
 export function accessRoutes({ authenticator, audit, registry }: AccessRouteDependencies): AnyRoute[] {
-  /** Undefined: all of them. Those of a token's list count although they are no longer registered. */
+  /** Undefined means all servers. Names in a token's list are kept after the server is removed. */
   function auditedServers({ principal, view }: Pick<RouteContext<never, never, never>, 'principal' | 'view'>) {
     if (!isBound(principal)) return undefined;
     const names = principal.servers ?? registry.list().map(({ name }) => name);
@@ -71,7 +76,7 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
       method: 'POST',
       path: '/api/v1/tokens',
       tag: 'access',
-      summary: 'Create a token; it is shown this once',
+      summary: 'Create a token; its secret is shown only once',
       role: 'admin',
       body: newToken,
       answers: { 201: { description: 'The token', schema: tokenView.extend({ token: z.string() }) } },
@@ -81,7 +86,7 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
           const limits = limitsOf(principal);
           throw new AppError(
             'FORBIDDEN',
-            `${principal.name} is limited to ${limits}; a token that it creates must be, too`,
+            `${principal.name} is limited to ${limits}; tokens that it creates must have the same limits`,
           );
         }
         const { token, row } = await authenticator.createToken(
@@ -120,7 +125,7 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
       summary: 'Revoke a token immediately',
       role: 'admin',
       params: z.object({ id: z.string().min(1) }),
-      answers: { 204: { description: 'Revoked' }, 404: { description: 'There is no such token' } },
+      answers: { 204: { description: 'Revoked' }, 404: { description: 'Token not found' } },
       async handle({ params, principal, address, reply }) {
         const token = authenticator.listTokens().find(({ id }) => id === params.id);
         const isTheirs = !isBound(principal) || (token !== undefined && isWithin(principal, token));
@@ -140,7 +145,7 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
       method: 'GET',
       path: '/api/v1/aggregator/audit',
       tag: 'access',
-      summary: 'Who did what, the newest first',
+      summary: 'List audit records, newest first',
       role: 'admin',
       query: z.strictObject({
         event: z.string().optional(),
@@ -150,7 +155,7 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
         since: z.iso.datetime({ offset: true }).optional(),
         until: z.iso.datetime({ offset: true }).optional(),
         limit: z.coerce.number().int().min(1).max(1_000).default(100),
-        before: z.coerce.number().int().min(1).optional().describe('the id of the last record of the page before'),
+        before: z.coerce.number().int().min(1).optional().describe('the ID of the last record of the previous page'),
       }),
       answers: { 200: { description: 'The records', schema: z.object({ audit: z.array(auditView) }) } },
       async handle({ query, principal, view }) {
@@ -162,10 +167,10 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
       method: 'GET',
       path: '/api/v1/aggregator/audit/verify',
       tag: 'access',
-      summary: 'Is the audit what was written? Finds the first record that was changed, removed or inserted',
+      summary: 'Verify the audit; finds the first record that was changed, removed or inserted',
       role: 'admin',
       unbound: true,
-      answers: { 200: { description: 'The verdict', schema: verdictView } },
+      answers: { 200: { description: 'The result', schema: verdictView } },
       handle: () => audit.verify(),
     }),
 
@@ -173,7 +178,7 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
       method: 'GET',
       path: '/api/v1/aggregator/audit/export',
       tag: 'access',
-      summary: 'The audit with its seals, one JSON record per line, the oldest first',
+      summary: 'Export the audit with its seals, one JSON record per line, oldest first',
       role: 'admin',
       unbound: true,
       query: z.strictObject({

@@ -41,27 +41,27 @@ const activityView = z.object({
       slices: z.array(sliceView),
     }),
   ),
-  recent_calls: z.array(callView).describe('the newest first'),
+  recent_calls: z.array(callView).describe('newest first'),
   shows_payloads: z.boolean().describe('arguments and results are kept, for admins: MCP_AGGREGATOR_SHOW_PAYLOADS'),
   memory_bytes: z.int().describe('resident memory of this process'),
 });
 
 const partView = z.object({
-  json: z.string().describe('without known secrets; no longer whole JSON where it was cut'),
-  bytes: z.int().describe('of the whole'),
+  json: z.string().describe('known secrets are masked; not valid JSON if it was cut'),
+  bytes: z.int().describe('size before cutting'),
   cut: z.boolean(),
 });
 
 const payloadView = z.object({
   call_id: z.string(),
   arguments: partView,
-  result: partView.nullable().describe('null while the call runs, and where it failed'),
+  result: partView.nullable().describe('null while the call runs and if it failed'),
   error: partView.nullable(),
 });
 
 export interface ActivityRouteDependencies {
   activity: Activity;
-  /** Undefined where payloads are not shown. */
+  /** Undefined if payloads are not kept. */
   payloads: Payloads | undefined;
   registry: Registry;
   catalog: Catalog;
@@ -74,9 +74,9 @@ export function activityRoutes({ activity, payloads, registry, catalog, pool }: 
       method: 'GET',
       path: '/api/v1/aggregator/activity',
       tag: 'state',
-      summary: 'Calls and states of the last hours, and the latest calls, as far as this process saw them',
+      summary: 'Get calls and states of the last hours and the latest calls, as seen by this process',
       role: 'viewer',
-      answers: { 200: { description: 'Per server, the oldest slice first', schema: activityView } },
+      answers: { 200: { description: 'Time slices per server, oldest first', schema: activityView } },
       handle({ principal, view }) {
         return {
           slice_seconds: activity.sliceSeconds,
@@ -105,12 +105,12 @@ export function activityRoutes({ activity, payloads, registry, catalog, pool }: 
       method: 'GET',
       path: '/api/v1/aggregator/activity/calls/{call_id}',
       tag: 'state',
-      summary: 'What a recent call said and was answered (only with MCP_AGGREGATOR_SHOW_PAYLOADS=true)',
+      summary: 'Get the arguments and the result of a recent call (only with MCP_AGGREGATOR_SHOW_PAYLOADS=true)',
       role: 'admin',
       params: z.object({ call_id: z.string() }),
       answers: {
         200: { description: 'Arguments, and result or error', schema: payloadView },
-        404: { description: 'Payloads are not shown, or this call is not kept (any more)' },
+        404: { description: 'Payloads are not kept, or this call is unknown or no longer kept' },
       },
       handle({ params: { call_id }, principal, view }) {
         if (payloads === undefined) {
@@ -118,7 +118,7 @@ export function activityRoutes({ activity, payloads, registry, catalog, pool }: 
         }
         const found = payloads.find(call_id);
         if (found === undefined || !seesCall({ principal, view }, catalog)(found)) {
-          throw new AppError('NOT_FOUND', `This process does not keep a call ${call_id} (any more)`);
+          throw new AppError('NOT_FOUND', `Call not found: ${call_id}; only the latest calls of this process are kept`);
         }
         const { arguments: args, result = null, error = null } = found;
         return { call_id, arguments: args, result, error };

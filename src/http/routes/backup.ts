@@ -1,4 +1,4 @@
-/** The configuration as a file, and the key that its credentials are sealed with. */
+/** Export and import of the configuration, and rotation of the key that seals its credentials. */
 import { z } from 'zod';
 import type { Changes } from '../../changes.ts';
 import { AppError } from '../../errors.ts';
@@ -28,7 +28,7 @@ const backupView = z.object({
   format: z.literal(backupFormat),
   version: z.literal(1),
   created_at: time,
-  key_id: z.string().describe('which key opens the sealed credentials; tells nothing about the key'),
+  key_id: z.string().describe('fingerprint of the key that opens the sealed credentials; it does not reveal the key'),
   servers: z.array(
     z.object({
       id: z.string(),
@@ -100,7 +100,7 @@ const backupView = z.object({
     .default([]),
 });
 
-/** The rows are checked one by one, see `checkBackupRows`: a bad one must not keep the others out. */
+/** Rows are validated one by one in `checkBackupRows`, so that an invalid row does not block the others. */
 const rowsGiven = z.array(z.unknown()).max(100_000);
 const backupBody = backupView.extend({
   servers: rowsGiven,
@@ -123,8 +123,8 @@ const resealView = z.object({
   previous_key_id: z.string().nullable(),
   current: z.int().describe('sealed with the current key'),
   resealed: z.int().describe('of those, by this request'),
-  left: z.int().describe('changed meanwhile; ask again'),
-  unreadable: z.array(z.string()).describe('sealed with neither key, or no sealed value at all; they stay as they are'),
+  left: z.int().describe('changed during the request; repeat it'),
+  unreadable: z.array(z.string()).describe('sealed with neither key or not sealed; left unchanged'),
 });
 
 export function backupRoutes({ db, maxServers, vault, resealer, audit, changes }: BackupRouteDependencies): AnyRoute[] {
@@ -136,11 +136,14 @@ export function backupRoutes({ db, maxServers, vault, resealer, audit, changes }
       method: 'GET',
       path,
       tag,
-      summary: 'The whole configuration: servers with sealed credentials, token hashes, profiles, skills, rules',
+      summary: 'Export the configuration: servers with sealed credentials, token hashes, profiles, skills, rules',
       role: 'admin',
       unbound: true,
       answers: {
-        200: { description: 'To be kept like a secret, and imported anywhere with the key', schema: backupView },
+        200: {
+          description: 'The configuration; keep it secret. It can be imported wherever its key is configured',
+          schema: backupView,
+        },
       },
       async handle({ principal, address }) {
         const rows = await findBackup(db);
@@ -154,23 +157,23 @@ export function backupRoutes({ db, maxServers, vault, resealer, audit, changes }
       method: 'POST',
       path,
       tag,
-      summary: 'Import a configuration; what has the same id is replaced, nothing is removed',
+      summary: 'Import a configuration; entries with the same ID are replaced, nothing is removed',
       role: 'admin',
       unbound: true,
       body: backupBody,
       answers: {
         200: {
-          description: 'What was taken',
+          description: 'The imported entries',
           schema: z.object({
             servers: z.int(),
             tokens: z.int(),
             profiles: z.int(),
             skills: z.int(),
             settings: z.int(),
-            conflicts: z.array(z.string()).describe('servers left out: another one has the name'),
+            conflicts: z.array(z.string()).describe('servers that were skipped because another server has the name'),
             left_out: z
               .array(z.object({ kind: z.string(), name: z.string(), reason: z.string() }))
-              .describe('rows that the API would refuse as well'),
+              .describe('rows that were skipped because they are invalid'),
           }),
         },
         409: { description: 'The credentials are sealed with a key that is not configured' },
@@ -200,10 +203,10 @@ export function backupRoutes({ db, maxServers, vault, resealer, audit, changes }
       method: 'POST',
       path: '/api/v1/aggregator/credentials/reseal',
       tag,
-      summary: 'Seal everything with the current key, now; with nothing left the previous key can be taken away',
+      summary: 'Seal all credentials with the current key; when none are left, the previous key can be removed',
       role: 'admin',
       unbound: true,
-      answers: { 200: { description: 'How far it is', schema: resealView } },
+      answers: { 200: { description: 'The progress', schema: resealView } },
       async handle({ principal, address }) {
         const report = await resealer.run();
         const { resealed, left, unreadable } = report;
@@ -215,7 +218,7 @@ export function backupRoutes({ db, maxServers, vault, resealer, audit, changes }
   ];
 }
 
-/** Before anything is written: an import with the wrong key would leave servers that nobody can connect. */
+/** Checked before anything is written: an import with the wrong key would leave servers that cannot connect. */
 function requireKey(vault: Vault, servers: readonly unknown[], keyId: string): void {
   const { current, previous } = vault.keyIds;
   if (keyId === current || keyId === previous) return;
@@ -229,8 +232,8 @@ function requireKey(vault: Vault, servers: readonly unknown[], keyId: string): v
       if (!(cause instanceof AppError)) throw cause;
       throw new AppError(
         'SERVER_STATE_CONFLICT',
-        `The credentials of ${name} cannot be opened: the backup was made with key ${keyId}; give that key as ` +
-          'MCP_CREDENTIAL_KEY, or as MCP_CREDENTIAL_KEY_PREVIOUS beside a new one',
+        `The credentials of ${name} cannot be opened: the backup was made with key ${keyId}; set that key as ` +
+          'MCP_CREDENTIAL_KEY, or as MCP_CREDENTIAL_KEY_PREVIOUS together with a new one',
         { cause },
       );
     }

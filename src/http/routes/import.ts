@@ -44,7 +44,7 @@ interface ImportRouteDependencies {
   registry: Registry;
   fleet: Fleet;
   audit: Audit;
-  /** Of this process: where clients keep their files depends on it. */
+  /** The environment of this process; the location of client files depends on it. */
   environment: Readonly<NodeJS.ProcessEnv>;
 }
 
@@ -61,7 +61,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
       unbound: true,
       query: z.strictObject({ dry_run: z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] }).default(false) }),
       body: z.record(z.string(), z.unknown(), { error: 'must be the JSON object of a client, with "mcpServers"' }),
-      answers: { 200: { description: 'What became of each server', schema: importView } },
+      answers: { 200: { description: 'The result for each server', schema: importView } },
       handle: (context) => importServers(context.body, context.query.dry_run, context),
     }),
 
@@ -69,12 +69,12 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
       method: 'GET',
       path: `${path}/found`,
       tag: 'servers',
-      summary: 'The servers of the MCP clients on the machine of the aggregator, and what each would become',
+      summary: 'List the servers of the MCP clients on the host of the aggregator, with a preview of their import',
       role: 'admin',
       unbound: true,
       answers: {
         200: {
-          description: 'One entry per file of a client',
+          description: 'One entry per client file',
           schema: z.object({ files: z.array(foundView) }),
         },
       },
@@ -83,7 +83,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
         for (const { client, path: file } of knownFiles().filter((known) => existsSync(known.path))) {
           const { json, problem } = readClientConfig(file);
           const { results } = problem === null ? await importServers(json, true, context) : { results: [] };
-          // An editor's settings are searched for servers, and need not have any.
+          // Settings files of editors are searched as well and often contain no servers.
           const servers = results.filter(({ key }) => key !== '');
           files.push({ client, path: file, problem, results: servers });
         }
@@ -95,18 +95,19 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
       method: 'POST',
       path: `${path}/found`,
       tag: 'servers',
-      summary: 'Register the servers of one of the files that were found',
+      summary: 'Register the servers of a file that was found',
       role: 'admin',
       unbound: true,
       body: z.strictObject({ path: z.string().min(1) }),
       answers: {
-        200: { description: 'What became of each server', schema: importView },
-        404: { description: 'No known client keeps its servers there' },
+        200: { description: 'The result for each server', schema: importView },
+        404: { description: 'No known MCP client stores its servers in this file' },
       },
       async handle(context) {
-        // Only the known places: this must not become a way to read files.
+        // Only known locations, so that this route cannot be used to read arbitrary files.
         const wanted = knownFiles().find((known) => known.path === context.body.path && existsSync(known.path));
-        if (wanted === undefined) throw new AppError('NOT_FOUND', 'No known client keeps its servers there');
+        if (wanted === undefined)
+          throw new AppError('NOT_FOUND', 'No known MCP client stores its servers in this file');
         const { json, problem } = readClientConfig(wanted.path);
         if (problem !== null) throw new ValidationError([{ loc: ['body', 'path'], msg: problem, type: 'value_error' }]);
         return await importServers(json, false, context);
@@ -159,7 +160,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
       const server = await fleet.register(registration, 'import');
       return { outcome: 'registered', reason: null, server_id: server.id };
     } catch (error) {
-      // One server that cannot be registered (the limit, a name taken meanwhile) is its own result, not everybody's.
+      // A server that cannot be registered (limit reached, name taken) must not fail the others.
       if (!(error instanceof AppError)) throw error;
       const outcome = error.code === 'SERVER_ALREADY_EXISTS' ? 'already_exists' : 'invalid';
       return { outcome, reason: error.message, server_id: null };
@@ -169,7 +170,7 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
 
 const nothing = { name: null, transport_type: null, reason: null, warnings: [], server_id: null };
 
-/** A file that cannot be read is a line for whoever looks, not a failure of the others. */
+/** An unreadable file is reported in its own entry and does not fail the others. */
 function readClientConfig(file: string): { json: unknown; problem: string | null } {
   try {
     return { json: parseClientConfig(readFileSync(file, 'utf8')), problem: null };

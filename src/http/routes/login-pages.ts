@@ -37,7 +37,7 @@ const byIssuer = z.object({
   issuer: z
     .string()
     .regex(/^[0-9a-f]{24}$/)
-    .describe('stands for the authorization server'),
+    .describe('key that identifies the authorization server'),
 });
 
 export function clientDocumentRoutes(ours: OurClients): AnyRoute[] {
@@ -46,7 +46,7 @@ export function clientDocumentRoutes(ours: OurClients): AnyRoute[] {
       method: 'GET',
       path: '/oauth/client.json',
       tag: 'login pages',
-      summary: 'Who we are, for authorization servers (client id metadata document)',
+      summary: 'Client ID metadata document, for authorization servers',
       role: 'public',
       answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
       handle({ reply }) {
@@ -60,7 +60,7 @@ export function clientDocumentRoutes(ours: OurClients): AnyRoute[] {
       method: 'GET',
       path: '/oauth/client/{issuer}',
       tag: 'login pages',
-      summary: 'Who we are at one authorization server, which sends people back to an address of its own',
+      summary: 'Client ID metadata document for one authorization server, with its own redirect URI',
       role: 'public',
       params: byIssuer,
       answers: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
@@ -83,7 +83,7 @@ export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): An
       method: 'GET',
       path: '/oauth/connect/{server}',
       tag: 'login pages',
-      summary: 'What a login to a server means, before it begins',
+      summary: 'Consent page before the login to a server',
       role: 'public',
       params: byName,
       query: z.object({ ticket: z.string().optional() }),
@@ -99,7 +99,7 @@ export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): An
               return show(context, switchPage(params.server, query.ticket, now.name, then.name));
             const guest = isFromHere(context) ? await sessions.redeemTicket(query.ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
-            // The ticket is used up, and gone from the address that the browser keeps.
+            // Redirect, so that the used ticket does not stay in the browser's history.
             return reply.redirect(here, 303);
           }
           const principal = await visitorOf(deps, context);
@@ -128,10 +128,10 @@ export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): An
       method: 'POST',
       path: '/oauth/connect/{server}',
       tag: 'login pages',
-      summary: 'The person agreed: on to the authorization server',
+      summary: 'Confirm the consent page and continue to the authorization server',
       role: 'public',
       params: byName,
-      answers: { 303: { description: 'To the authorization server' } },
+      answers: { 303: { description: 'Redirect to the authorization server' } },
       handle: (context) =>
         asPage(context, async () => {
           const { params, request, reply } = context;
@@ -142,7 +142,7 @@ export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): An
           const form = new URLSearchParams(String(request.body));
           const agreed = form.get('agreed') ?? '';
           if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id} ${agreed}`)) {
-            throw new AppError('FORBIDDEN', 'This page is too old or was not made for you; open the link again');
+            throw new AppError('FORBIDDEN', 'This page has expired or belongs to another user; open the link again');
           }
           return reply.redirect(await flow.begin(server, principal.id, agreed), 303);
         }),
@@ -159,7 +159,7 @@ function callbackRoute(deps: LoginPageDependencies, path: string, params?: typeo
     method: 'GET',
     path,
     tag: 'login pages',
-    summary: 'Where authorization servers send people back to',
+    summary: 'Redirect URI for authorization servers',
     role: 'public',
     ...(params === undefined ? {} : { params }),
     answers: { 200: html },
@@ -168,7 +168,10 @@ function callbackRoute(deps: LoginPageDependencies, path: string, params?: typeo
         const { request, address } = context;
         const principal = deps.sessions.find(request.headers.cookie);
         if (principal === undefined) {
-          throw new AppError('FORBIDDEN', 'This browser did not begin the login; open the link again in one browser');
+          throw new AppError(
+            'FORBIDDEN',
+            'The login was started in another browser; open the link again and stay in one browser',
+          );
         }
         const { pathname, searchParams } = new URL(request.url, 'http://localhost');
         const server = await deps.flow.finish(pathname, searchParams, principal.id);
@@ -178,7 +181,7 @@ function callbackRoute(deps: LoginPageDependencies, path: string, params?: typeo
   });
 }
 
-/** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
+/** The user of the login pages, or of the dashboard, whose session arrives as a token. */
 async function visitorOf(deps: LoginPageDependencies, context: PageContext): Promise<Principal | undefined> {
   const { sessions } = deps;
   const { request, reply } = context;
@@ -191,7 +194,7 @@ async function visitorOf(deps: LoginPageDependencies, context: PageContext): Pro
   return principal;
 }
 
-/** Undefined: a session that ended is a reason to ask who it is. */
+/** Undefined if the session has ended; the sign-in page is shown then. */
 async function identify(
   { throttle, requestAuthenticator }: LoginPageDependencies,
   authorization: string,

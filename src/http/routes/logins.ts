@@ -28,7 +28,7 @@ const loginView = z.object({
   server: z.string(),
   state: z.enum(['active', 'required', 'expired']).nullable().describe('null: no login is known to be needed'),
   changed_at: z.string().nullable(),
-  login_url: z.string().describe('the page where to log in'),
+  login_url: z.string().describe('URL of the login page'),
 });
 
 const knownLogin = z.object({
@@ -63,10 +63,10 @@ export function loginRoutes(deps: LoginRouteDependencies): AnyRoute[] {
       method: 'POST',
       path: `${base}/{id}/login`,
       tag: 'servers',
-      summary: 'A link to the page where to log in to a server (OAuth)',
+      summary: 'Create a link to the login page of a server (OAuth)',
       role: 'caller',
       params: byId,
-      answers: { 200: { description: 'The link', schema: loginView }, 404: { description: 'There is no such server' } },
+      answers: { 200: { description: 'The link', schema: loginView }, 404: { description: 'Server not found' } },
       async handle({ params, principal }) {
         const server = lookUp(params.id, principal);
         mayLogIn(server, principal);
@@ -79,12 +79,12 @@ export function loginRoutes(deps: LoginRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: `${base}/{id}/login`,
       tag: 'servers',
-      summary: 'How the login to a server stands',
+      summary: 'Get the state of the login to a server',
       role: 'viewer',
       params: byId,
       answers: {
         200: { description: 'Its state', schema: loginView },
-        404: { description: 'There is no such server' },
+        404: { description: 'Server not found' },
       },
       handle: async ({ params, principal }) => await view(lookUp(params.id, principal), principal),
     }),
@@ -93,15 +93,15 @@ export function loginRoutes(deps: LoginRouteDependencies): AnyRoute[] {
       method: 'DELETE',
       path: `${base}/{id}/login`,
       tag: 'servers',
-      summary: 'Log out of a server: its tokens are revoked and forgotten',
+      summary: 'Log out of a server; its tokens are revoked and deleted',
       role: 'caller',
       params: byId,
-      answers: { 204: { description: 'Logged out' }, 404: { description: 'There is no such server, or no login' } },
+      answers: { 204: { description: 'Logged out' }, 404: { description: 'The server or its login was not found' } },
       async handle({ params, principal, address, reply }) {
         const server = lookUp(params.id, principal);
         mayLogIn(server, principal);
         if (!(await logins.logout(server, principal.id))) {
-          throw new AppError('NOT_FOUND', `There is no login to ${server.name}`);
+          throw new AppError('NOT_FOUND', `No login to ${server.name} found`);
         }
         if (!isPerPrincipal(server)) await deps.fleet.reconnect(server);
         await recordLogin(audit, 'server.logout', server, { principal, address });
@@ -113,9 +113,9 @@ export function loginRoutes(deps: LoginRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/api/v1/aggregator/logins',
       tag: 'servers',
-      summary: 'Who is logged in to which server',
+      summary: 'List the logins to servers',
       role: 'admin',
-      answers: { 200: { description: 'Every login that is known', schema: z.object({ logins: z.array(knownLogin) }) } },
+      answers: { 200: { description: 'The logins', schema: z.object({ logins: z.array(knownLogin) }) } },
       async handle({ principal }) {
         const view = deps.viewOf(principal);
         const known = (await logins.list()).flatMap(
@@ -139,12 +139,12 @@ export function loginRoutes(deps: LoginRouteDependencies): AnyRoute[] {
       tag: 'servers',
       summary: "End a principal's login to a server; its tokens are revoked and deleted",
       role: 'admin',
-      params: byId.extend({ principal: z.string().min(1).describe('as the list of logins has it') }),
-      answers: { 204: { description: 'Ended' }, 404: { description: 'There is no such server, or no such login' } },
+      params: byId.extend({ principal: z.string().min(1).describe('as in the list of logins') }),
+      answers: { 204: { description: 'Ended' }, 404: { description: 'The server or the login was not found' } },
       async handle({ params, principal, address, reply }) {
         const server = lookUp(params.id, principal);
         if (!isPerPrincipal(server) || !(await logins.logout(server, params.principal))) {
-          throw new AppError('NOT_FOUND', `${params.principal} has no login of its own to ${server.name}`);
+          throw new AppError('NOT_FOUND', `${params.principal} has no login to ${server.name}`);
         }
         await recordLogin(audit, 'server.logout', server, { principal, address });
         reply.status(204);

@@ -1,4 +1,4 @@
-/** `/metrics`, and where its numbers come from. */
+/** `/metrics`, and the sources of its values. */
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { seesNamed, type View } from '../../catalog/view.ts';
@@ -34,9 +34,9 @@ export function metricsRoutes(deps: MetricsRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/metrics',
       tag: 'state',
-      summary: 'Numbers for Prometheus',
+      summary: 'Metrics for Prometheus',
       role: deps.config.metricsPublic ? 'public' : 'viewer',
-      answers: { 200: { description: 'The text format of Prometheus', schema: z.string(), contentType } },
+      answers: { 200: { description: 'Metrics in the Prometheus text format', schema: z.string(), contentType } },
       async handle({ principal, view, reply }) {
         reply.type(contentType);
         const isLimited = !deps.config.metricsPublic && isBound(principal);
@@ -46,7 +46,7 @@ export function metricsRoutes(deps: MetricsRouteDependencies): AnyRoute[] {
   ];
 }
 
-/** Whoever is limited to servers or a profile gets the series of those, and none that count the others in. */
+/** Tokens that are limited to servers or a profile get only the series of those, and no totals that include others. */
 function seriesFor(view: View, catalog: Catalog): KeepSeries {
   const seesTool = seesNamed(view, catalog);
   return (labels) => {

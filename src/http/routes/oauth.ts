@@ -32,7 +32,7 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   ];
 }
 
-/** Every endpoint is a resource of its own; the empty path is the REST API. */
+/** Each endpoint is a separate protected resource; the empty path is the REST API. */
 const resourcePaths = ['', '/mcp', '/mcp/servers/{name}', '/mcp/profiles/{name}', '/sse', '/messages'];
 
 function resourceRoute(path: string, requestAuthenticator: ResourceAuthenticator): AnyRoute {
@@ -41,7 +41,7 @@ function resourceRoute(path: string, requestAuthenticator: ResourceAuthenticator
     method: 'GET',
     path: `${prefix}${path}`,
     tag: 'access',
-    summary: `Where to get a token for ${path === '' ? 'the REST API' : path} (RFC 9728)`,
+    summary: `Protected resource metadata of ${path === '' ? 'the REST API' : path} (RFC 9728)`,
     role: 'public',
     ...(path.includes('{name}') ? { params: z.object({ name: z.string().min(1) }) } : {}),
     answers: {

@@ -10,7 +10,7 @@ import { type AnyRoute, route } from '../route.ts';
 
 const profileView = profileDefinition.extend({ name: z.string(), endpoint: z.string() });
 const byName = z.object({ name: profileName });
-const notFound = { description: 'There is no such profile' };
+const notFound = { description: 'Profile not found' };
 const tag = 'profiles';
 
 export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: Audit }): AnyRoute[] {
@@ -27,7 +27,10 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       summary: 'List profiles',
       role: 'viewer',
       answers: {
-        200: { description: 'By name', schema: z.object({ profiles: z.array(profileView), total: z.int() }) },
+        200: {
+          description: 'The profiles, sorted by name',
+          schema: z.object({ profiles: z.array(profileView), total: z.int() }),
+        },
       },
       handle({ principal }) {
         const all = profiles
@@ -42,7 +45,7 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       method: 'GET',
       path: '/api/v1/profiles/{name}',
       tag,
-      summary: 'One profile',
+      summary: 'Get a profile',
       role: 'viewer',
       params: byName,
       answers: { 200: { description: 'The profile', schema: profileView }, 404: notFound },
@@ -83,7 +86,7 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       summary: 'Remove a profile',
       role: 'admin',
       unbound: true,
-      // Any name: what is stored must be removable, however it came in.
+      // Any name, so that stored profiles with invalid names can be removed.
       params: z.object({ name: z.string().min(1) }),
       answers: { 204: { description: 'Removed' }, 404: notFound },
       async handle({ params, principal, address, reply }) {
@@ -100,7 +103,7 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
   ];
 }
 
-/** A token's own profile, as far as its servers go; without one, those that are about its servers only. */
+/** The profile of the token, limited to its servers; without one, the profiles that contain only its servers. */
 function visibleProfile(principal: Principal, profile: Profile): Profile | undefined {
   const isOwn = (server: string) => maySee(principal, server);
   if (principal.profile !== null) return principal.profile === profile.name ? withinServers(profile, isOwn) : undefined;

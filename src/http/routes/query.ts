@@ -17,13 +17,13 @@ import { lookUpServer } from '../view.ts';
 const progressSchema = z
   .string()
   .describe(
-    'With Accept: text/event-stream, while the query runs: `plan` (as with explain), `server` (one of metadata.servers, as each has answered or failed), and at the end `result` (the same as without a stream) or `error`',
+    'With Accept: text/event-stream, while the query runs: `plan` (as with explain), `server` (one of metadata.servers, as each answers or fails), and at the end `result` (the same as without a stream) or `error`',
   );
 
 const rulesView = z.object({ serverRules: serverRulesSchema });
 
 const strategyView = z.object({
-  strategy: z.array(z.string()).describe('how the server is asked, one sentence each; empty where it cannot be'),
+  strategy: z.array(z.string()).describe('how the server is queried, one sentence each; empty if it cannot be queried'),
   never_called: z.array(z.object({ tool: z.string(), reason: z.string() })),
 });
 
@@ -50,7 +50,7 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
             body: z.unknown(),
             answers: {
               200: { description: 'The context', schema: contextOutputSchema },
-              502: { description: 'The model could not be asked, or gave no context' },
+              502: { description: 'The model is unavailable or returned no context' },
             },
             handle: ({ body, principal, view, address, requestId, trace, signal }) =>
               collect(body, {
@@ -67,7 +67,7 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
   ): Promise<void> {
     const { raw } = reply;
     const tell = (event: string, data: unknown) => {
-      // With the first event, not before: a question that cannot be asked is refused as it is without a stream.
+      // The stream starts with the first event, so that an invalid query still gets an error status.
       if (!raw.headersSent) {
         reply.hijack();
         raw.writeHead(200, { ...streamHeaders, 'x-request-id': requestId });
@@ -94,13 +94,13 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
       method: 'POST',
       path: '/api/v1/query',
       tag: 'query',
-      summary: 'Ask many servers one question; one ranked, deduplicated, attributed list',
+      summary: 'Query several servers; returns one ranked, deduplicated list with sources',
       role: 'caller',
-      // Checked by the query itself: its errors are the same on every surface.
+      // Validated by the query itself, so that errors are the same over REST, MCP and the command line.
       body: z.unknown(),
       answers: {
         200: { description: 'The results', schema: queryOutputSchema, streamed: progressSchema },
-        503: { description: 'No server answered; context names those that were tried and their errors' },
+        503: { description: 'No server answered; context lists the servers that were tried and their errors' },
       },
       async handle(context) {
         const { body, principal, view, address, requestId, trace, signal, request } = context;
@@ -119,12 +119,12 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
       method: 'GET',
       path: '/api/v1/aggregator/servers/{id}/query-strategy',
       tag: 'query',
-      summary: 'How a query asks this server',
+      summary: 'Explain how a query uses this server',
       role: 'viewer',
       params: z.object({ id: z.string().min(1) }),
       answers: {
-        200: { description: 'In words', schema: strategyView },
-        404: { description: 'There is no such server' },
+        200: { description: 'The explanation', schema: strategyView },
+        404: { description: 'Server not found' },
       },
       handle: ({ params, view }) => queryRunner.describe(lookUpServer(registry, view, params.id), view),
     }),
@@ -132,16 +132,16 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
       method: 'GET',
       path: '/api/v1/query/rules',
       tag: 'query',
-      summary: 'The rules that choose servers for a question',
+      summary: 'List the rules that select the servers of a query',
       role: 'viewer',
-      answers: { 200: { description: 'In order; the first that matches decides', schema: rulesView } },
+      answers: { 200: { description: 'The rules in order; the first match applies', schema: rulesView } },
       handle: ({ view }) => ({ serverRules: rulesFor(ruleStore.list(), view.server) }),
     }),
     route({
       method: 'PUT',
       path: '/api/v1/query/rules',
       tag: 'query',
-      summary: 'Replace the rules; effective immediately',
+      summary: 'Replace the rules, effective immediately',
       role: 'admin',
       unbound: true,
       body: z.strictObject({ serverRules: serverRulesSchema }),

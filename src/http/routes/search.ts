@@ -31,7 +31,7 @@ const searchBody = z.strictObject({
   skill_threshold: threshold.default(0.4),
   tool_threshold: threshold
     .default(0.3)
-    .describe('tools less likely than this are left out: nothing fits is an answer'),
+    .describe('minimum score; tools below it are left out, so the result may be empty'),
   include_schemas: z.boolean().default(true),
   include_reasons: z.boolean().default(false),
   strategy: z.enum(['hierarchical', 'direct', 'lexical', 'auto']).default('hierarchical'),
@@ -79,12 +79,12 @@ export function searchRoutes({
       method: 'POST',
       path: '/api/v1/search',
       tag: 'search',
-      summary: 'Find the tools that fit a task',
+      summary: 'Search for tools that fit a task',
       role: 'viewer',
       body: searchBody,
       answers: {
         200: {
-          description: 'Tools, the likeliest first; none where nothing fits',
+          description: 'Tools, best match first; empty if no tool fits',
           schema: z.object({
             query: z.string(),
             tools: z.array(foundTool),
@@ -173,7 +173,7 @@ export function searchRoutes({
       method: 'GET',
       path: '/api/v1/search/quality',
       tag: 'search',
-      summary: 'Tools that search cannot tell apart or find by their own description',
+      summary: 'List tools that search cannot distinguish or find by their own description',
       role: 'viewer',
       answers: { 200: { description: 'The findings', schema: z.looseObject({}) } },
       async handle({ view }) {
@@ -209,7 +209,12 @@ export function searchRoutes({
       tag: 'skills',
       summary: 'List skills',
       role: 'viewer',
-      answers: { 200: { description: 'By id', schema: z.object({ skills: z.array(skillView), total: z.int() }) } },
+      answers: {
+        200: {
+          description: 'The skills, sorted by ID',
+          schema: z.object({ skills: z.array(skillView), total: z.int() }),
+        },
+      },
       handle({ principal, view }) {
         const skills = skillStore.list().map(({ id }) => toSkillView(id, { principal, view }));
         return { skills, total: skills.length };
@@ -220,10 +225,10 @@ export function searchRoutes({
       method: 'GET',
       path: '/api/v1/skills/{id}',
       tag: 'skills',
-      summary: 'One skill',
+      summary: 'Get a skill',
       role: 'viewer',
       params: z.object({ id: skillId }),
-      answers: { 200: { description: 'The skill', schema: skillView }, 404: { description: 'There is no such skill' } },
+      answers: { 200: { description: 'The skill', schema: skillView }, 404: { description: 'Skill not found' } },
       handle: ({ params, principal, view }) => toSkillView(params.id, { principal, view }),
     }),
 
@@ -231,7 +236,7 @@ export function searchRoutes({
       method: 'PUT',
       path: '/api/v1/skills/{id}',
       tag: 'skills',
-      summary: 'Add or change a skill; tools are classified anew',
+      summary: 'Add or change a skill; tools are classified again',
       role: 'admin',
       unbound: true,
       params: z.object({ id: skillId }),
@@ -254,11 +259,11 @@ export function searchRoutes({
       method: 'DELETE',
       path: '/api/v1/skills/{id}',
       tag: 'skills',
-      summary: 'Remove a skill; its tools are classified anew',
+      summary: 'Remove a skill; its tools are classified again',
       role: 'admin',
       unbound: true,
       params: z.object({ id: skillId }),
-      answers: { 204: { description: 'Removed' }, 404: { description: 'There is no such skill' } },
+      answers: { 204: { description: 'Removed' }, 404: { description: 'Skill not found' } },
       async handle({ params, principal, address, reply }) {
         if (!(await skillStore.remove(params.id))) throw new AppError('NOT_FOUND', `Skill not found: ${params.id}`);
         await audit.recordNow({

@@ -31,10 +31,10 @@ export interface ServerRouteDependencies {
 const base = '/api/v1/aggregator/servers';
 const tag = 'servers';
 const byId = z.object({ id: z.string().min(1).describe("the server's id or name") });
-const notFound = { description: 'There is no such server' };
+const notFound = { description: 'Server not found' };
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] });
 
-/** With these a server is made to run any command, to be sent our variables, or to reach any address we can. */
+/** These fields can run any command, send our variables to a server, or reach any address in our network. */
 const reaching = ['transport_type', 'connection_config', 'health_check_url'] as const;
 
 export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
@@ -81,11 +81,11 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       body: registration,
       answers: {
         201: { description: 'Registered; the connection is made in the background', schema: serverView },
-        409: { description: 'A server of that name exists, or the limit is reached' },
+        409: { description: 'A server with this name exists, or the server limit is reached' },
       },
       async handle(context) {
         const server = await fleet.register(context.body);
-        // As it was registered: the connection may be there before the record of it is written.
+        // The state at registration, because the connection may be established before the audit record is written.
         const registered = toServerView(server);
         await note('server.registered', server, context, { transport_type: server.transport_type });
         context.reply.status(201);
@@ -107,7 +107,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       }),
       answers: {
         200: {
-          description: 'The servers, by name',
+          description: 'The servers, sorted by name',
           schema: z.object({ servers: z.array(serverView), total: z.int(), limit: z.int(), offset: z.int() }),
         },
       },
@@ -128,7 +128,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: `${base}/{id}`,
       tag,
-      summary: 'One server in detail',
+      summary: 'Get a server',
       role: 'viewer',
       params: byId,
       answers: { 200: { description: 'The server; credentials are masked', schema: detailView }, 404: notFound },
@@ -142,7 +142,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       method: 'PATCH',
       path: `${base}/{id}`,
       tag,
-      summary: 'Change a server; it reconnects when its connection changed',
+      summary: 'Change a server; it reconnects if its connection changed',
       role: 'admin',
       params: byId,
       body: serverPatch,
@@ -181,7 +181,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       params: byId,
       answers: {
         200: {
-          description: 'The connection is being made, or is there already',
+          description: 'The server is connecting or already connected',
           schema: z.object({ server_id: z.string(), status: z.enum(statuses), message: z.string() }),
         },
         404: notFound,
@@ -227,10 +227,10 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: `${base}/{id}/tools`,
       tag,
-      summary: 'The tools of a server',
+      summary: 'List the tools of a server',
       role: 'viewer',
       params: byId,
-      answers: { 200: { description: "In the server's own order", schema: toolListView }, 404: notFound },
+      answers: { 200: { description: "The tools, in the server's order", schema: toolListView }, 404: notFound },
       handle({ params, view }) {
         const tools = toolsOf(lookUp(params.id, view), view);
         const classified = tools.filter((tool) => tool.is_classified).length;
@@ -247,7 +247,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       params: byId,
       answers: {
         202: {
-          description: 'Discovery has begun',
+          description: 'Discovery has started',
           schema: z.object({ server_id: z.string(), status: z.literal('REFRESHING'), message: z.string() }),
         },
         404: notFound,
@@ -271,12 +271,12 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: `${base}/{id}/history`,
       tag,
-      summary: 'What happened to a server, the newest first',
+      summary: 'List the history of a server, newest first',
       role: 'viewer',
       params: byId,
       query: z.strictObject({
         limit: z.coerce.number().int().min(1).max(1_000).default(100),
-        before: z.coerce.number().int().min(1).optional().describe('the id of the last entry of the page before'),
+        before: z.coerce.number().int().min(1).optional().describe('the ID of the last entry of the previous page'),
       }),
       answers: {
         200: {

@@ -21,14 +21,14 @@ const waysView = z.object({
   identity_provider: z
     .object({
       issuer: z.string(),
-      dashboard: z.string().nullable().describe('where a browser begins, relative to this aggregator'),
+      dashboard: z.string().nullable().describe('URL where a browser starts the sign-in, relative to this aggregator'),
       command_line: z
         .object({ client_id: z.string(), resource: z.string(), scopes: z.array(z.string()) })
         .nullable()
-        .describe('what `mcp-aggregator sign-in` asks for'),
+        .describe('scopes that `mcp-aggregator sign-in` requests'),
     })
     .nullable()
-    .describe('null: only our own tokens open anything here'),
+    .describe('null: only tokens of the aggregator are accepted'),
 });
 
 const byCode = z.strictObject({
@@ -41,7 +41,7 @@ const tooMany = { description: 'Too many failed sign-ins from this address; see 
 
 interface SessionRouteDependencies {
   sessions: PageSessions;
-  /** Of the login pages: who signs out of the dashboard is signed out of them as well. */
+  /** Signing out of the dashboard also signs out of the login pages. */
   pages: BrowserSessions;
   requestAuthenticator: ThrottledRequestAuthenticator;
   throttle: AuthenticationThrottle;
@@ -61,14 +61,14 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
     }
   }
 
-  /** A link may come from anybody: it takes nobody's session away without asking. */
+  /** A link may come from an attacker, so it must not replace a session without confirmation. */
   async function refuseOther({ id, name, role }: Principal, request: PageRequest, address: string): Promise<void> {
     const token = sessions.tokenOf(request);
     const current = token === undefined ? undefined : await whoIs(`Bearer ${token}`, address);
     if (current === undefined || current.id === id) return;
     throw new AppError(
       'SIGNED_IN_AS_ANOTHER',
-      `This browser is signed in as ${current.name}; the link signs in ${name}. Send "replace": true to change that`,
+      `This browser is signed in as ${current.name}; the link signs in as ${name}. Send "replace": true to switch users`,
       { context: { signed_in_as: { name: current.name, role: current.role }, link_signs_in: { name, role } } },
     );
   }
@@ -78,8 +78,8 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       method: 'GET',
       path,
       tag,
-      summary: 'Who am I?',
-      // Not an error for a page that asks whether it has to show the sign-in.
+      summary: 'Get the principal of this request',
+      // Not an error, because the dashboard uses this to decide whether to show the sign-in.
       role: 'public',
       answers: {
         200: { description: 'The principal of this request', schema: principalView },
@@ -100,18 +100,18 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       summary: 'Sign in a browser, with a token or the code of a one-time link',
       role: 'public',
       body: z.union([z.strictObject({ token: z.string().min(1) }), byCode], {
-        error: 'must hold either "token" or "code"',
+        error: 'must contain either "token" or "code"',
       }),
       answers: {
         200: { description: 'Signed in; the session is in a cookie', schema: principalView },
         401: { description: 'The token or the link is not valid' },
-        409: { description: 'The browser has a session of another user. The link stays valid.' },
+        409: { description: 'The browser has a session of another user. The link remains valid.' },
         429: tooMany,
       },
       async handle({ body, request, reply, address }) {
-        // Another page must not sign people in as somebody of its choice.
+        // Login CSRF: another page must not sign a user in to an account of its choice.
         if (request.headers.origin !== undefined && !isOwnPage(request)) {
-          throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the dashboard itself can sign in');
+          throw new AppError('ORIGIN_NOT_ALLOWED', 'Requests from other pages cannot sign in');
         }
         const { principal, cookie } = await throttle.check(
           address,
@@ -149,7 +149,7 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: `${path}/ways`,
       tag,
-      summary: 'How people sign in here, beside with our tokens',
+      summary: 'Get the sign-in methods other than tokens',
       role: 'public',
       answers: { 200: { description: 'The identity provider, if there is one', schema: waysView } },
       handle: (): z.infer<typeof waysView> => ({ identity_provider: deps.identityProvider() ?? null }),
@@ -169,10 +169,11 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
       },
       async handle({ request, reply }) {
         const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-        if (token === undefined) throw new AppError('UNAUTHENTICATED', 'A link needs a token to sign in with');
+        if (token === undefined)
+          throw new AppError('UNAUTHENTICATED', 'A sign-in link can only be created with a token');
         const { code, expiresAt } = await sessions.createCode(token);
         reply.status(201);
-        // After the "#": browsers keep that part to themselves, so no log and no proxy sees it.
+        // After the "#", because browsers do not send the fragment, so logs and proxies never contain the code.
         return { path: `/#/sign-in?code=${code}`, expires_at: expiresAt };
       },
     }),

@@ -35,13 +35,13 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
       tag: 'login pages',
       summary: 'Sign in to the login pages with a token',
       role: 'public',
-      answers: { 303: { description: 'To the page that was asked for' } },
+      answers: { 303: { description: 'Redirect to the requested page' } },
       handle: (context) =>
         asPage(context, async () => {
           const { request, reply } = context;
-          // Another page, on another port of this machine too, must not sign people in as somebody of its choice.
+          // Login CSRF: another page, even on another port, must not sign a user in to an account of its choice.
           if (request.headers.origin !== undefined && !isOwnPage(request)) {
-            throw new AppError('ORIGIN_NOT_ALLOWED', 'Only the sign-in page itself can sign in');
+            throw new AppError('ORIGIN_NOT_ALLOWED', 'Requests from other pages cannot sign in');
           }
           const form = new URLSearchParams(String(request.body));
           const next = form.get('next') ?? '';
@@ -76,10 +76,10 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
       role: 'public',
       query: z.object({
         next: z.string().optional().describe('the server to log in to afterwards; without it, the dashboard'),
-        place: z.string().default('').describe('where in the dashboard to go on'),
-        moved: z.literal('1').optional().describe('set by ourselves'),
+        place: z.string().default('').describe('the page of the dashboard to open afterwards'),
+        moved: z.literal('1').optional().describe('set by the aggregator'),
       }),
-      answers: { 303: { description: 'To the identity provider' } },
+      answers: { 303: { description: 'Redirect to the identity provider' } },
       handle: (context) =>
         asPage(
           context,
@@ -87,7 +87,7 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
             const { query, request, reply } = context;
             if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
             const { origin, host } = new URL(deps.ours.everywhere().redirectUri);
-            // The provider sends people back to our one address; the cookie has to be set there.
+            // The cookie must be set on the host that the identity provider redirects back to.
             if (request.headers.host !== host && query.moved === undefined) {
               return reply.redirect(`${origin}/oauth/sign-in?${new URLSearchParams({ ...query, moved: '1' })}`, 303);
             }
@@ -103,9 +103,9 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
       method: 'GET',
       path: '/oauth/sign-in/callback',
       tag: 'login pages',
-      summary: 'Where the identity provider sends people back to',
+      summary: 'Redirect URI for the identity provider',
       role: 'public',
-      answers: { 303: { description: 'To the page that was asked for' } },
+      answers: { 303: { description: 'Redirect to the requested page' } },
       handle: (context) =>
         asPage(
           context,
@@ -118,8 +118,8 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
               reply.header('set-cookie', [cookie, sessions.cookieFor(principal)]);
               return reply.redirect(`/oauth/connect/${encodeURIComponent(goal.server)}`, 303);
             }
-            // Browsers hold back a strict cookie as long as they follow another site's redirect. So the dashboard gets
-            // its session as from any one-time link: our own page asks for it.
+            // Browsers send no SameSite=Strict cookie while they follow a redirect of another site, so the dashboard
+            // redeems a one-time code, as with any sign-in link.
             const { code } = await deps.pageSessions.createCode(deps.requestAuthenticator.tokenFor(principal));
             reply.header('set-cookie', cookie);
             return reply.redirect(`/#/sign-in?${new URLSearchParams({ code, place: goal.place })}`, 303);

@@ -1,4 +1,4 @@
-/** How the aggregator is: `/state`, `/health` and the live events. */
+/** State of the aggregator: `/state`, `/health` and the event stream. */
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { View } from '../../catalog/view.ts';
@@ -22,13 +22,13 @@ export interface StateRouteDependencies {
   catalog: Catalog;
   changes: Changes;
   startedAt: number;
-  /** Why no server is connected, where crashes are the reason. */
+  /** The reason for safe mode, if it is active. */
   safeMode?: string;
   toolSearch: Pick<ToolSearch, 'backlog' | 'pingVectors'>;
   toolClassifier: Pick<ToolClassifier, 'backlog'>;
 }
 
-/** MON-002: fewer connected servers than this are worth a warning. */
+/** MON-002: below this share of connected servers, the aggregator is degraded. */
 const connectedShareWanted = 0.8;
 const pingTimeoutMs = 2_000;
 const keepAliveMs = 15_000;
@@ -37,7 +37,7 @@ const unreadLimitBytes = 1_048_576;
 export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
   const { config, registry, catalog } = deps;
 
-  /** Of whom we cannot tell whose it is (a server that is gone), only principals without limits are told. */
+  /** Events of a server that no longer exists go only to principals without limits. */
   function concerns(payload: Topics[StreamedTopic], principal: Principal, view: View): boolean {
     if ('call_id' in payload) return seesCall({ principal, view }, catalog)(payload);
     const named = 'name' in payload ? payload.name : undefined;
@@ -50,9 +50,9 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/api/v1/aggregator/state',
       tag: 'state',
-      summary: 'Servers and tools in numbers',
+      summary: 'Get counts of servers and tools',
       role: 'viewer',
-      answers: { 200: { description: 'The numbers', schema: stateView } },
+      answers: { 200: { description: 'The counts', schema: stateView } },
       handle({ view }) {
         const visible = registry.list().filter((server) => view.server(server.name));
         const count = countStatuses(visible.map((server) => overallStatus(server).status));
@@ -83,7 +83,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/api/v1/aggregator/health',
       tag: 'state',
-      summary: 'Is the aggregator healthy? For probes: counts only, no token',
+      summary: 'Get the health of the aggregator; for probes, without a token',
       role: 'public',
       answers: {
         200: { description: 'healthy or degraded: calls are answered', schema: healthView },
@@ -102,12 +102,12 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const sessions = connected < connectedShareWanted * settled ? 'degraded' : 'ok';
         const issues = [
           ...(deps.safeMode === undefined ? [] : [deps.safeMode]),
-          ...(database === 'ok' ? [] : ['the database cannot be used; the log names the cause and the remedy']),
-          ...(qdrant === 'failed' ? ['Qdrant does not answer; the index in this process is used'] : []),
+          ...(database === 'ok' ? [] : ['the database is unavailable; see the log for the cause and the remedy']),
+          ...(qdrant === 'failed' ? ['Qdrant does not respond; using the built-in index'] : []),
           ...(count.ERROR === 0 ? [] : [`${count.ERROR} ${count.ERROR === 1 ? 'server' : 'servers'} in error state`]),
-          ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'server waits' : 'servers wait'} for a login`]),
+          ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'server requires' : 'servers require'} a login`]),
         ];
-        // Calls need no database, so that taking the process out of service would only make it worse.
+        // Still 200: calls need no database, so taking the process out of service would make things worse.
         const isImpaired = sessions === 'degraded' || qdrant === 'failed' || database === 'failed';
         const degraded = deps.safeMode !== undefined || isImpaired;
         return {
@@ -124,7 +124,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       method: 'GET',
       path: '/api/v1/aggregator/events',
       tag: 'state',
-      summary: 'What happens, as it happens (server-sent events)',
+      summary: 'Stream live events (server-sent events)',
       role: 'viewer',
       answers: { 200: { description: 'A stream of events', schema: z.string(), contentType: 'text/event-stream' } },
       handle({ principal, view, reply, signal, closing }) {
@@ -158,7 +158,7 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
   ];
 }
 
-/** What people may see; the other topics are between modules. */
+/** Topics of the public event stream; the others are internal. */
 const streamedTopics = [
   'server.registered',
   'server.updated',
@@ -196,8 +196,8 @@ const stateView = z.object({
   total_tools: z.int(),
   classified_tools: z.int(),
   unclassified_tools: z.int(),
-  indexing_tools: z.int().describe('tools that are not yet in search, or wait for another model to embed them'),
-  classifying_tools: z.int().describe('tools that wait for their skills'),
+  indexing_tools: z.int().describe('tools that are not indexed yet, or are waiting for a new embedding model'),
+  classifying_tools: z.int().describe('tools that are waiting for classification'),
   last_sync: z.string().nullable(),
   health_check_interval_seconds: z.number(),
   uptime_seconds: z.int(),

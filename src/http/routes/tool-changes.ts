@@ -26,11 +26,11 @@ const definition = z.record(z.string(), z.unknown());
 const changeView = z.object({
   id: z.int(),
   tool: z.string().describe("the server's own name of the tool"),
-  risk: z.string().describe('from other and text to required_parameter and instructions'),
+  risk: z.string().describe('from lowest (other, text) to highest (required_parameter, instructions)'),
   parts: z.array(z.object({ risk: z.string(), what: z.string() })),
   state: z.enum(states),
   before: definition,
-  after: definition.nullable().describe('null where the server took the tool away'),
+  after: definition.nullable().describe('null if the server removed the tool'),
   at: z.string(),
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),
@@ -38,12 +38,12 @@ const changeView = z.object({
 
 const path = '/api/v1/aggregator/servers/{id}/changes';
 const tag = 'servers';
-const notFound = { description: 'There is no such server or change' };
+const notFound = { description: 'The server or the change was not found' };
 
 export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] {
   const { db, registry, catalog, audit } = deps;
 
-  /** With a profile, the tools that it has. */
+  /** With a profile, limited to its tools. */
   const seesTool = (server: Server, tool: string, { principal, view }: Viewer) =>
     principal.profile === null ||
     (catalog.snapshot.toolsByServer.get(server.id) ?? []).some(
@@ -61,7 +61,7 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
       answers: {
         200: { description: 'The decided change', schema: changeView },
         404: notFound,
-        409: { description: 'The change is decided already, or gone' },
+        409: { description: 'The change was already decided or no longer exists' },
       },
       async handle({ params, principal, view, address }) {
         const server = lookUpServer(registry, view, params.id);
@@ -92,14 +92,14 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
       method: 'GET',
       path,
       tag,
-      summary: 'Tools of a server that changed after they were first seen, the newest first',
+      summary: 'List the tools of a server that changed after they were first seen, newest first',
       role: 'viewer',
       params: z.object({ id: z.string().min(1).describe("the server's id or name") }),
       query: z.strictObject({
         state: z.enum(states).optional(),
         tool: z.string().optional(),
         limit: z.coerce.number().int().min(1).max(1_000).default(100),
-        before: z.coerce.number().int().min(1).optional().describe('the id of the last change of the page before'),
+        before: z.coerce.number().int().min(1).optional().describe('the ID of the last change of the previous page'),
       }),
       answers: {
         200: { description: 'The changes', schema: z.object({ changes: z.array(changeView) }) },
@@ -112,7 +112,7 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
       },
     }),
     decision('approve', 'approved', 'Accept the new definition of a tool and resume its calls'),
-    decision('reject', 'rejected', 'Refuse the new definition of a tool; its calls stay held'),
+    decision('reject', 'rejected', 'Reject the new definition of a tool; its calls remain held'),
   ];
 }
 

@@ -38,13 +38,15 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
         name: z
           .string()
           .min(1)
-          .describe('canonical (server.tool), as MCP clients see it, unambiguous, or one of the aggregator itself'),
+          .describe(
+            'canonical name (server.tool), MCP name, unambiguous short name, or a tool of the aggregator itself',
+          ),
         arguments: z.record(z.string(), z.unknown()).default({}),
         server_id: z.string().optional().describe('the id or name of the server that has the tool'),
       }),
       answers: {
         200: {
-          description: "The server's result, and how it came about",
+          description: 'The result of the server, with routing metadata',
           schema: z.looseObject({
             content: z.array(z.unknown()),
             isError: z.boolean(),
@@ -58,11 +60,11 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
             }),
           }),
         },
-        400: { description: 'Several servers have a tool of that name' },
-        404: { description: 'There is no such tool' },
-        502: { description: 'The server answered with an error' },
-        503: { description: 'The server is not available, or has too much to do' },
-        504: { description: 'The server did not answer in time' },
+        400: { description: 'Several servers have a tool with this name' },
+        404: { description: 'Tool not found' },
+        502: { description: 'The server returned an error' },
+        503: { description: 'The server is unavailable or overloaded' },
+        504: { description: 'The server did not respond in time' },
       },
       async handle({ body, principal, view, address, requestId, trace, note, signal }) {
         const started = performance.now();
@@ -76,7 +78,7 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
         const server = id === undefined ? undefined : lookUpServer(registry, view, id);
         const { tool, strategy } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
         note({ server: tool.server.name, tool: tool.row.name });
-        // With a token the server may report progress, and progress extends the deadline.
+        // A progress token lets the server report progress, which extends the deadline.
         const params = { name: body.name, arguments: body.arguments, _meta: { progressToken: randomUUID() } };
         const called = await router.callTool(tool, params, caller, { signal });
         const { warning, routingMs, executionMs } = called;

@@ -1,4 +1,4 @@
-/** How a server is asked, in words for people. */
+/** Describes a query strategy as text. */
 import type { Operation, Strategy } from './strategy.ts';
 
 const maxNames = 3;
@@ -19,8 +19,8 @@ export function describeStrategy(strategy: Strategy): string[] {
       `Reads the tables and columns once, then looks for your words in the text columns with ${names(ofKind('sql'))}.`,
     );
   if (lists.length > 0 && readers.length > 0)
-    sentences.push(`Lists what there is with ${names(lists)}, then reads what fits with ${names(readers)}.`);
-  else if (lists.length > 0) sentences.push(`Lists what there is with ${names(lists)}.`);
+    sentences.push(`Lists entries with ${names(lists)}, then reads the matching ones with ${names(readers)}.`);
+  else if (lists.length > 0) sentences.push(`Lists entries with ${names(lists)}.`);
   else if (readers.length > 0)
     sentences.push(
       `Reads what the question names${searches.length > 0 ? ' or a search finds' : ''} with ${names(readers)}.`,

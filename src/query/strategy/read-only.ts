@@ -1,4 +1,4 @@
-/** May a tool be called for a question although nobody named it? Only if it reads, and nothing else. */
+/** Decides whether a query may call a tool: only if it is read-only. */
 
 export interface ToolTraits {
   name: string;
@@ -96,7 +96,7 @@ export function judgeReadOnly(tool: ToolTraits, prefixes: ReadonlySet<string> = 
   if (actsLive(words)) return no('it acts on a live browser, device or session');
   const verb = verbOf(words);
   if (isClear(verb) || (verb.kind === 'writes' && readOnlyHint !== true))
-    return no(`its name says that it changes something ("${verb.word}")`);
+    return no(`its name implies that it changes something ("${verb.word}")`);
   if (readOnlyHint === true) return { reads: true };
   const said = judgeDescription(tool.description ?? '', readsAt(words, 0));
   if (said === 'writes') return no('its description says that it changes something');

@@ -1,4 +1,4 @@
-/** The reading strategy of every server, kept beside the catalog and worked out anew when the server's tools change. */
+/** The query strategy of every server, derived again when its tools change. */
 import type { Catalog, CatalogItem, CatalogTool } from '../../catalog/catalog.ts';
 import type { Changes } from '../../changes.ts';
 import { isObject, type JsonObject } from '../../json-rpc.ts';

@@ -54,9 +54,9 @@ test('lists and readers, together and alone; the best reader is named first', ()
   const read = tool('read_page', 'Returns the contents of a page', { page_id: text });
   const search = tool('search_pages', 'Searches pages', { query: text });
   assert.deepEqual(describe({ tools: [list, info, read] }), [
-    'Lists what there is with list_pages, then reads what fits with read_page and get_page_info.',
+    'Lists entries with list_pages, then reads the matching ones with read_page and get_page_info.',
   ]);
-  assert.deepEqual(describe({ tools: [list] }), ['Lists what there is with list_pages.']);
+  assert.deepEqual(describe({ tools: [list] }), ['Lists entries with list_pages.']);
   assert.deepEqual(describe({ tools: [read] }), ['Reads what the question names with read_page.']);
   assert.deepEqual(
     describe({ tools: [search, read] }).at(-1),
@@ -97,7 +97,7 @@ test('one tool with several choices is one tool', () => {
 test('long enumerations are cut, with a count of the rest', () => {
   const numbered = (make: (at: number) => StrategyTool) => Array.from({ length: 5 }, (_, at) => make(at));
   assert.deepEqual(describe({ tools: numbered((at) => tool(`list_things${at}`, 'Lists things')) }), [
-    'Lists what there is with list_things0, list_things1, list_things2 and 2 more.',
+    'Lists entries with list_things0, list_things1, list_things2 and 2 more.',
   ]);
   const searches = describe({ tools: numbered((at) => tool(`search_${at}`, 'Searches', { query: text })) });
   assert.deepEqual(searches.slice(3), ['Searches with 2 more tools.']);

@@ -169,7 +169,7 @@ test('executing a query reads, executing anything else or a query that writes do
 
 test('a refusal says why', () => {
   for (const [tool, reason] of [
-    [{ name: 'delete_user' }, /its name says .*"delete"/],
+    [{ name: 'delete_user' }, /its name implies .*"delete"/],
     [{ name: 'search', annotations: { readOnlyHint: false } }, /annotation says that it writes/],
     [{ name: 'search', annotations: { destructiveHint: true } }, /annotation says that it is destructive/],
     [{ name: 'browser_click' }, /live browser/],

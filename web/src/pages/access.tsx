@@ -14,7 +14,7 @@ export function AccessPage() {
   return (
     <>
       <h1>Access</h1>
-      {!isAdmin && <Notice tone="info">Tokens and the audit are for admins. You see the profiles.</Notice>}
+      {!isAdmin && <Notice tone="info">Tokens and the audit are visible to admins only.</Notice>}
       {isAdmin && <Tokens />}
       <Profiles />
       {isAdmin && <Audit />}
@@ -61,21 +61,21 @@ function Tokens() {
       <h2>Tokens</h2>
       <form className="bar" onSubmit={create}>
         <div className="field grow">
-          <label htmlFor="token-name">Who or what is it for?</label>
+          <label htmlFor="token-name">Token name</label>
           <input id="token-name" name="name" required maxLength={255} autoComplete="off" />
         </div>
         <div className="field">
           <label htmlFor="token-role">Role</label>
           <select id="token-role" name="role" defaultValue="caller">
-            <option value="viewer">viewer: looks</option>
-            <option value="caller">caller: looks and calls</option>
-            <option value="admin">admin: everything</option>
+            <option value="viewer">viewer: lists servers and tools</option>
+            <option value="caller">caller: also calls tools</option>
+            <option value="admin">admin: full access</option>
           </select>
         </div>
         <div className="field">
           <label htmlFor="token-profile">Profile</label>
           <select id="token-profile" name="profile" defaultValue="">
-            <option value="">None: everything</option>
+            <option value="">None: all tools</option>
             {(profiles.data?.profiles ?? []).map(({ name }) => (
               <option key={name} value={name}>
                 {name}
@@ -101,13 +101,13 @@ function Tokens() {
       {created !== undefined && (
         <Notice tone="good">
           <p>
-            The token for {created.name}, shown this once. Copy it now: <CopyButton text={created.token} />
+            Token {created.name}, shown only once. Copy it now: <CopyButton text={created.token} />
           </p>
           <code className="secret">{created.token}</code>
         </Notice>
       )}
       {data !== undefined && tokens.length === 0 && (
-        <p className="dim">None yet; the admin token works. Give every client a token of its own.</p>
+        <p className="dim">No tokens yet. Create a separate token for each client.</p>
       )}
       {tokens.length > 0 && (
         <Scroll label="Tokens">
@@ -116,7 +116,7 @@ function Tokens() {
               <tr>
                 <th scope="col">Name</th>
                 <th scope="col">Role</th>
-                <th scope="col">Sees</th>
+                <th scope="col">Access</th>
                 <th scope="col">Last used</th>
                 <th scope="col">Expires</th>
                 <th scope="col">
@@ -162,7 +162,9 @@ function Tokens() {
             })
           }
         >
-          <p>Whoever uses it is refused from that moment on. This can't be undone; a new token can be created.</p>
+          <p>
+            Requests with this token are rejected immediately. This cannot be undone, but you can create a new token.
+          </p>
         </Confirm>
       )}
     </section>
@@ -190,7 +192,7 @@ function Profiles() {
           </button>
         )}
       </div>
-      <p className="dim">A profile is an endpoint of its own that shows a client only some servers and tools.</p>
+      <p className="dim">A profile is a separate endpoint with a selection of servers and tools.</p>
       <Failure error={error ?? action.error} />
       {editing !== undefined && (
         <ProfileForm
@@ -239,7 +241,7 @@ function Profiles() {
             })
           }
         >
-          <p>Clients that use {removing.endpoint} are refused from then on. Servers and tools stay.</p>
+          <p>Clients that use {removing.endpoint} are rejected. Servers and tools are not affected.</p>
         </Confirm>
       )}
     </section>
@@ -262,10 +264,10 @@ function Preview({
     <details className="dim">
       <summary>
         {profile.exposure === 'search'
-          ? `A client would see the search tools and find ${number} with them, which would cost ${cost} to list.`
-          : `A client would see ${number}, which cost ${cost} to list.`}
+          ? `A client sees the search tools and finds ${number} with them. Listing all of them would cost ${cost}.`
+          : `A client sees ${number}. Listing them costs ${cost}.`}
       </summary>
-      {tools.length === 0 && <p>No tool fits: check the servers and the patterns.</p>}
+      {tools.length === 0 && <p>No tools match. Check the servers and the patterns.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <ul className="seen" tabIndex={0} aria-label="Tools of the profile">
         {tools.slice(0, maxPreviewed).map((tool) => (
@@ -362,7 +364,7 @@ function ProfileForm({
             value={exposure}
             onChange={(event) => setExposure(event.target.value as 'auto' | 'all' | 'search')}
           >
-            <option value="auto">auto: all tools, or search when many</option>
+            <option value="auto">auto: all tools, or the search tools if there are many</option>
             <option value="all">all tools</option>
             <option value="search">only the search tools</option>
           </select>
@@ -376,7 +378,7 @@ function ProfileForm({
             checked={servers === undefined}
             onChange={(event) => setServers(event.target.checked ? undefined : names)}
           />{' '}
-          all, also those that come later
+          all, including servers that are added later
         </label>
         {servers !== undefined &&
           names.map((each) => (
@@ -402,7 +404,7 @@ function ProfileForm({
           value={tools}
           onChange={(event) => setTools(event.target.value)}
         />
-        <p className="help">One per line, * stands for anything; empty means all of the servers.</p>
+        <p className="help">One per line; * matches any characters. Leave empty to include all tools of the servers.</p>
       </div>
       <Preview profile={{ ...draft, exposure }} list={list} />
       <Failure error={error} />
@@ -478,7 +480,7 @@ function Audit() {
           />
         </div>
       </search>
-      {data !== undefined && records.length === 0 && <Empty title="No record" />}
+      {data !== undefined && records.length === 0 && <Empty title="No records" />}
       {records.length > 0 && (
         <Scroll label="Audit records">
           <table>

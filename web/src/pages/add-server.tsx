@@ -13,7 +13,7 @@ import { count, explain } from '../words.ts';
 
 const tabs = ['found', 'paste', 'form'] as const;
 type Tab = (typeof tabs)[number];
-const tabNames: Record<Tab, string> = { found: 'On this machine', paste: 'Paste JSON', form: 'By hand' };
+const tabNames: Record<Tab, string> = { found: 'On this host', paste: 'Paste JSON', form: 'Manually' };
 
 export function AddServerPage() {
   const [tab, setTab] = useState<Tab>('found');
@@ -61,12 +61,12 @@ const outcomes: Record<ImportResult['outcome'], { word: string; tone: string }> 
 function Results({ results }: { results: readonly ImportResult[] }) {
   const hasNotes = results.some(({ reason, warnings }) => reason !== null || warnings.length > 0);
   return (
-    <Scroll label="Servers and what becomes of them">
+    <Scroll label="Servers and their result">
       <table>
         <thead>
           <tr>
             <th scope="col">Server</th>
-            <th scope="col">What becomes of it</th>
+            <th scope="col">Result</th>
             <th scope="col">Transport</th>
             {hasNotes && <th scope="col">Notes</th>}
           </tr>
@@ -105,8 +105,8 @@ function Found() {
   });
   const action = useAction();
   const [done, setDone] = useState<number>();
-  if (known === false) return <p className="dim">This aggregator cannot look for the files of clients.</p>;
-  if (loading || known === undefined) return <Loading what="Looking for the servers of other clients" />;
+  if (known === false) return <p className="dim">This aggregator cannot search for config files of clients.</p>;
+  if (loading || known === undefined) return <Loading what="Searching for servers of MCP clients" />;
   const files = (data?.files ?? []).filter(({ results, problem }) => results.length > 0 || problem !== null);
   const takeAll = (paths: string[]) =>
     action.run(async () => {
@@ -122,11 +122,11 @@ function Found() {
       <Failure error={error ?? action.error} />
       {done !== undefined && (
         <Notice tone="good">
-          {count(done, 'server')} added. <a href={linkTo('servers')}>See how they connect</a>
+          {count(done, 'server')} added. <a href={linkTo('servers')}>View their status</a>
         </Notice>
       )}
       {files.length === 0 && (
-        <p>No client with servers of its own was found on the aggregator's machine. Paste its JSON instead.</p>
+        <p>No MCP clients with servers were found on the host of the aggregator. Paste their JSON instead.</p>
       )}
       {fresh.length > 1 && (
         <button
@@ -135,7 +135,7 @@ function Found() {
           disabled={action.running}
           onClick={() => void takeAll(fresh.map(({ path }) => path))}
         >
-          Add all that are new
+          Add all new servers
         </button>
       )}
       {files.map((file) => (
@@ -144,7 +144,7 @@ function Found() {
             <h2>{file.client}</h2>
             {isNew(file) && (
               <button type="button" disabled={action.running} onClick={() => void takeAll([file.path])}>
-                Add the new ones
+                Add new servers
               </button>
             )}
           </div>
@@ -186,7 +186,7 @@ function Paste() {
       }}
     >
       <div className="field">
-        <label htmlFor="json">The JSON of Claude, Cursor, VS Code or Windsurf</label>
+        <label htmlFor="json">JSON of Claude, Cursor, VS Code or Windsurf</label>
         <textarea
           id="json"
           className="code"
@@ -196,15 +196,15 @@ function Paste() {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        {text.trim() !== '' && !ready && <p className="problem">This is not a JSON object yet.</p>}
+        {text.trim() !== '' && !ready && <p className="problem">This is not a valid JSON object.</p>}
       </div>
       <Failure error={error} />
       {answer !== undefined && <Results results={answer.results} />}
       <div className="actions">
         <button type="submit" className="primary" disabled={!ready || running || (checked && news === 0)}>
-          {checked ? `Add ${count(news, 'server')}` : 'Show what they become'}
+          {checked ? `Add ${count(news, 'server')}` : 'Preview'}
         </button>
-        {answer?.dry === false && <a href={linkTo('servers')}>See how they connect</a>}
+        {answer?.dry === false && <a href={linkTo('servers')}>View their status</a>}
       </div>
     </form>
   );
@@ -212,9 +212,9 @@ function Paste() {
 
 type Transport = Server['transport_type'];
 const transports: { value: Transport; name: string }[] = [
-  { value: 'STDIO', name: 'A program on the aggregator’s machine (STDIO)' },
-  { value: 'HTTP', name: 'A web address (Streamable HTTP)' },
-  { value: 'SSE', name: 'A web address of the older kind (SSE)' },
+  { value: 'STDIO', name: 'A program on the host of the aggregator (STDIO)' },
+  { value: 'HTTP', name: 'A URL (Streamable HTTP)' },
+  { value: 'SSE', name: 'A URL (SSE, older servers)' },
 ];
 
 function ByHand() {
@@ -243,11 +243,11 @@ function ByHand() {
         label="Name"
         required
         pattern="[a-z][a-z0-9_\-]*"
-        help="A lowercase letter first, then a-z, 0-9, - and _"
+        help="Starts with a lowercase letter; a-z, 0-9, - and _"
       />
       <Input name="description" label="Description" />
       <div className="field">
-        <label htmlFor="transport">How it is reached</label>
+        <label htmlFor="transport">Transport</label>
         <select id="transport" value={transport} onChange={(event) => setTransport(event.target.value as Transport)}>
           {transports.map(({ value, name }) => (
             <option key={value} value={value}>
@@ -264,18 +264,18 @@ function ByHand() {
             name="env"
             label="Environment"
             rows={3}
-            help="NAME=value, one per line; ${NAME} takes a variable of the aggregator"
+            help="NAME=value, one per line; ${NAME} is replaced with a variable of the aggregator"
           />
-          <Input name="cwd" label="Folder to start in" />
+          <Input name="cwd" label="Working directory" />
         </>
       ) : (
         <>
-          <Input name="url" label="Address" type="url" required help="https://…, or http:// on this machine" />
+          <Input name="url" label="Address" type="url" required help="https://…, or http:// on this host" />
           <Input
             name="headers"
             label="Headers"
             rows={3}
-            help="Name: value, one per line; ${NAME} takes a variable of the aggregator"
+            help="Name: value, one per line; ${NAME} is replaced with a variable of the aggregator"
           />
         </>
       )}
@@ -344,7 +344,7 @@ function toConnection(transport: Transport, text: (name: string) => string): Jso
   return transport === 'HTTP' ? { base_url: text('url'), headers } : { url: text('url'), headers };
 }
 
-/** The first connection, as it happens; what does not work can be taken back at once. */
+/** Shows the first connection; a failed server can be removed immediately. */
 function Trial({ name, onAgain }: { name: string; onAgain: () => void }) {
   const { data: server } = useResource<Server>(serverPath(name), {
     on: serverEvents,
@@ -360,7 +360,7 @@ function Trial({ name, onAgain }: { name: string; onAgain: () => void }) {
         <StatusBadge status={server.status} />
       </div>
       {server.status === 'CONNECTED' ? (
-        <Notice tone="good">It works: {count(server.tool_count, 'tool')}.</Notice>
+        <Notice tone="good">Connected: {count(server.tool_count, 'tool')}.</Notice>
       ) : (
         why !== undefined && (
           <Notice tone={server.status === 'ERROR' ? 'bad' : 'info'}>

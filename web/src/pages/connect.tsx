@@ -91,9 +91,9 @@ export function ConnectPage() {
           </select>
         </div>
         <div className="field">
-          <label htmlFor="profile">What it sees</label>
+          <label htmlFor="profile">Tools</label>
           <select id="profile" value={profile} onChange={(event) => setProfile(event.target.value)}>
-            <option value="">Everything</option>
+            <option value="">All tools</option>
             {(data?.profiles ?? []).map(({ name }) => (
               <option key={name} value={name}>
                 Profile {name}
@@ -103,16 +103,16 @@ export function ConnectPage() {
         </div>
       </div>
       <section className="card">
-        <h2>In one command</h2>
+        <h2>With one command</h2>
         <p>
-          It creates a token of its own, shows the change before it writes it, keeps a backup, and can be undone with{' '}
-          <code>--undo</code>. Run it on the machine of the client:
+          The command creates a token, shows the change before it writes it, keeps a backup, and can be undone with{' '}
+          <code>--undo</code>. Run it on the host of the client:
         </p>
         <Snippet text={command} />
       </section>
       {client !== undefined && (
         <section className="card">
-          <h2>By hand</h2>
+          <h2>Manually</h2>
           <p>
             Create a token on the page <a href={linkTo('access')}>Access</a> and put this into{' '}
             <code>{client.file}</code>:
@@ -121,7 +121,7 @@ export function ConnectPage() {
         </section>
       )}
       <section className="card">
-        <h2>Anything else</h2>
+        <h2>Other clients</h2>
         <dl className="rows">
           <div>
             <dt>Streamable HTTP</dt>

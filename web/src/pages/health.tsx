@@ -36,7 +36,7 @@ export function HealthPage() {
     <>
       <h1>Health</h1>
       {alerts.length === 0 ? (
-        <Notice tone="good">All is well.</Notice>
+        <Notice tone="good">No problems.</Notice>
       ) : (
         alerts.map(({ level, title, explanation }) => (
           <Notice key={title} tone={level}>
@@ -46,9 +46,9 @@ export function HealthPage() {
         ))
       )}
       <Numbers state={state.data} activity={activity.data} samples={samples} routing={routing} />
-      <h2>The last hours</h2>
+      <h2>Recent hours</h2>
       {servers.length === 0 ? (
-        <Empty title="No server yet">
+        <Empty title="No servers yet">
           <a href={linkTo('servers', '+')}>Add servers</a>
         </Empty>
       ) : (
@@ -56,7 +56,7 @@ export function HealthPage() {
           <HeatMap servers={servers} />
           <p className="legend">
             <span className="swatch good" /> connected <span className="swatch good strong" /> with calls{' '}
-            <span className="swatch warn" /> unsteady or failures <span className="swatch bad" /> not reachable{' '}
+            <span className="swatch warn" /> unstable or failures <span className="swatch bad" /> not reachable{' '}
             <span className="swatch off" /> disconnected
           </p>
         </>
@@ -95,7 +95,7 @@ function Numbers({
       sessions.map(sessionWords).join(', ') || 'of clients',
     ],
     ['Memory', bytes(activity.memory_bytes), 'of the aggregator'],
-    ['Up for', uptime(state.uptime_seconds), count(state.total_tools, 'tool')],
+    ['Uptime', uptime(state.uptime_seconds), count(state.total_tools, 'tool')],
   ];
   return (
     <dl className="numbers">

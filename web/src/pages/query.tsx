@@ -24,7 +24,7 @@ export function QueryPage() {
     return (
       <>
         <h1>Query</h1>
-        <Empty title="This aggregator has no query">
+        <Empty title="Queries are not available">
           <p>
             <a href={linkTo('tools')}>Search for a tool</a> and call it instead.
           </p>
@@ -51,8 +51,8 @@ export function QueryPage() {
     <>
       <h1>Query</h1>
       <p>
-        Ask all connected servers at once. Each is asked in the way that suits it, with tools and resources that only
-        read; the answers come back as one ranked list.
+        Query all connected servers at once. Only read-only tools and resources are used, in a way that fits each
+        server. The results are merged into one ranked list.
       </p>
       <form onSubmit={ask} className="bar">
         <div className="field grow">
@@ -106,10 +106,10 @@ function Plan({
   const answered = servers.filter(({ server }) => reports.has(server)).length;
   return (
     <section>
-      <h2>How the servers are asked</h2>
+      <h2>How the servers are queried</h2>
       {end !== 'answered' && (
         <div className="running" role="status">
-          <progress max={servers.length} value={answered} aria-label="Servers that are done" />
+          <progress max={servers.length} value={answered} aria-label="Finished servers" />
           <span className="dim">
             {answered} of {count(servers.length, 'server')} done
             {running && answered === servers.length && ', ranking'}
@@ -158,7 +158,7 @@ function Plan({
 
 function ServerProgress({ report, running }: { report: ServerReport | undefined; running: boolean }) {
   if (report === undefined) {
-    return running ? <span className="badge busy">asking</span> : <span className="badge off">not waited for</span>;
+    return running ? <span className="badge busy">querying</span> : <span className="badge off">skipped</span>;
   }
   const { ok, items, relevant, ms, error = 'failed', resting = [] } = report;
   if (!ok) return <span className="badge bad">{ms === 0 ? error : `${error}, after ${duration(ms)}`}</span>;
@@ -195,7 +195,7 @@ function Results({ answer: { results, metadata } }: { answer: QueryAnswer }) {
           {warning}
         </Notice>
       ))}
-      {results.length === 0 && <Empty title="No server has an answer" />}
+      {results.length === 0 && <Empty title="No results" />}
       <ol className="results">
         {results.map((result) => (
           <Result key={result.rank} result={result} />
@@ -212,7 +212,7 @@ function Result({ result }: { result: QueryAnswer['results'][number] }) {
     <li className="card">
       <p className="result-head">
         <strong>
-          {rank}. {link === undefined ? (title ?? 'Without a title') : <SafeLink href={link} text={title ?? link} />}
+          {rank}. {link === undefined ? (title ?? 'Untitled') : <SafeLink href={link} text={title ?? link} />}
         </strong>
         <span className="dim">{(relevanceScore * 100).toFixed(0)} % relevant</span>
         {condensed === true && <span className="tag">shortened</span>}
@@ -220,7 +220,7 @@ function Result({ result }: { result: QueryAnswer['results'][number] }) {
       <Excerpt text={bodyOf(result)} />
       <p className="dim">
         From {sources.join(', ')}
-        {sources.length > 1 && ', which say the same'}
+        {sources.length > 1 && ' (same content)'}
       </p>
     </li>
   );
@@ -240,7 +240,7 @@ function Excerpt({ text }: { text: string }) {
       {long && (
         <p>
           <button type="button" className="small" aria-expanded={whole} onClick={() => setWhole(!whole)}>
-            {whole ? 'Show less' : 'Show all of it'}
+            {whole ? 'Show less' : 'Show all'}
           </button>
         </p>
       )}

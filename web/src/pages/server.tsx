@@ -20,7 +20,7 @@ export function ServerPage({ name }: { name: string }) {
   if (server.data === undefined || server.error?.status === 404) {
     if (server.error?.status === 404) {
       return (
-        <Empty page title={`There is no server ${name}`}>
+        <Empty page title={`Server not found: ${name}`}>
           <a href={linkTo('servers')}>All servers</a>
         </Empty>
       );
@@ -62,7 +62,7 @@ function Loaded({ server, reload }: { server: ServerDetail; reload: () => void }
           <QueryStrategy server={server} />
           {server.stderr_tail !== null && server.stderr_tail !== '' && (
             <>
-              <h2>Its last output</h2>
+              <h2>Last output</h2>
               {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
               <pre className="output" tabIndex={0}>
                 {server.stderr_tail}
@@ -92,11 +92,11 @@ function QueryStrategy({ server }: { server: ServerDetail }) {
   const { strategy, never_called: neverCalled } = data;
   return (
     <>
-      <h2>How a query asks it</h2>
+      <h2>How a query uses it</h2>
       {strategy.length === 0 && (
         <p className="dim">
-          A query cannot ask this server: none of its tools or resources only reads. Name one in its option
-          query_readers to change that.
+          Queries skip this server: it has no read-only tools or resources. To allow a tool, add it to the option
+          query_readers.
         </p>
       )}
       <ul aria-label="Query strategy">
@@ -106,7 +106,7 @@ function QueryStrategy({ server }: { server: ServerDetail }) {
       </ul>
       {neverCalled.length > 0 && (
         <details>
-          <summary>{count(neverCalled.length, 'tool')} that a query never calls</summary>
+          <summary>{count(neverCalled.length, 'tool')} never called by a query</summary>
           <ul>
             {neverCalled.map(({ tool, reason }) => (
               <li key={tool}>
@@ -130,11 +130,11 @@ function Facts({ server }: { server: ServerDetail }) {
     ['Last check', server.last_health_check === null ? 'not yet' : ago(server.last_health_check)],
     ['Failed checks in a row', String(server.consecutive_failures)],
     ['Calls now', `${server.active_calls} running, ${server.queued_calls} waiting`],
-    ['Own endpoint', `/mcp/servers/${server.name}`],
+    ['Endpoint', `/mcp/servers/${server.name}`],
   ];
   return (
     <>
-      <h2>Facts</h2>
+      <h2>Details</h2>
       <dl className="rows">
         {rows.map(([term, text]) => (
           <div key={term}>
@@ -145,7 +145,7 @@ function Facts({ server }: { server: ServerDetail }) {
       </dl>
       {server.instructions !== null && (
         <details>
-          <summary>Its instructions to models</summary>
+          <summary>Instructions for models</summary>
           <pre>{server.instructions}</pre>
         </details>
       )}
@@ -180,7 +180,7 @@ function ToolList({ server }: { server: ServerDetail }) {
       </div>
       <Failure error={error} />
       {data !== undefined && tools.length === 0 && (
-        <p className="dim">{server.status === 'CONNECTED' ? 'It offers no tools.' : 'None is known yet.'}</p>
+        <p className="dim">{server.status === 'CONNECTED' ? 'The server has no tools.' : 'No tools are known yet.'}</p>
       )}
       <ul className="tools">
         {shown.map((tool) => (
@@ -239,9 +239,9 @@ function ConfigurationForm({ server, onDone }: { server: ServerDetail; onDone: (
   const parsed = readJson(text)?.value;
   const changed = text !== before;
   const problem = !isObject(parsed)
-    ? 'This is not a JSON object yet.'
+    ? 'This is not a valid JSON object.'
     : changed && text.includes(masked)
-      ? `Type the values shown as "${masked}" again: they are stored where nobody can read them back.`
+      ? `Enter the values shown as "${masked}" again. Stored secrets cannot be read back.`
       : undefined;
   const save = (event: FormEvent) => {
     event.preventDefault();
@@ -261,9 +261,9 @@ function ConfigurationForm({ server, onDone }: { server: ServerDetail; onDone: (
         <input id="edit-description" value={description} onChange={(event) => setDescription(event.target.value)} />
       </div>
       <div className="field">
-        <label htmlFor="edit-health">Address for health checks</label>
+        <label htmlFor="edit-health">Health check URL</label>
         <input id="edit-health" type="url" value={healthUrl} onChange={(event) => setHealthUrl(event.target.value)} />
-        <p className="help">Without one the session itself is asked.</p>
+        <p className="help">Without a URL, health checks use the MCP session.</p>
       </div>
       <div className="field">
         <label htmlFor="edit-connection">Connection as JSON</label>
@@ -278,7 +278,7 @@ function ConfigurationForm({ server, onDone }: { server: ServerDetail; onDone: (
           onChange={(event) => setText(event.target.value)}
         />
         <p id="edit-connection-help" className={problem === undefined ? 'help' : 'problem'}>
-          {problem ?? 'The server reconnects when this changes; ${NAME} takes a variable of the aggregator.'}
+          {problem ?? 'The server reconnects if this changes. ${NAME} is replaced with a variable of the aggregator.'}
         </p>
       </div>
       <Failure error={error} />
@@ -316,7 +316,7 @@ function History({ server }: { server: ServerDetail }) {
           </li>
         ))}
       </ol>
-      {data !== undefined && history.length === 0 && <p className="dim">Nothing happened yet.</p>}
+      {data !== undefined && history.length === 0 && <p className="dim">No events yet.</p>}
     </>
   );
 }
@@ -325,9 +325,9 @@ const historyWords: Record<string, string> = {
   REGISTERED: 'Registered',
   UPDATED: 'Changed',
   DISCOVERED: 'Tools discovered',
-  DISCOVERY_FAILED: 'Tools could not be listed',
+  DISCOVERY_FAILED: 'Could not list tools',
   TOOL_CHANGED: 'A tool changed',
-  INTERACTIVE: 'Asks people questions',
+  INTERACTIVE: 'Sends requests to clients',
 };
 
 function eventWords(type: string): string {

@@ -10,7 +10,7 @@ import { linkTo } from '../route.ts';
 import { useIsUnboundAdmin } from '../session.ts';
 import { ago, count, explain } from '../words.ts';
 
-/** What needs somebody comes first. */
+/** Servers that need attention come first. */
 const order: Status[] = ['ERROR', 'DEGRADED', 'CONNECTING', 'DISCONNECTING', 'CONNECTED', 'DISCONNECTED'];
 
 /** Calls come in bursts; once in a second is live enough, also to see a server drain. */
@@ -39,7 +39,7 @@ export function ServersPage() {
       <Failure error={list.error} retry={list.reload} />
       {list.loading && <Loading />}
       {list.data !== undefined && servers.length === 0 && (
-        <Empty title="No server yet">
+        <Empty title="No servers yet">
           <p>Import the servers of Claude, Cursor or VS Code, or add one manually.</p>
           {mayAdd && (
             <a className="button primary" href={linkTo('servers', '+')}>
@@ -177,7 +177,7 @@ export function ServerActions({
         )}
         {disconnecting && (
           <button type="button" disabled={running} onClick={() => post('disconnect', { force: true })}>
-            {pending === 0 ? 'End it now' : `End ${count(pending, 'running call')} now`}
+            {pending === 0 ? 'Cancel it now' : `Cancel ${count(pending, 'running call')} now`}
           </button>
         )}
         <button type="button" className="quiet" disabled={running} onClick={() => setRemoving(true)}>
@@ -198,8 +198,8 @@ export function ServerActions({
           }
         >
           <p>
-            Its {count(server.tool_count, 'tool')}, its history and its stored credentials go with it. Clients that use
-            its tools can no longer call them. The server itself is not touched.
+            Its {count(server.tool_count, 'tool')}, its history and its stored credentials are deleted as well. Clients
+            that use its tools can no longer call them. The server itself is not affected.
           </p>
         </Confirm>
       )}
@@ -207,7 +207,7 @@ export function ServerActions({
   );
 }
 
-/** The login happens on a page of its own: what the server asks for is shown there before anything is agreed to. */
+/** The login page is separate and shows the requested permissions before the user agrees. */
 async function logIn({ id }: Server): Promise<void> {
   const { login_url: url } = await api<{ login_url: string }>('POST', `${serverPath(id)}/login`);
   window.open(url, '_blank', 'noopener');

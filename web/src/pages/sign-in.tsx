@@ -6,7 +6,7 @@ import { useResource } from '../resource.ts';
 
 type Person = Pick<Session, 'name' | 'role'>;
 
-/** The browser has a session of somebody else than the link signs in. */
+/** The browser has a session of another user than the link. */
 interface Conflict {
   code: string;
   current: Person;
@@ -46,7 +46,7 @@ export function SignInPage({ code, place, onSignedIn }: Props) {
   useEffect(() => {
     if (code === null || used.current) return;
     used.current = true;
-    // The link is worth nothing once it was used, but nobody needs to see it in the history.
+    // A used link is invalid, but it should not stay in the browser history.
     window.history.replaceState(null, '', `#/sign-in?${new URLSearchParams({ place })}`);
     void redeem(code, false);
   }, [code, place, redeem]);
@@ -109,8 +109,8 @@ export function SignInPage({ code, place, onSignedIn }: Props) {
               Sign in
             </button>
             <p className="help">
-              On the aggregator's machine, <code>mcp-aggregator open</code> signs you in without typing. The admin token
-              is in the file <code>admin-token</code> of the data directory.
+              On the host of the aggregator, <code>mcp-aggregator open</code> opens the dashboard signed in. The admin
+              token is in the file <code>admin-token</code> of the data directory.
             </p>
           </form>
         </>

@@ -24,9 +24,9 @@ export function ToolPage({ name }: { name: string }) {
   if (data === undefined && error === undefined) return <Loading />;
   if (error !== undefined && error.status !== 404) return <Failure error={error} retry={reload} />;
   return (
-    <Empty page title={`There is no tool ${name}`}>
+    <Empty page title={`Tool not found: ${name}`}>
       <p>
-        Its server may have taken it away. <a href={linkTo('tools')}>All tools</a>
+        The server may have removed it. <a href={linkTo('tools')}>All tools</a>
       </p>
     </Empty>
   );
@@ -39,7 +39,7 @@ function Loaded({ tool, server }: { tool: Tool; server: string }) {
         <a href={linkTo('tools')}>Tools</a> / <a href={linkTo('servers', server)}>{server}</a> /
       </p>
       <h1>{tool.title ?? tool.original_name}</h1>
-      <p className="lines">{tool.description || 'Its server does not describe it.'}</p>
+      <p className="lines">{tool.description || 'No description.'}</p>
       <dl className="facts">
         <div>
           <dt>Name</dt>
@@ -62,7 +62,7 @@ function Loaded({ tool, server }: { tool: Tool; server: string }) {
       </dl>
       <div className="columns">
         <section>
-          <h2>Call it</h2>
+          <h2>Call</h2>
           <CallForm tool={tool} />
         </section>
         <section>
@@ -87,7 +87,7 @@ function SchemaTable({ schema }: { schema: Schema }) {
               <tr>
                 <th scope="col">Name</th>
                 <th scope="col">Type</th>
-                <th scope="col">Meaning</th>
+                <th scope="col">Description</th>
               </tr>
             </thead>
             <tbody>
@@ -108,7 +108,7 @@ function SchemaTable({ schema }: { schema: Schema }) {
         </Scroll>
       )}
       <details>
-        <summary>The schema as JSON</summary>
+        <summary>Schema as JSON</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
         <pre tabIndex={0}>{JSON.stringify(schema, null, 2)}</pre>
       </details>
@@ -180,7 +180,9 @@ function CallForm({ tool }: { tool: Tool }) {
           </div>
         )}
         <ProblemList problems={problems} all={raw !== undefined} />
-        {role === 'viewer' && <Notice tone="info">Your token may look but not call. Sign in as a caller.</Notice>}
+        {role === 'viewer' && (
+          <Notice tone="info">Your token cannot call tools. Sign in with a token of the role caller.</Notice>
+        )}
         <div className="actions">
           <button type="submit" className="primary" disabled={running || role === 'viewer'}>
             {running ? 'Calling…' : 'Call'}

@@ -94,8 +94,8 @@ export function ToolsPage({ initialServer }: { initialServer: string }) {
         </p>
       )}
       {all.length > 0 && rows.length === 0 && (
-        <Empty title="Nothing fits">
-          <p>Say it in other words, or look at all tools of a server.</p>
+        <Empty title="No tools fit">
+          <p>Try other words, or browse the tools of a server.</p>
         </Empty>
       )}
       {rows.length > 0 && (

@@ -59,7 +59,7 @@ export function TrafficPage() {
       {calls.length === 0 ? (
         <Empty title="No calls yet">
           <p>
-            Every call of every client appears here as it happens. <a href={linkTo('tools')}>Try a tool</a> or{' '}
+            Calls of all clients appear here in real time. <a href={linkTo('tools')}>Try a tool</a> or{' '}
             <a href={linkTo('connect')}>connect a client</a>.
           </p>
         </Empty>
@@ -131,7 +131,7 @@ function CallDetail({
     ['When', `${new Date(call.at).toLocaleDateString()}, ${clock(call.at)}`],
     ['Duration', call.outcome === 'running' ? 'still running' : duration(call.duration_ms)],
     ['Outcome', outcomeWords[call.outcome] ?? call.outcome],
-    ['Call id', call.call_id],
+    ['Call ID', call.call_id],
   ];
   return (
     <Dialog title="Call details" onClose={onClose}>
@@ -144,7 +144,7 @@ function CallDetail({
         ))}
       </dl>
       {showsPayloads === true && isAdmin && <PayloadView call={call} />}
-      {showsPayloads === true && !isAdmin && <p className="dim">Arguments and result are shown to admins only.</p>}
+      {showsPayloads === true && !isAdmin && <p className="dim">Arguments and result are visible to admins only.</p>}
       {showsPayloads === false && (
         <p className="dim">
           Arguments and result are not kept: they may be private. Started with{' '}
@@ -165,14 +165,14 @@ function PayloadView({ call }: { call: RecentCall }) {
     when: (event) => event.call_id === call.call_id,
   });
   if (error?.status === 404) return <p className="dim">Arguments and result of this call are no longer kept.</p>;
-  if (loading) return <Loading what="Reading arguments and result" />;
+  if (loading) return <Loading what="Loading arguments and result" />;
   if (data === undefined) return <Failure error={error} />;
   return (
     <>
       <Part title="Arguments" part={data.arguments} />
       {data.result !== null && <Part title="Result" part={data.result} />}
       {data.error !== null && <Part title="Error" part={data.error} />}
-      {data.result === null && data.error === null && <p className="dim">The answer is not there yet.</p>}
+      {data.result === null && data.error === null && <p className="dim">The call is still running.</p>}
     </>
   );
 }

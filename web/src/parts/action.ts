@@ -1,4 +1,4 @@
-/** A request that a person started: running, failed with a reason, or done. */
+/** A request that the user started: running, failed with a reason, or done. */
 import { useCallback, useRef, useState } from 'react';
 import { ApiError, messageOf } from '../api.ts';
 

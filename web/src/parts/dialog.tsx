@@ -37,7 +37,7 @@ export function Confirm({
       {children}
       <footer className="actions">
         <button type="button" onClick={onClose}>
-          Keep it
+          Cancel
         </button>
         <button
           type="button"

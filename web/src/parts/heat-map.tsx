@@ -12,10 +12,11 @@ export function HeatMap({ servers }: { servers: Activity['servers'] }) {
   const columns = Math.max(known, fewest);
   const missing = Array.from({ length: columns - known }, (_, place) => place);
   return (
-    <Scroll label="The last hours of each server">
+    <Scroll label="Recent hours of each server">
       <table className="heat">
         <caption>
-          Each cell is five minutes, the newest on the right{missing.length > 0 && '; empty ones are before our start'}.
+          Each cell is five minutes, the newest on the right
+          {missing.length > 0 && '; empty cells are before the start of the aggregator'}.
         </caption>
         <tbody>
           {servers.map(({ id, name, slices }) => (
@@ -72,6 +73,6 @@ function describe({ at, status, calls, failed }: Slice): string {
 function summarise(slices: readonly Slice[]): string {
   const bad = slices.filter((slice) => toneOf(slice) === 'bad').length;
   const warn = slices.filter((slice) => toneOf(slice) === 'warn').length;
-  if (bad + warn === 0) return `no trouble in ${count(slices.length, 'slice')} of five minutes`;
-  return `${bad} bad and ${warn} unsteady of ${count(slices.length, 'slice')} of five minutes`;
+  if (bad + warn === 0) return `no problems in ${count(slices.length, 'slice')} of five minutes`;
+  return `${bad} not reachable and ${warn} unstable of ${count(slices.length, 'slice')} of five minutes`;
 }

@@ -49,7 +49,7 @@ function inline(text: string): ReactNode[] {
   });
 }
 
-/** A link out of a tool's answer: it opens elsewhere, and does not learn where it was clicked. */
+/** A link in a tool's answer: opens in a new tab, without a referrer. */
 export function SafeLink({ href, text }: { href: string; text: string }) {
   if (!/^https?:\/\//i.test(href)) return <code>{href}</code>;
   return (

@@ -29,7 +29,7 @@ export function Failure({ error, retry }: { error: ApiError | undefined; retry?:
 function adviceFor({ status, code }: ApiError): string | undefined {
   if (status === 0) return 'Start it with: mcp-aggregator serve';
   if (status === 403) return 'Sign in with a token of a higher role.';
-  if (code === 'INTERNAL_ERROR') return 'Its log has the details.';
+  if (code === 'INTERNAL_ERROR') return 'See the log of the aggregator for details.';
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A server asks the person something in the middle of a call. */
+/** Input requests of a server during a call. */
 import { type FormEvent, useState } from 'react';
 import type { Json } from '../api.ts';
 import type { Question } from '../mcp-call.ts';
@@ -36,14 +36,14 @@ function QuestionForm({ question, onAnswer }: { question: Question; onAnswer: (a
     onAnswer(url === undefined ? { action: 'accept', content: value } : { action: 'accept' });
   };
   return (
-    <form className="card question" aria-label="The server asks" onSubmit={submit} noValidate>
-      <h3>The server asks</h3>
+    <form className="card question" aria-label="The server requests input" onSubmit={submit} noValidate>
+      <h3>The server requests input</h3>
       <p className="lines">{String(params.message ?? 'The server needs your answer to continue.')}</p>
       {url === undefined ? (
         <SchemaForm schema={schema} value={value} problems={problems} onChange={setValue} />
       ) : (
         <p>
-          Do this on its page, then come back: <SafeLink href={url} text={url} />
+          Complete this on the following page, then return here: <SafeLink href={url} text={url} />
         </p>
       )}
       <div className="actions">

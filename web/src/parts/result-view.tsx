@@ -1,4 +1,4 @@
-/** What a tool answered, each piece as what it is. */
+/** The result of a tool; each part is rendered by its type. */
 import type { Json } from '../api.ts';
 import { CopyButton } from './copy-button.tsx';
 import { JsonTree } from './json-tree.tsx';
@@ -10,7 +10,7 @@ export function ResultView({ result }: { result: Json }) {
   const content = Array.isArray(result.content) ? (result.content as Json[]) : [];
   return (
     <div className="result">
-      {result.isError === true && <Notice tone="bad">The tool reports an error:</Notice>}
+      {result.isError === true && <Notice tone="bad">The tool returned an error:</Notice>}
       {content.map((piece, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: an answer does not change
         <Piece key={place} piece={piece} />
@@ -21,7 +21,7 @@ export function ResultView({ result }: { result: Json }) {
           <JsonTree value={result.structuredContent} />
         </section>
       )}
-      {content.length === 0 && result.structuredContent === undefined && <p className="dim">The answer is empty.</p>}
+      {content.length === 0 && result.structuredContent === undefined && <p className="dim">The result is empty.</p>}
       <details>
         <summary>Raw answer</summary>
         <CopyButton text={() => JSON.stringify(result, null, 2)} />
@@ -81,7 +81,7 @@ function ResourcePiece({ resource }: { resource: Json }) {
   );
 }
 
-/** Only what it claims to be: a "picture" of type text/html is none. */
+/** Accepts only matching media types: an "image" of type text/html is rejected. */
 function dataUrl(type: unknown, data: unknown, kind: 'image/' | 'audio/'): string {
   const given = String(type);
   return `data:${given.startsWith(kind) && /^[\w/+.-]+$/.test(given) ? given : `${kind}*`};base64,${String(data)}`;

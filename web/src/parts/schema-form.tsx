@@ -35,7 +35,7 @@ export function SchemaForm({
   onChange: (value: Json) => void;
 }) {
   const fields = Object.keys(simplify(schema, schema).properties ?? {});
-  if (fields.length === 0) return <p className="dim">It needs no arguments.</p>;
+  if (fields.length === 0) return <p className="dim">This tool has no arguments.</p>;
   return <ObjectFields schema={schema} root={schema} path="" value={value} problems={problems} onChange={onChange} />;
 }
 
@@ -315,7 +315,7 @@ function guess(variants: Schema[], value: unknown): number {
   return variants.findIndex((variant) => typesOf(variant).includes(type));
 }
 
-/** Whatever has no form of its own is written as JSON. */
+/** Values without a form field are entered as JSON. */
 function RawField({ schema, path, name, required, value, problems, onChange }: FieldProps) {
   const id = useId();
   const [text, setText] = useState(() => (value === undefined ? '' : JSON.stringify(value, null, 2)));
