@@ -3,19 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, mock, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
-import {
-  connectClient,
-  createToken,
-  modernRequest,
-  open,
-  openSession,
-  post,
-  postModern,
-  readEvents,
-  until,
-} from './clients.ts';
+import { until } from '../support/until.ts';
+import { connectClient, createToken, open, openSession, post, postModern, readEvents } from './clients.ts';
 
 let app: TestApp;
 let server: RunningServer;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startApp } from '../support/running-app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
-import { startApp } from './running-app.ts';
 
 test('requests of MCP clients have an id, a measurement and a line; their trace reaches the server', async (t) => {
   const upstream = await startFeatureServer({ transport: 'streamable-modern' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { api, type RunningApp, startApp } from '../support/running-app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
-import { api, type RunningApp, startApp } from './running-app.ts';
 
 const accept = 'application/json, text/event-stream';
 const client = '198.51.100.7';

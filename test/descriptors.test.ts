@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { startAggregator } from '../support/aggregator-process.ts';
-import { stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { startAggregator } from './support/aggregator-process.ts';
+import { stdioFeatureServer } from './support/servers/feature-server.ts';
 
 const api = '/api/v1/aggregator';
 

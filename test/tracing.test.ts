@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { createLog } from '../../src/log.ts';
-import { carryTrace, createTracer, formatTraceparent, noTracer, parseTraceparent, traceOf } from '../../src/tracing.ts';
-import { createDocumentation, startDocumentation } from '../support/servers/documentation.ts';
-import { startFeatureServer } from '../support/servers/feature-server.ts';
-import { type RunningApp, startApp } from './running-app.ts';
+import { createLog } from '../src/log.ts';
+import { carryTrace, createTracer, formatTraceparent, noTracer, parseTraceparent, traceOf } from '../src/tracing.ts';
+import { type RunningApp, startApp } from './support/running-app.ts';
+import { createDocumentation, startDocumentation } from './support/servers/documentation.ts';
+import { startFeatureServer } from './support/servers/feature-server.ts';
 
 interface ReceivedSpan {
   traceId: string;
