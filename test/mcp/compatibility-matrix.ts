@@ -93,7 +93,7 @@ async function tryClient(app: TestApp, revision: ClientRevision, server: ServerK
   return { client: revision, server, problems };
 }
 
-const patienceMs = 15_000;
+const patienceMs = 60_000;
 
 async function withPatience(attempt: Promise<void>): Promise<void> {
   const timeout = Promise.withResolvers<never>();

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Body, TestApp } from '../support/app.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
-import { type Deployment, needsPostgres, startReplicas, until } from './deployment.ts';
+import { until } from '../support/until.ts';
+import { type Deployment, needsPostgres, startReplicas } from './deployment.ts';
 
 suite('what is changed on one replica holds on the others', needsPostgres, () => {
   let deployment: Deployment;

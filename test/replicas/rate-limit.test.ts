@@ -4,7 +4,8 @@ import { createRateLimiter } from '../../src/replicas/rate-limit.ts';
 import { startApp } from '../support/app.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { stdioFeatureServer } from '../support/servers/feature-server.ts';
-import { needsPostgres, startReplicas, until } from './deployment.ts';
+import { until } from '../support/until.ts';
+import { needsPostgres, startReplicas } from './deployment.ts';
 
 suite('the rate limit of a principal', () => {
   test('slides: what was called in the window before counts for less and less', async () => {

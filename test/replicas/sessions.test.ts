@@ -4,7 +4,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { TestApp } from '../support/app.ts';
 import { stdioFeatureServer } from '../support/servers/feature-server.ts';
-import { type Deployment, needsPostgres, startReplicas, until } from './deployment.ts';
+import { until } from '../support/until.ts';
+import { type Deployment, needsPostgres, startReplicas } from './deployment.ts';
 import { type RoundRobin, startRoundRobin } from './round-robin.ts';
 
 suite('MCP clients behind a plain round-robin proxy', needsPostgres, () => {
