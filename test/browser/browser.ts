@@ -89,11 +89,12 @@ interface AxeResult {
   violations: { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
 }
 
-/** What axe-core finds on the page as it is, as lines that say where. */
-export async function accessibilityProblems(page: Page): Promise<string[]> {
+/** What axe-core finds on the page as it is, as lines that say where; with a tag, only by the rules of that kind. */
+export async function accessibilityProblems(page: Page, tag?: string): Promise<string[]> {
   // Evaluated, not added as a script: the page's own policy would refuse that.
   await page.evaluate(axeSource);
-  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResult;
+  const options = { resultTypes: ['violations'], ...(tag === undefined ? {} : { runOnly: [tag] }) };
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResult;
   return violations.map(
     ({ id, impact, help, nodes }) =>
       `${impact} ${id}: ${help}\n${nodes

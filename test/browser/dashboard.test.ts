@@ -542,10 +542,11 @@ suite('the dashboard', { skip: skipReason }, () => {
     test(`axe-core finds nothing on ${name}, light and dark`, async () => {
       const page = await visitSignedIn(hash);
       await page.getByRole('heading', { name: ready }).first().waitFor();
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-        assert.deepEqual(await accessibilityProblems(page), [], `${name} in ${colorScheme}`);
-      }
+      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+      assert.deepEqual(await accessibilityProblems(page), [], `${name} in light`);
+      // Only colours differ.
+      await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+      assert.deepEqual(await accessibilityProblems(page, 'cat.color'), [], `${name} in dark`);
       await page.setViewportSize({ width: 390, height: 844 });
       assert.deepEqual(await accessibilityProblems(page), [], `${name} on a phone`);
       const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');

@@ -6,13 +6,22 @@ import { modernRequest } from '../support/modern-request.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
 import { until } from '../support/until.ts';
-import { connectClient, createToken, open, openSession, post, postModern, readEvents } from './clients.ts';
+import {
+  connectClient,
+  createToken,
+  open,
+  openSession,
+  post,
+  postModern,
+  type RawAnswer,
+  readEvents,
+} from './clients.ts';
 
 let app: TestApp;
 let server: RunningServer;
 
 before(async () => {
-  app = await startApp();
+  app = await startApp({ MCP_AGGREGATOR_REQUEST_TIMEOUT: '60' });
   server = await startFeatureServer({ transport: 'streamable-legacy', label: 'sessions' });
   await app.add('s', { base_url: server.url });
 });
@@ -447,9 +456,13 @@ suite('bounds', () => {
     const session = await openSession(app);
     const uris = Array.from({ length: 1_000 }, (_, number) => `fixture://item/${number}`);
     const more = 'fixture://item/more';
-    const answers = await Promise.all(
-      [...uris, ...uris.slice(0, 10), more].map((uri) => session.request('resources/subscribe', { uri })),
-    );
+    const waiting = [...uris, ...uris.slice(0, 10), more];
+    const answers: RawAnswer[] = [];
+    const subscribeNext = async () => {
+      for (let uri = waiting.shift(); uri !== undefined; uri = waiting.shift())
+        answers.push(await session.request('resources/subscribe', { uri }));
+    };
+    await Promise.all(Array.from({ length: 20 }, subscribeNext));
     const refused = answers.filter(({ body }) => body.error !== undefined);
     assert.equal(refused.length, 1);
     assert.match(refused[0]?.body.error.message, /1000 subscriptions/);

@@ -183,7 +183,6 @@ async function clockJumps(t: Ends): Promise<Seen> {
 
 const movedClock = (file: string) => `
 import { readFileSync } from 'node:fs';
-import { until, untilSeen } from '../support/until.ts';
 const RealDate = Date;
 const now = () => { try { return RealDate.now() + Number(readFileSync(${JSON.stringify(file)}, 'utf8')); } catch { return RealDate.now(); } };
 globalThis.Date = class Date extends RealDate {
