@@ -18,7 +18,7 @@ let nextId = 1;
 
 /** A request of 2026-07-28: the message with its metadata, and the headers that belong to it. */
 export function modernRequest(method: string, params: ModernParams = {}, options: ModernOptions = {}) {
-  const { capabilities = {}, clientInfo = { name: 'raw', version: '1' }, meta = {}, id = nextId++ } = options;
+  const { capabilities, clientInfo, meta, id = nextId++ } = options;
   const name = params.name ?? params.uri ?? params.taskId;
   const _meta = { ...modernMeta(capabilities, clientInfo), ...params._meta, ...meta };
   return {
@@ -32,7 +32,10 @@ export function modernRequest(method: string, params: ModernParams = {}, options
 }
 
 /** The metadata that every request of 2026-07-28 carries. */
-export const modernMeta = (capabilities: Record<string, unknown>, clientInfo: { name: string; version: string }) => ({
+export const modernMeta = (
+  capabilities: Record<string, unknown> = {},
+  clientInfo: { name: string; version: string } = { name: 'raw', version: '1' },
+) => ({
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': capabilities,
   'io.modelcontextprotocol/clientInfo': clientInfo,
