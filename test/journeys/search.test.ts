@@ -527,7 +527,7 @@ suite('another model embeds', { concurrency: true }, () => {
       service.mode = mode;
       const degraded = await find(app, 'the forecast for tomorrow');
       // A search waits 2 s for its vector; the service itself is given 20.
-      if (mode === 'hang') assert.equal(service.hanging, 1, 'the search did not wait for the service');
+      if (mode === 'hang') assert.ok(service.hanging > 0, 'the search waited for the service');
       assert.equal(names(degraded)[0], 'weather.get_forecast');
       assert.equal(degraded.metadata.strategy_used, 'lexical');
       assert.match(degraded.metadata.warnings[0], /embeddings unavailable, lexical search only/);

@@ -52,7 +52,9 @@ suite('skills', () => {
 
   test('BR-004: a skill that is added, changed or removed classifies the tools anew', async () => {
     const created = await put('gardening', gardening);
-    assert.deepEqual([created.status, created.body.id, created.body.tool_count], [201, 'gardening', 0]);
+    assert.deepEqual([created.status, created.body.id], [201, 'gardening']);
+    // The tools are classified in the background, which may be done by now.
+    assert.ok([0, 1].includes(created.body.tool_count), String(created.body.tool_count));
     const tool = await until(({ primary_skill_id: skill }) => skill === 'gardening');
     assert.ok(tool.skill_ids.includes('gardening') && tool.is_classified);
     assert.equal((await app.api('GET', '/api/v1/skills/gardening')).body.tool_count, 1);
