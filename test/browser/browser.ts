@@ -89,11 +89,11 @@ interface AxeResult {
   violations: { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
 }
 
-/** What axe-core finds on the page as it is, as lines that say where; with a tag, only by the rules of that kind. */
-export async function accessibilityProblems(page: Page, tag?: string): Promise<string[]> {
+/** What axe-core finds on the page as it is, as lines that say where; by these rules only, where some are named. */
+export async function accessibilityProblems(page: Page, rules?: string[]): Promise<string[]> {
   // Evaluated, not added as a script: the page's own policy would refuse that.
   await page.evaluate(axeSource);
-  const options = { resultTypes: ['violations'], ...(tag === undefined ? {} : { runOnly: [tag] }) };
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) };
   const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResult;
   return violations.map(
     ({ id, impact, help, nodes }) =>
