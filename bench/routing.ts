@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { modernRequest } from '../test/support/modern-request.ts';
 import { type RunningServer, startFeatureServer, stdioFeatureServer } from '../test/support/servers/feature-server.ts';
 import { type Aggregator, type Connection, startAggregator } from './aggregator.ts';
 import { percentile, printTable } from './table.ts';
@@ -103,20 +104,15 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 async function callDirectly(url: string, id: number, name: string, args: object): Promise<void> {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
+  const { message, headers } = modernRequest('tools/call', { name, arguments: args }, { id });
   const response = await fetch(url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': name,
+      ...headers,
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, _meta } }),
+    body: JSON.stringify(message),
   });
   if (!response.ok) throw new Error(`HTTP ${response.status}: ${await response.text()}`);
   await response.json();

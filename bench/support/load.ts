@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Pool } from 'undici';
+import { modernMeta } from '../../test/support/modern-request.ts';
 import { percentile } from '../table.ts';
 import { fillerOf } from './filler.ts';
 
@@ -45,11 +46,7 @@ interface Caller {
   notify(method: string): Promise<void>;
 }
 
-const modernMeta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-  'io.modelcontextprotocol/clientInfo': { name: 'load', version: '1.0.0' },
-};
+const _meta = modernMeta({}, { name: 'load', version: '1.0.0' });
 
 async function measure({
   targets,
@@ -145,7 +142,7 @@ async function loop(
     const params = {
       name: tool,
       arguments: isSent ? { text: text + filler } : { text, fill: filler.length },
-      ...(era === 'modern' ? { _meta: modernMeta } : {}),
+      ...(era === 'modern' ? { _meta } : {}),
     };
     const answer = await caller.call(id, 'tools/call', params);
     if (answer.result?.content?.[0]?.text !== text + filler)

@@ -1,5 +1,6 @@
 /** A steady stream of calls, each with a payload that no other has, and what became of every one of them. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { modernRequest } from '../../test/support/modern-request.ts';
 import type { Random } from './random.ts';
 import { type Replica, token } from './replica.ts';
 
@@ -115,10 +116,7 @@ async function overMcp(
   signal: AbortSignal,
 ): Promise<Answer> {
   const name = `${server}__echo`;
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
+  const { message, headers } = modernRequest('tools/call', { name, arguments: { text } }, { id });
   const response = await send('/mcp', {
     method: 'POST',
     signal,
@@ -126,11 +124,9 @@ async function overMcp(
       authorization: `Bearer ${token}`,
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': name,
+      ...headers,
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: { text }, _meta } }),
+    body: JSON.stringify(message),
   });
   const { text: received } = response;
   const messages = response.contentType.startsWith('text/event-stream')

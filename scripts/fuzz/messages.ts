@@ -1,4 +1,6 @@
 /** What is sent: one request each, over REST and over MCP of both eras. */
+
+import { modernMeta } from '../../test/support/modern-request.ts';
 import type { Random } from '../chaos/random.ts';
 import type { Json, Values } from './values.ts';
 
@@ -68,7 +70,7 @@ export function createMessages(random: Random, values: Values, { document, backu
   function mcp(): Message {
     const isModern = random() < 0.5;
     const method = random.pick(methods);
-    const params = { ...samples[method], ...(isModern ? { _meta: modernMeta } : {}) };
+    const params = { ...samples[method], ...(isModern ? { _meta: fuzzMeta } : {}) };
     const body = bent({ jsonrpc: '2.0', id: 1, method, params } as Json);
     const headers = {
       ...asJson,
@@ -110,11 +112,7 @@ export function createMessages(random: Random, values: Values, { document, backu
 const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 const wellFormed = (text: string): string => text.toWellFormed().slice(0, 2_000);
 
-const modernMeta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientInfo': { name: 'fuzz', version: '1' },
-  'io.modelcontextprotocol/clientCapabilities': {},
-};
+const fuzzMeta = modernMeta({}, { name: 'fuzz', version: '1' });
 
 const samples: Record<string, { [key: string]: Json }> = {
   initialize: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'fuzz', version: '1' } },

@@ -63,7 +63,7 @@ export async function createVisitor(
   const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 900 }, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(`console: ${message.text()}`);
@@ -89,11 +89,12 @@ interface AxeResult {
   violations: { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
 }
 
-/** What axe-core finds on the page as it is, as lines that say where. */
-export async function accessibilityProblems(page: Page): Promise<string[]> {
+/** What axe-core finds on the page as it is, as lines that say where; by these rules only, where some are named. */
+export async function accessibilityProblems(page: Page, rules?: string[]): Promise<string[]> {
   // Evaluated, not added as a script: the page's own policy would refuse that.
   await page.evaluate(axeSource);
-  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResult;
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) };
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResult;
   return violations.map(
     ({ id, impact, help, nodes }) =>
       `${impact} ${id}: ${help}\n${nodes

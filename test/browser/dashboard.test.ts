@@ -22,6 +22,9 @@ const travel = (name: string, tools: number) => ({
 });
 const featureServer = new URL('../support/servers/stdio-legacy.ts', import.meta.url).pathname;
 
+/** The rules of axe-core that look at colours, which are all that differs between light and dark. */
+const colourRules = ['color-contrast', 'link-in-text-block'];
+
 suite('the dashboard', { skip: skipReason }, () => {
   let aggregator: AggregatorProcess;
   let browser: Browser;
@@ -542,10 +545,10 @@ suite('the dashboard', { skip: skipReason }, () => {
     test(`axe-core finds nothing on ${name}, light and dark`, async () => {
       const page = await visitSignedIn(hash);
       await page.getByRole('heading', { name: ready }).first().waitFor();
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-        assert.deepEqual(await accessibilityProblems(page), [], `${name} in ${colorScheme}`);
-      }
+      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+      assert.deepEqual(await accessibilityProblems(page), [], `${name} in light`);
+      await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+      assert.deepEqual(await accessibilityProblems(page, colourRules), [], `${name} in dark`);
       await page.setViewportSize({ width: 390, height: 844 });
       assert.deepEqual(await accessibilityProblems(page), [], `${name} on a phone`);
       const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseJson } from '../../src/exact-json.ts';
 import { startApp } from '../support/app.ts';
+import { untilSeen } from '../support/until.ts';
 
 /** With a number that JavaScript cannot hold, everything is read by the reviver, which needs stack. */
 const longNumber = '"n":1234567890123456789,';
@@ -86,11 +86,8 @@ suite('a definition that is nested too deeply', () => {
     }
     const expected = 'discovery failed: a definition in tools/list is nested more than 200 levels deep';
     for (const name of names) {
-      let server = await app.server(name);
-      for (let n = 0; n < 200 && server.error_message === null; n += 1) {
-        await delay(50);
-        server = await app.server(name);
-      }
+      const look = () => app.server(name);
+      const server = await untilSeen(look, ({ error_message: error }) => error !== null, `${name} has failed`);
       assert.equal(server.error_message, expected, name);
     }
     assert.ok(!app.log.join('').includes('call stack'));

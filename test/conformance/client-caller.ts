@@ -2,6 +2,7 @@
 
 import { parameterHeaders } from '../../src/catalog/parameter-headers.ts';
 import { isObject, type JsonObject } from '../../src/json-rpc.ts';
+import { modernRequest } from '../support/modern-request.ts';
 
 export interface McpCaller {
   request(method: string, params: JsonObject, headers?: Record<string, string>): Promise<JsonObject>;
@@ -9,43 +10,25 @@ export interface McpCaller {
   callTool(params: JsonObject): Promise<string | undefined>;
 }
 
-const version = '2026-07-28';
+const clientInfo = { name: 'conformance-driver', version: '1.0.0' };
+const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 const maxRounds = 10;
 
 export function createMcpCaller(url: string, token: string): McpCaller {
   const schemas = new Map<string, JsonObject>();
-  let nextId = 1;
 
   async function request(method: string, params: JsonObject, more: Record<string, string> = {}): Promise<JsonObject> {
-    const name = params.name ?? params.uri;
+    const { message: sent, headers } = modernRequest(method, params, { capabilities, clientInfo });
     const response = await fetch(url, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': version,
-        'mcp-method': method,
-        ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
+        ...headers,
         ...more,
       },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: nextId++,
-        method,
-        params: {
-          ...params,
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': version,
-            'io.modelcontextprotocol/clientInfo': { name: 'conformance-driver', version: '1.0.0' },
-            'io.modelcontextprotocol/clientCapabilities': {
-              elicitation: { form: {}, url: {} },
-              sampling: {},
-              roots: {},
-            },
-          },
-        },
-      }),
+      body: JSON.stringify(sent),
     });
     const message = lastMessage(await response.text());
     if (isObject(message.error)) throw new Error(`${method}: ${JSON.stringify(message.error)}`);

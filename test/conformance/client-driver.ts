@@ -2,9 +2,9 @@
  * One scenario of the client suite: our real app with the suite's server registered in it, used by an MCP client and a
  * browser that do what people would do.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { openBrowser } from '../oauth/browser.ts';
 import { startApp, type TestApp } from '../support/app.ts';
+import { untilSeen } from '../support/until.ts';
 import { createMcpCaller, type McpCaller } from './client-caller.ts';
 
 const maxLogins = 5;
@@ -72,16 +72,15 @@ async function connectWithLogins(app: TestApp): Promise<void> {
 
 /** Connected with its lists read, or failed for good. */
 async function settled(app: TestApp): Promise<ServerView> {
-  for (;;) {
-    const server: ServerView = await app.server('suite');
+  const isSettled = (server: ServerView) => {
     const connected = app.seen.all.findLastIndex(
       ({ name, payload }) => name === 'server.status' && payload.status === 'CONNECTED',
     );
     const discovered = app.seen.all.findLastIndex(({ name }) => name === 'server.discovered');
     const isRead = discovered > connected || server.error_message !== null;
-    if (server.status === 'ERROR' || (server.status === 'CONNECTED' && isRead)) return server;
-    await delay(20);
-  }
+    return server.status === 'ERROR' || (server.status === 'CONNECTED' && isRead);
+  };
+  return await untilSeen<ServerView>(() => app.server('suite'), isSettled, 'the server has settled');
 }
 
 async function perform(app: TestApp, { name: scenario, context }: Scenario, client: McpCaller): Promise<void> {

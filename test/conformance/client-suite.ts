@@ -6,7 +6,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
@@ -26,35 +26,56 @@ export interface ClientScenario {
 
 const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
 const command = fileURLToPath(new URL('./client-command.js', import.meta.url));
-/** The suite itself would start all scenarios at once, each with an aggregator: they would time each other out. */
+/** The suite starts all scenarios at once, each with an aggregator: they would time each other out. */
 const atOnce = 4;
+const scenarioTimeoutMs = 300_000;
 
+/** One process of the suite runs every scenario; those that are not in `scenarios` end at once and are left out. */
 export async function runClientSuite(
   requirements: Requirements,
   scenarios = scenariosOf(requirements),
 ): Promise<ClientScenario[]> {
-  const driver = await startDriver();
-  const waiting = [...scenarios];
-  const results: ClientScenario[] = [];
-  const work = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      results.push({ requirements, ...next, ...(await runScenario(requirements, next.scenario, driver.url)) });
-    }
-  };
+  const output = await mkdtemp(join(tmpdir(), 'client-conformance-'));
+  const driver = await startDriver(new Set(scenarios.map(({ scenario }) => scenario)));
   try {
-    await Promise.all(Array.from({ length: atOnce }, work));
+    const printed = await runSuite(requirements, driver.url, output);
+    const files = (await readdir(output, { recursive: true })).filter((name) => basename(name) === 'checks.json');
+    const results = await Promise.all(
+      scenarios.map(async ({ scenario, required }) => {
+        const file = files.find((name) => scenarioOf(name) === scenario);
+        if (file === undefined) throw new Error(`${scenario}: the suite wrote no checks:\n${printed}`);
+        return { requirements, scenario, required, ...(await readChecks(join(output, file))) };
+      }),
+    );
+    const rank = ({ required, scenario }: ClientScenario) => `${required ? 0 : 1} ${scenario}`;
+    return results.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
   } finally {
     driver.close();
+    await rm(output, { recursive: true });
   }
-  const rank = ({ required, scenario }: ClientScenario) => `${required ? 0 : 1} ${scenario}`;
-  return results.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
 /** The suite starts a command for each scenario; what it asks for is done in this process, which has everything loaded. */
-async function startDriver(): Promise<{ url: string; close(): void }> {
+async function startDriver(wanted: ReadonlySet<string>): Promise<{ url: string; close(): void }> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  async function perform(scenario: Scenario): Promise<void> {
+    if (!wanted.has(scenario.name)) return;
+    if (running === atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      await performScenario(scenario);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  }
+
   const server = createServer((request, response) => {
     void json(request)
-      .then((scenario) => performScenario(scenario as Scenario))
+      .then((scenario) => perform(scenario as Scenario))
       .then(
         () => response.end(),
         (error: unknown) => response.writeHead(500).end(inspect(error)),
@@ -65,27 +86,25 @@ async function startDriver(): Promise<{ url: string; close(): void }> {
   return { url: `http://127.0.0.1:${port}`, close: () => void server.close() };
 }
 
+/** What it printed. */
+async function runSuite(requirements: Requirements, driver: string, output: string): Promise<string> {
+  const client = `${process.execPath} ${command} ${driver}`;
+  const args = ['client', '--command', client, '--requirements', requirements, '--timeout', String(scenarioTimeoutMs)];
+  const child = spawn(process.execPath, [program, ...args, '-o', output], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return (await Promise.all([text(child.stdout), text(child.stderr)])).join('\n');
+}
+
+/** The suite's directories: `auth/dpop-2026-11-18T10-45-46-841Z/checks.json`. */
+function scenarioOf(file: string): string {
+  return dirname(file)
+    .replaceAll('\\', '/')
+    .replace(/-\d{4}-\d{2}-\d{2}T[\d-]+Z$/, '');
+}
+
 const checksFile = z.array(z.object({ id: z.string(), status: z.string(), errorMessage: z.string().optional() }));
 
-async function runScenario(requirements: Requirements, scenario: string, driver: string) {
-  const output = await mkdtemp(join(tmpdir(), 'client-conformance-'));
-  const args = [
-    'client',
-    '--command',
-    `${process.execPath} ${command} ${driver}`,
-    '--scenario',
-    scenario,
-    '--spec-version',
-    requirements,
-  ];
-  const child = spawn(process.execPath, [program, ...args, '--force', '-o', output], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const file = (await readdir(output, { recursive: true })).find((name) => name.endsWith('checks.json'));
-  if (file === undefined) throw new Error(`${scenario}: the suite wrote no checks:\n${errors}`);
-  const checks = checksFile.parse(JSON.parse(await readFile(join(output, file), 'utf8')));
-  await rm(output, { recursive: true });
+async function readChecks(file: string) {
+  const checks = checksFile.parse(JSON.parse(await readFile(file, 'utf8')));
   const failures = checks.filter(({ status }) => status === 'FAILURE');
   return {
     passed: checks.filter(({ status }) => status === 'SUCCESS').length,

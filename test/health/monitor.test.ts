@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { startApp, type TestApp } from '../support/app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
+import { until } from '../support/until.ts';
 
 const servers = '/api/v1/aggregator/servers';
 
@@ -32,7 +33,7 @@ suite('health', () => {
     const details = await app.server('healthy');
     assert.equal(details.status, 'CONNECTED');
     assert.equal(details.consecutive_failures, 0);
-    assert.ok(Math.abs(Date.parse(details.last_health_check) - Date.now()) < 10_000);
+    assert.ok(Date.parse(details.last_health_check) > Date.parse(details.connected_at));
   });
 
   test('BR-006, EC-005, ST-002: two failures degrade, calls are executed with a warning, a good check ends it', async (t) => {
@@ -122,7 +123,7 @@ async function startProbe(status: number): Promise<Probe> {
   const server = createServer(async (_request, response) => {
     count += 1;
     for (const { times, resolve } of waiting) if (count >= times) resolve();
-    while (probe.answer[0] === 'hold') await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => probe.answer[0] !== 'hold', 'there is something to say');
     const [next = 200] = probe.answer;
     if (probe.answer.length > 1) probe.answer.shift();
     response.writeHead(Number(next)).end();

@@ -1,10 +1,11 @@
 /** What MCP clients see of a server whose connection is gone. */
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { postModern, until } from '../mcp/clients.ts';
+import { postModern } from '../mcp/clients.ts';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
+import { until } from '../support/until.ts';
 
 const settings = { MCP_AGGREGATOR_EXPOSURE: 'all', MCP_AGGREGATOR_HEALTH_INTERVAL: '0.2' };
 const servers = '/api/v1/aggregator/servers';

@@ -4,22 +4,22 @@ import { after, afterEach, before, beforeEach, suite, type TestContext, test } f
 import type { Client } from '@modelcontextprotocol/client';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
 import { createProgram, InputRequired, structured, text } from '../support/servers/program.ts';
+import { until } from '../support/until.ts';
 import {
   answering,
   connectClient,
   createToken,
   everyCapability,
-  modernRequest,
   open,
   openSession,
   post,
   postModern,
   readEvents,
-  until,
 } from './clients.ts';
 
 const capabilities = everyCapability;

@@ -1,8 +1,8 @@
 /** Clients of every revision in front of the aggregator: the official SDK, and bare HTTP where the SDK hides things. */
-import { once } from 'node:events';
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createParser } from 'eventsource-parser';
 import type { Body, TestApp } from '../support/app.ts';
+import { modernRequest } from '../support/modern-request.ts';
 
 export const clientRevisions = ['2024-11-05', '2025-06-18', '2025-11-25', '2026-07-28'] as const;
 export type ClientRevision = (typeof clientRevisions)[number];
@@ -131,39 +131,6 @@ export async function postModern(
   return await post(app, message, { ...options, headers: { ...headers, ...options.headers } });
 }
 
-export function modernRequest(
-  method: string,
-  params: Record<string, Body> = {},
-  { capabilities = {}, meta = {} }: { capabilities?: Record<string, unknown>; meta?: Record<string, unknown> } = {},
-) {
-  const name = params.name ?? params.uri ?? params.taskId;
-  return {
-    message: {
-      jsonrpc: '2.0',
-      id: nextId++,
-      method,
-      params: {
-        ...params,
-        _meta: {
-          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-          'io.modelcontextprotocol/clientCapabilities': capabilities,
-          'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
-          ...params._meta,
-          ...meta,
-        },
-      },
-    },
-    headers: {
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-      ...(typeof name === 'string' ? { 'mcp-name': encodeName(name) } : {}),
-    },
-  };
-}
-
-const encodeName = (name: string) =>
-  /^[\x21-\x7e]+$/.test(name) ? name : `=?base64?${Buffer.from(name).toString('base64')}?=`;
-
 export interface RawSession {
   id: string;
   request(method: string, params?: Record<string, unknown>, options?: RawOptions): Promise<RawAnswer>;
@@ -205,13 +172,4 @@ export async function openSession(
 export async function createToken(app: TestApp, token: Record<string, unknown>): Promise<string> {
   const { body } = await app.api('POST', '/api/v1/tokens', { name: 'a token', ...token });
   return body.token;
-}
-
-/** Asks until it holds: for what happens on the far side of a server and is told to nobody. */
-export async function until(holds: () => Promise<boolean> | boolean, what: string, patienceMs = 30_000): Promise<void> {
-  const deadline = Date.now() + patienceMs;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`Gave up waiting until ${what}`);
-    await once(AbortSignal.timeout(20), 'abort');
-  }
 }

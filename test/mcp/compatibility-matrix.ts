@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import type { Client } from '@modelcontextprotocol/client';
 import { type Connection, startApp, type TestApp } from '../support/app.ts';
 import { type HttpTransport, startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { until } from '../support/until.ts';
 import { wireProgress } from '../support/wire-progress.ts';
-import { answering, type ClientRevision, clientRevisions, connectClient, everyCapability, until } from './clients.ts';
+import { answering, type ClientRevision, clientRevisions, connectClient, everyCapability } from './clients.ts';
 
 export const features = [
   'tools',
@@ -92,7 +93,7 @@ async function tryClient(app: TestApp, revision: ClientRevision, server: ServerK
   return { client: revision, server, problems };
 }
 
-const patienceMs = 15_000;
+const patienceMs = 60_000;
 
 async function withPatience(attempt: Promise<void>): Promise<void> {
   const timeout = Promise.withResolvers<never>();

@@ -4,7 +4,8 @@ import { after, before, suite, test } from 'node:test';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';
-import { connectClient, openSession, postModern, type RawAnswer, until } from './clients.ts';
+import { until } from '../support/until.ts';
+import { connectClient, openSession, postModern, type RawAnswer } from './clients.ts';
 
 const clients = 100;
 let app: TestApp;

@@ -3,17 +3,9 @@ import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import { listenLocally, type RunningServer } from '../support/servers/http-wire.ts';
-import {
-  modernRequest,
-  open,
-  openSession,
-  post,
-  postModern,
-  type RawAnswer,
-  type RawSession,
-  readEvents,
-} from './clients.ts';
+import { open, openSession, post, postModern, type RawAnswer, type RawSession, readEvents } from './clients.ts';
 import {
   definitions,
   mirrorCommand,

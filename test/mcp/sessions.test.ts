@@ -1,27 +1,27 @@
 /** Sessions of the legacy revisions, and who may use what. */
 import assert from 'node:assert/strict';
 import { after, before, mock, suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
+import { until } from '../support/until.ts';
 import {
   connectClient,
   createToken,
-  modernRequest,
   open,
   openSession,
   post,
   postModern,
+  type RawAnswer,
   readEvents,
-  until,
 } from './clients.ts';
 
 let app: TestApp;
 let server: RunningServer;
 
 before(async () => {
-  app = await startApp();
+  app = await startApp({ MCP_AGGREGATOR_REQUEST_TIMEOUT: '60' });
   server = await startFeatureServer({ transport: 'streamable-legacy', label: 'sessions' });
   await app.add('s', { base_url: server.url });
 });
@@ -323,7 +323,7 @@ suite('who may do what', () => {
     await Promise.all(theirs.map((stream) => stream.text()));
     assert.equal(await openSessions(app), before - 2);
     for (const stream of others) {
-      const ended = await Promise.race([stream.text().then(() => true), delay(50, false)]);
+      const ended = await Promise.race([stream.text().then(() => true), openSessions(app).then(() => false)]);
       assert.equal(ended, false);
     }
   });
@@ -397,7 +397,9 @@ suite('bounds', () => {
     await openSession(brief);
     assert.equal(await openSessions(brief), 2);
     await until(async () => (await openSessions(brief)) === 1, 'the other session expired');
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await openSession(brief);
+    assert.equal(await openSessions(brief), 2);
+    await until(async () => (await openSessions(brief)) === 1, 'one more expired');
     assert.equal((await session.request('ping')).status, 200);
     left.abort();
     await until(async () => (await openSessions(brief)) === 0, 'the session expired');
@@ -454,9 +456,13 @@ suite('bounds', () => {
     const session = await openSession(app);
     const uris = Array.from({ length: 1_000 }, (_, number) => `fixture://item/${number}`);
     const more = 'fixture://item/more';
-    const answers = await Promise.all(
-      [...uris, ...uris.slice(0, 10), more].map((uri) => session.request('resources/subscribe', { uri })),
-    );
+    const waiting = [...uris, ...uris.slice(0, 10), more];
+    const answers: RawAnswer[] = [];
+    const subscribeNext = async () => {
+      for (let uri = waiting.shift(); uri !== undefined; uri = waiting.shift())
+        answers.push(await session.request('resources/subscribe', { uri }));
+    };
+    await Promise.all(Array.from({ length: 20 }, subscribeNext));
     const refused = answers.filter(({ body }) => body.error !== undefined);
     assert.equal(refused.length, 1);
     assert.match(refused[0]?.body.error.message, /Too many subscriptions in this session \(limit: 1000\)/);

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { startFixtureServer } from '../conformance/fixture-server.ts';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import { listenLocally, type RunningServer, readJson, sendJson } from '../support/servers/http-wire.ts';
-import { createToken, modernRequest, open, postModern, readEvents } from './clients.ts';
+import { createToken, open, postModern, readEvents } from './clients.ts';
 
 const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 

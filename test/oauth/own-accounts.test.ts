@@ -1,8 +1,9 @@
 /** Servers where everybody has an account of their own. */
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { open, openSession, readEvents, until } from '../mcp/clients.ts';
+import { open, openSession, readEvents } from '../mcp/clients.ts';
 import { type Body, startApp, type TestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
 import { openBrowser } from './browser.ts';
 import { startIdentityProvider } from './identity-provider.ts';
 import { startProtectedServer } from './protected-server.ts';

@@ -9,7 +9,8 @@ import { startAggregator } from '../support/aggregator-process.ts';
 import { startApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
 import { stdioFeatureServer } from '../support/servers/feature-server.ts';
-import { needsPostgres, startReplicas, until } from './deployment.ts';
+import { until } from '../support/until.ts';
+import { needsPostgres, startReplicas } from './deployment.ts';
 import { startRoundRobin } from './round-robin.ts';
 
 const key = () => randomBytes(32).toString('base64');

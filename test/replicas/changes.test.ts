@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Body, TestApp } from '../support/app.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
-import { type Deployment, needsPostgres, startReplicas, until } from './deployment.ts';
+import { until, untilSeen } from '../support/until.ts';
+import { type Deployment, needsPostgres, startReplicas } from './deployment.ts';
 
 suite('what is changed on one replica holds on the others', needsPostgres, () => {
   let deployment: Deployment;
@@ -23,13 +24,13 @@ suite('what is changed on one replica holds on the others', needsPostgres, () =>
     const { body } = await b.call('one.echo', { text: 'hello' });
     assert.equal(body.structuredContent.arguments.text, 'hello');
 
-    await until(async () => (await b.server(id)).replicas.length === 2);
-    const { status, replicas } = await b.server(id);
-    assert.equal(status, 'CONNECTED');
-    assert.deepEqual(
-      replicas.map((replica: { status: string }) => replica.status),
-      ['CONNECTED', 'CONNECTED'],
+    const { status } = await untilSeen(
+      () => b.server(id),
+      ({ replicas }) =>
+        replicas.length === 2 && replicas.every((one: { status: string }) => one.status === 'CONNECTED'),
+      'both replicas are connected',
     );
+    assert.equal(status, 'CONNECTED');
     await upstream.close();
   });
 

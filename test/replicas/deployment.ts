@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
 
@@ -44,13 +43,4 @@ export async function startReplicas(count: number, overrides: Record<string, str
       await database.close();
     },
   };
-}
-
-/** Asks until the answer fits. Other processes don't announce that they are done. */
-export async function until(fits: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
-  const started = performance.now();
-  while (!(await fits())) {
-    if (performance.now() - started > patienceMs) throw new Error(`not so within ${patienceMs} ms`);
-    await delay(10);
-  }
 }

@@ -17,6 +17,7 @@ import { createSkillStore } from '../../src/skills/skill-store.ts';
 import type { Database } from '../../src/store/database.ts';
 import { findServer } from '../../src/store/servers.ts';
 import { openTestDatabase } from '../store/store.ts';
+import { until } from '../support/until.ts';
 
 /** A database whose answers to questions arrive late and whose answers to changes don't. */
 async function openSlowly(t: TestContext): Promise<Database> {
@@ -24,11 +25,16 @@ async function openSlowly(t: TestContext): Promise<Database> {
   return { ...db, kysely: db.kysely.withPlugin(slowReads()) };
 }
 
+let begunReads = 0;
+
 function slowReads(): KyselyPlugin {
   const reads = new WeakSet<QueryId>();
   return {
     transformQuery({ node, queryId }) {
-      if (node.kind === 'SelectQueryNode') reads.add(queryId);
+      if (node.kind === 'SelectQueryNode') {
+        reads.add(queryId);
+        begunReads += 1;
+      }
       return node;
     },
     async transformResult({ result, queryId }) {
@@ -39,8 +45,10 @@ function slowReads(): KyselyPlugin {
 }
 
 /** Lets the reading begin first, so that it does not know of the change. */
-async function during(reading: Promise<unknown>, change: () => Promise<unknown>): Promise<void> {
-  await delay(10);
+async function during(read: () => Promise<unknown>, change: () => Promise<unknown>): Promise<void> {
+  const before = begunReads;
+  const reading = read();
+  await until(() => begunReads > before, 'the reading has begun', { everyMs: 1 });
   await change();
   await reading;
 }
@@ -51,9 +59,15 @@ suite('a change that is made while the store is read again stays', () => {
     const auth = await createAuthenticator({ db, changes: createChanges(), adminToken: 'the-admin-token' });
     t.after(() => auth.close());
     const { row } = await auth.createToken({ name: 'old', role: 'viewer' }, 'admin');
-    await during(auth.reload(), () => auth.revokeToken(row.id));
+    await during(
+      () => auth.reload(),
+      () => auth.revokeToken(row.id),
+    );
     assert.equal(auth.findPrincipal(row.id), undefined);
-    await during(auth.reload(), () => auth.createToken({ name: 'new', role: 'viewer' }, 'admin'));
+    await during(
+      () => auth.reload(),
+      () => auth.createToken({ name: 'new', role: 'viewer' }, 'admin'),
+    );
     assert.deepEqual(
       auth.listTokens().map(({ name }) => name),
       ['new'],
@@ -66,18 +80,30 @@ suite('a change that is made while the store is read again stays', () => {
       changes: createChanges(),
       log: createLog('silent'),
     });
-    await during(profiles.reload(), () => profiles.save('work', { servers: ['github'] }));
+    await during(
+      () => profiles.reload(),
+      () => profiles.save('work', { servers: ['github'] }),
+    );
     assert.deepEqual(profiles.find('work'), { name: 'work', servers: ['github'] });
-    await during(profiles.reload(), () => profiles.remove('work'));
+    await during(
+      () => profiles.reload(),
+      () => profiles.remove('work'),
+    );
     assert.deepEqual(profiles.list(), []);
   });
 
   test('skills', async (t) => {
     const skills = await createSkillStore({ db: await openSlowly(t), changes: createChanges() });
     const skill = { id: 'gardening', name: 'Gardening', description: 'Plants and their care', examples: [] };
-    await during(skills.reload(), () => skills.save(skill));
+    await during(
+      () => skills.reload(),
+      () => skills.save(skill),
+    );
     assert.deepEqual(skills.find('gardening'), skill);
-    await during(skills.reload(), () => skills.remove('gardening'));
+    await during(
+      () => skills.reload(),
+      () => skills.remove('gardening'),
+    );
     assert.equal(skills.find('gardening'), undefined);
   });
 
@@ -98,14 +124,20 @@ suite('a change that is made while the store is read again stays', () => {
     const { cookie } = await sessions.begin('the-admin-token', { host });
     const headers = { host, cookie: cookie.split(';')[0] };
     assert.equal(sessions.tokenOf({ headers }), 'the-admin-token');
-    await during(sessions.reload(), () => sessions.end(headers));
+    await during(
+      () => sessions.reload(),
+      () => sessions.end(headers),
+    );
     assert.equal(sessions.tokenOf({ headers }), undefined);
   });
 
   test('server rules', async (t) => {
     const db = await openSlowly(t);
     const rules = await createRuleStore({ db, changes: createChanges() });
-    await during(rules.reload(), () => rules.replace([{ pattern: 'plants', servers: ['garden'] }]));
+    await during(
+      () => rules.reload(),
+      () => rules.replace([{ pattern: 'plants', servers: ['garden'] }]),
+    );
     assert.deepEqual(rules.list(), [{ pattern: 'plants', servers: ['garden'] }]);
   });
 });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { createRateLimiter } from '../../src/replicas/rate-limit.ts';
+import { postModern } from '../mcp/clients.ts';
 import { startApp } from '../support/app.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { stdioFeatureServer } from '../support/servers/feature-server.ts';
-import { needsPostgres, startReplicas, until } from './deployment.ts';
+import { until } from '../support/until.ts';
+import { needsPostgres, startReplicas } from './deployment.ts';
 
 suite('the rate limit of a principal', () => {
   test('slides: what was called in the window before counts for less and less', async () => {
@@ -34,25 +36,8 @@ suite('the rate limit of a principal', () => {
     assert.equal(refused.body.error_code, 'RATE_LIMITED');
     assert.ok(Number(refused.headers.get('retry-after')) >= 1);
 
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const post = (method: string, params: Record<string, unknown>, name?: string) =>
-      fetch(`${app.url}/mcp`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${app.adminToken}`,
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': method,
-          ...(name === undefined ? {} : { 'mcp-name': name }),
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
-      });
-    assert.equal((await post('tools/list', {})).status, 200);
-    const overMcp = await post('tools/call', { name: 'one__echo', arguments: {} }, 'one__echo');
+    assert.equal((await postModern(app, 'tools/list')).status, 200);
+    const overMcp = await postModern(app, 'tools/call', { name: 'one__echo', arguments: {} });
     assert.equal(overMcp.status, 429);
     assert.ok(Number(overMcp.headers.get('retry-after')) >= 1);
   });

@@ -3,8 +3,10 @@ import { after, before, suite, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { TestApp } from '../support/app.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import { stdioFeatureServer } from '../support/servers/feature-server.ts';
-import { type Deployment, needsPostgres, startReplicas, until } from './deployment.ts';
+import { until } from '../support/until.ts';
+import { type Deployment, needsPostgres, startReplicas } from './deployment.ts';
 import { type RoundRobin, startRoundRobin } from './round-robin.ts';
 
 suite('MCP clients behind a plain round-robin proxy', needsPostgres, () => {
@@ -71,29 +73,18 @@ suite('MCP clients behind a plain round-robin proxy', needsPostgres, () => {
   });
 
   test('2026-07-28 needs no stickiness; requestState opens on every replica, a call parked elsewhere says so', async () => {
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
-    };
-    let id = 0;
     const modern = async (url: string, name: string, more: Record<string, unknown> = {}) => {
-      id += 1;
+      const params = { name, arguments: {}, ...more };
+      const { message, headers } = modernRequest('tools/call', params, { capabilities: { elicitation: { form: {} } } });
       const response = await fetch(`${url}/mcp`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${a.adminToken}`,
           'content-type': 'application/json',
           accept: 'application/json, text/event-stream',
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/call',
-          'mcp-name': name,
+          ...headers,
         },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id,
-          method: 'tools/call',
-          params: { name, arguments: {}, _meta: meta, ...more },
-        }),
+        body: JSON.stringify(message),
       });
       const text = await response.text();
       return JSON.parse(text.startsWith('{') ? text : (text.match(/^data: (\{.*"id":.*)$/m)?.[1] ?? '{}'));

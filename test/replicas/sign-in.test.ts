@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { TestApp } from '../support/app.ts';
-import { type Deployment, needsPostgres, startReplicas, until } from './deployment.ts';
+import { until } from '../support/until.ts';
+import { type Deployment, needsPostgres, startReplicas } from './deployment.ts';
 import { type RoundRobin, startRoundRobin } from './round-robin.ts';
 
 const path = '/api/v1/session';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startApp } from '../support/app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
+import { until } from '../support/until.ts';
 import { type Answer, type Received, startLoopback } from './loopback.ts';
 
 interface Stored {
@@ -113,12 +114,3 @@ test('BR-008: what is removed leaves Qdrant', async (context) => {
   await app.api('DELETE', '/api/v1/aggregator/servers/features');
   await until(() => collection.points.size === 0);
 });
-
-/** Nothing tells when another process has caught up, so this looks, for ten seconds at the most. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  assert.fail('it did not happen within ten seconds');
-}

@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
-import { modernRequest, openSession, open as openStream, postModern, readEvents } from '../mcp/clients.ts';
+import { openSession, open as openStream, postModern, readEvents } from '../mcp/clients.ts';
 import { type IdentityProvider, startIdentityProvider } from '../oauth/identity-provider.ts';
 import { type Answer, anotherAddress, type Body, behindProxy, startApp, type TestApp } from '../support/app.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import type { Document } from '../support/openapi.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';

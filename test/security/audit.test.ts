@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { createAudit } from '../../src/security/audit.ts';
 import { findAuditAfter } from '../../src/store/audit.ts';
 import { openTestDatabase } from '../store/store.ts';
+import { until } from '../support/until.ts';
 
 const keys = { current: Buffer.alloc(32, 7) };
 
@@ -72,8 +72,7 @@ test('records are stored before their time when half of the room for them is tak
   const audit = createAudit(db, { keys, capacity: 10, flushEveryMs: 60_000 });
   t.after(() => audit.close());
   for (let n = 0; n < 5; n++) audit.record({ event: 'tool.called', actor: 'a' });
-  const deadline = Date.now() + 30_000;
-  while (audit.backlog.waiting > 0 && Date.now() < deadline) await setTimeout(10);
+  await until(() => audit.backlog.waiting === 0, 'they are stored');
   assert.equal((await findAuditAfter(db, 0, 10)).length, 5);
 });
 

@@ -11,6 +11,7 @@ import { settings } from '../../src/config/settings.ts';
 import { runCommand } from '../cli/command-line.ts';
 import { type AggregatorProcess, program, startAggregator } from '../support/aggregator-process.ts';
 import type { Body } from '../support/app.ts';
+import { untilSeen } from '../support/until.ts';
 
 const linux = { skip: process.platform === 'linux' ? false : 'only Linux has /proc' };
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'only root can start programs as another user' };
@@ -63,15 +64,13 @@ async function startWithSpy(t: TestContext, env: Record<string, string>) {
     aggregator,
     registered,
     async read(file: string): Promise<{ text: string; uid: number; env: Record<string, string> }> {
-      for (let n = 0; n < 100; n++) {
-        const { status, body } = await api(aggregator, adminToken, 'POST', '/tools/call', {
-          name: 'spy.read',
-          arguments: { file },
-        });
-        if (status === 200) return JSON.parse(body.content?.[0]?.text ?? body.result.content[0].text);
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-      return assert.fail(aggregator.output());
+      const call = { name: 'spy.read', arguments: { file } };
+      const { body } = await untilSeen(
+        () => api(aggregator, adminToken, 'POST', '/tools/call', call),
+        ({ status }) => status === 200,
+        'the spy answers',
+      );
+      return JSON.parse(body.content?.[0]?.text ?? body.result.content[0].text);
     },
   };
 }
@@ -162,11 +161,11 @@ suite('what children can read', () => {
     const again = await startAggregator({ dataDir: aggregator.dataDir, env });
     t.after(() => again.stop('SIGKILL'));
     const path = `/aggregator/servers/${registered.body.id ?? registered.body.server_id}`;
-    let server = await api(again, adminToken, 'GET', path);
-    for (let n = 0; n < 100 && server.body.error_message === null; n++) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      server = await api(again, adminToken, 'GET', path);
-    }
+    const server = await untilSeen(
+      () => api(again, adminToken, 'GET', path),
+      ({ body }) => body.error_message !== null,
+      'the server has failed',
+    );
     assert.match(server.body.error_message, /MCP_AGGREGATOR_STDIO=deny/);
   });
 });

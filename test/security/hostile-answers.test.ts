@@ -1,6 +1,5 @@
 /** A tool whose answers were made to be slow to read, beside everyone else who wants to be answered. */
 import assert from 'node:assert/strict';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, before, suite, test } from 'node:test';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createOddDocumentation, startDocumentation } from '../support/servers/documentation.ts';
@@ -18,7 +17,7 @@ const answers: Record<string, string> = {
   'folders in folders': `${`{"name":"${'n'.repeat(400)}","children":[`.repeat(1_500)}${']}'.repeat(1_500)}`,
   'a label and many spaces': `Retries: ${' '.repeat(590)}\n`.repeat(1_500),
 };
-/** Far below what they took, far above what a busy machine adds. */
+/** Of the processor, so that a busy machine changes little. Far below what they took. */
 const maxBlockedMs = 2_000;
 
 suite('reading hostile answers', { timeout: 120_000 }, () => {
@@ -39,12 +38,28 @@ suite('reading hostile answers', { timeout: 120_000 }, () => {
   for (const [name, hostile] of Object.entries(answers)) {
     test(`${name}: others are answered meanwhile`, async () => {
       answer = hostile;
-      const delay = monitorEventLoopDelay({ resolution: 10 });
-      delay.enable();
+      const longestTurn = watchTurns();
       const { status } = await app.api('POST', '/api/v1/query', { query: 'How often are failed requests retried?' });
-      delay.disable();
+      const blockedMs = longestTurn();
       assert.equal(status, 200);
-      assert.ok(delay.max / 1e6 < maxBlockedMs, `nothing was answered for ${Math.round(delay.max / 1e6)} ms`);
+      assert.ok(blockedMs < maxBlockedMs, `nothing was answered for ${Math.round(blockedMs)} ms`);
     });
   }
 });
+
+/** Ends with the most processor time that was used between two turns of the event loop. */
+function watchTurns(): () => number {
+  let last = process.cpuUsage();
+  let maxMs = 0;
+  const look = () => {
+    const { user, system } = process.cpuUsage(last);
+    maxMs = Math.max(maxMs, (user + system) / 1_000);
+    last = process.cpuUsage();
+  };
+  const timer = setInterval(look, 10);
+  return () => {
+    clearInterval(timer);
+    look();
+    return maxMs;
+  };
+}

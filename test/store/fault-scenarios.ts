@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AggregatorProcess } from '../support/aggregator-process.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { stdioFeatureServer } from '../support/servers/feature-server.ts';
+import { until, untilSeen } from '../support/until.ts';
 import {
   addToken,
   api,
@@ -138,7 +138,7 @@ async function noChild(t: Ends, calls: string, error: string): Promise<Seen> {
   });
   assert.equal(status, 201, JSON.stringify(body));
   const path = `/aggregator/servers/${body.id ?? body.server_id}`;
-  const server = await until(aggregator, path, ({ error_message: problem }) => problem !== null);
+  const server = await untilServer(aggregator, path, ({ error_message: problem }) => problem !== null);
   const health = await api(aggregator, 'GET', '/aggregator/health');
   const log = aggregator
     .output()
@@ -147,10 +147,10 @@ async function noChild(t: Ends, calls: string, error: string): Promise<Seen> {
   await restore();
   const call = () => api(aggregator, 'POST', '/tools/call', { name: 'local.echo', arguments: { text: 'a' } });
   await api(aggregator, 'POST', `${path}/connect`, {});
-  await until(aggregator, path, ({ status: now }) => now === 'CONNECTED');
+  await untilServer(aggregator, path, ({ status: now }) => now === 'CONNECTED');
   return {
     status: server.status,
-    message: server.error_message,
+    message: server.error_message ?? '',
     health: health.body.status,
     log,
     afterwards: (await call()).status,
@@ -234,17 +234,14 @@ async function see(aggregator: AggregatorProcess, answer: Awaited<ReturnType<typ
   };
 }
 
-async function until(
+async function untilServer(
   aggregator: AggregatorProcess,
   path: string,
   holds: (body: { error_message: string | null; status: string }) => boolean,
 ) {
-  for (let n = 0; n < 200; n += 1) {
-    const { body } = await api(aggregator, 'GET', path);
-    if (holds(body)) return body;
-    await delay(100);
-  }
-  return assert.fail(aggregator.output());
+  return await untilSeen(async () => (await api(aggregator, 'GET', path)).body, holds, `${path} is as expected`, {
+    everyMs: 100,
+  });
 }
 
 /** The kernel's own answer to these calls of a running process, of these files where some are named, until it is over. */
@@ -276,8 +273,7 @@ async function injectError(
   t.after(restore);
   const tracerOf = () =>
     /^TracerPid:\s*(\d+)$/m.exec(execFileSync('cat', [`/proc/${pid}/status`], { encoding: 'utf8' }))?.[1];
-  for (let n = 0; n < 200 && tracerOf() === '0'; n += 1) await delay(20);
-  assert.notEqual(tracerOf(), '0', 'strace did not attach');
+  await until(() => tracerOf() !== '0', 'strace has attached');
   return restore;
 }
 

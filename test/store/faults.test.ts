@@ -73,24 +73,22 @@ suite('a start on storage that fails', () => {
     assert.match(stderr, /^error: .*Choose another data directory\.\n$/);
   });
 
-  for (const [what, spoil, says] of [
-    ['an empty file', (file: string) => truncateSync(file), /the database file is empty/],
-    [
-      'a file that was cut',
-      (file: string) => truncateSync(file, statSync(file).size / 2),
-      /the database file is truncated/,
-    ],
-    ['another kind of file', (file: string) => writeFileSync(file, 'x'.repeat(8_192)), /it is not a database/],
-  ] as const) {
-    test(`${what} instead of the database is refused, and doctor --repair restores the last backup`, async (t) => {
-      const dataDir = temporaryDirectory(t);
-      const first = await start(t, dataDir);
-      const { body } = await addToken(first, 'kept');
-      assert.equal(await first.stop(), 0);
-      await backUp(dataDir);
-      const file = join(dataDir, 'aggregator.db');
-      spoil(file);
+  test('a database that is empty, cut or of another kind is refused, and doctor --repair restores the last backup', async (t) => {
+    const dataDir = temporaryDirectory(t);
+    const env = { MCP_AGGREGATOR_DATA_DIR: dataDir };
+    const first = await start(t, dataDir);
+    const { body } = await addToken(first, 'kept');
+    assert.equal(await first.stop(), 0);
+    await backUp(dataDir);
+    const file = join(dataDir, 'aggregator.db');
+    for (const [spoil, says] of [
+      [() => truncateSync(file), /the database file is empty/],
+      [() => truncateSync(file, statSync(file).size / 2), /the database file is truncated/],
+      [() => writeFileSync(file, 'x'.repeat(8_192)), /it is not a database/],
+    ] as const) {
+      spoil();
       const spoilt = readFileSync(file);
+      const before = readdirSync(dataDir);
 
       const { code, stderr } = await serve(dataDir);
       assert.equal(code, 1);
@@ -99,22 +97,25 @@ suite('a start on storage that fails', () => {
       assert.equal(stderr.trim().split('\n').length, 1, stderr);
       assert.deepEqual(readFileSync(file), spoilt);
 
-      const doctor = await runCommand(['doctor'], { env: { MCP_AGGREGATOR_DATA_DIR: dataDir } });
+      const doctor = await runCommand(['doctor'], { env });
       assert.match(doctor.stdout, /problem {2}database: .*\n.*doctor --repair/);
-      const repaired = await runCommand(['doctor', '--repair'], { env: { MCP_AGGREGATOR_DATA_DIR: dataDir } });
+      const repaired = await runCommand(['doctor', '--repair'], { env });
       assert.equal(repaired.code, 0, repaired.stderr);
       assert.match(repaired.stdout, /Restored the backup of 20/);
-      const kept = readdirSync(dataDir).find((name) => name.startsWith('damaged-'));
+      const kept = readdirSync(dataDir).find((name) => name.startsWith('damaged-') && !before.includes(name));
       assert.deepEqual(readFileSync(join(dataDir, kept ?? '', 'aggregator.db')), spoilt);
+      const database = new DatabaseSync(file, { readOnly: true });
+      assert.equal(database.prepare('select count(*) as n from tokens where id = ?').get(body.id)?.n, 1);
+      database.close();
+    }
 
-      const second = await start(t, dataDir);
-      const tokens = await api(second, 'GET', '/tokens');
-      assert.ok(tokens.body.tokens.some((token: { id: string }) => token.id === body.id));
-      const running = await runCommand(['doctor', '--repair'], { env: { MCP_AGGREGATOR_DATA_DIR: dataDir } });
-      assert.equal(running.code, 6);
-      await second.stop();
-    });
-  }
+    const second = await start(t, dataDir);
+    const tokens = await api(second, 'GET', '/tokens');
+    assert.ok(tokens.body.tokens.some((token: { id: string }) => token.id === body.id));
+    const running = await runCommand(['doctor', '--repair'], { env });
+    assert.equal(running.code, 6);
+    await second.stop();
+  });
 
   test('after a kill the database is checked: whole, it starts; damaged, it is refused', async (t) => {
     const dataDir = temporaryDirectory(t);

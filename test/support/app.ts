@@ -63,6 +63,9 @@ const environment = {
   PATH: process.env.PATH,
 };
 
+/** The same for every app of one version. */
+let document: Promise<Document> | undefined;
+
 export async function startApp(
   overrides: Record<string, string | undefined> = {},
   given?: { database?: TestDatabase; dataDir?: string },
@@ -97,7 +100,7 @@ export async function startApp(
     });
     const text = await response.text();
     const parsed: Body = text === '' ? undefined : JSON.parse(text);
-    const problem = findUndescribed(document, { method, path, status: response.status, body: parsed });
+    const problem = findUndescribed(described, { method, path, status: response.status, body: parsed });
     assert.equal(problem, undefined, `${method} ${path} → ${response.status} ${text.slice(0, 500)}`);
     return { status: response.status, body: parsed, headers: response.headers };
   }
@@ -114,8 +117,10 @@ export async function startApp(
     return answer.body.id;
   }
 
-  const response = await fetch(`${app.url}/openapi.json`, { headers: { authorization: `Bearer ${adminToken}` } });
-  const document = (await response.json()) as Document;
+  document ??= fetch(`${app.url}/openapi.json`, { headers: { authorization: `Bearer ${adminToken}` } }).then(
+    async (response) => (await response.json()) as Document,
+  );
+  const described = await document;
   const seen = await events();
 
   return {

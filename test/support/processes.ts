@@ -1,7 +1,6 @@
 /** Whether processes that are not our children still run. */
-import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from './until.ts';
 
 export function isAlive(pid: number): boolean {
   try {
@@ -14,10 +13,6 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Nothing tells when a process of somebody else has ended, so this looks until it has. */
-export async function untilGone(pid: number, patienceMs = 30_000): Promise<void> {
-  const latest = Date.now() + patienceMs;
-  while (isAlive(pid)) {
-    assert.ok(Date.now() < latest, `process ${pid} is still running`);
-    await delay(20);
-  }
+export async function untilGone(pid: number, patienceMs = 60_000): Promise<void> {
+  await until(() => !isAlive(pid), `process ${pid} has ended`, { patienceMs });
 }

@@ -10,7 +10,10 @@ const [command, ...args] = process.argv.slice(2);
 if (command === undefined) throw new Error('Usage: with-postgres.ts <command…>');
 
 // Nothing here has to survive a power cut.
-const postgres = await startPostgres(['fsync=off']);
+const postgres = await startPostgres([
+  ...['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'autovacuum=off'],
+  ...['wal_level=minimal', 'max_wal_senders=0'],
+]);
 
 let exitCode = 1;
 try {

@@ -12,6 +12,7 @@ import { createOrphanReaper } from '../../src/upstream/orphan-reaper.ts';
 import { type Child, startChild } from '../../src/upstream/stdio.ts';
 import { createStrays } from '../../src/upstream/strays.ts';
 import { isAlive, untilGone } from '../support/processes.ts';
+import { until } from '../support/until.ts';
 
 const orphanReaper = createOrphanReaper(createStrays(tmpdir()));
 
@@ -91,7 +92,7 @@ test('closing ends a child that ignores its input and SIGTERM, and what it start
     console.error(pid);
     setInterval(() => {}, 1e6);
   `);
-  while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => lines.length > 0, 'the child has printed a line');
   const grandchild = Number(lines[0]);
   assert.ok(isAlive(grandchild));
   await Promise.all([child.close(), child.close()]);

@@ -5,13 +5,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createOrphanReaper } from '../../src/upstream/orphan-reaper.ts';
 import { startChild } from '../../src/upstream/stdio.ts';
 import { createStrays, markerVariable } from '../../src/upstream/strays.ts';
 import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
 import type { Body } from '../support/app.ts';
 import { isAlive, untilGone } from '../support/processes.ts';
+import { untilSeen } from '../support/until.ts';
 
 const linux = { skip: process.platform === 'linux' ? false : 'only Linux has /proc' };
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'only root can start programs as another user' };
@@ -63,12 +63,7 @@ function prepare(t: TestContext) {
 }
 
 async function firstOf(pids: () => number[]): Promise<number> {
-  const latest = Date.now() + 20_000;
-  while (pids().length === 0) {
-    assert.ok(Date.now() < latest, 'no stray was started');
-    await delay(20);
-  }
-  const pid = pids()[0] ?? 0;
+  const [pid = 0] = await untilSeen(pids, (found) => found.length > 0, 'a stray was started');
   assert.ok(isAlive(pid));
   return pid;
 }

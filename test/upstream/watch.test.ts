@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { modernRequest, open, openSession, readEvents, until } from '../mcp/clients.ts';
+import { open, openSession, readEvents } from '../mcp/clients.ts';
 import { type Body, startApp } from '../support/app.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import { listenLocally, openEventStream, readJson, sendJson, writeEvent } from '../support/servers/http-wire.ts';
+import { until } from '../support/until.ts';
 
 for (const era of ['modern', 'legacy'] as const) {
   test(`${era}: what changed meanwhile is found when the stream is open again`, async (t) => {

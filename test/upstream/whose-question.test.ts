@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createToken, everyCapability, open, openSession, post, readEvents, until } from '../mcp/clients.ts';
+import { createToken, everyCapability, open, openSession, post, readEvents } from '../mcp/clients.ts';
 import { type Body, startApp } from '../support/app.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import { createProgram, structured, text } from '../support/servers/program.ts';
+import { until } from '../support/until.ts';
 
 const questions = {
   elicit: { method: 'elicitation/create', params: { message: 'Transfer 500?', requestedSchema: { type: 'object' } } },

@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { createLog } from '../../src/log.ts';
-import { carryTrace, createTracer, formatTraceparent, noTracer, parseTraceparent, traceOf } from '../../src/tracing.ts';
-import { createDocumentation, startDocumentation } from '../support/servers/documentation.ts';
-import { startFeatureServer } from '../support/servers/feature-server.ts';
-import { type RunningApp, startApp } from './running-app.ts';
+import { createLog } from '../src/log.ts';
+import { carryTrace, createTracer, formatTraceparent, noTracer, parseTraceparent, traceOf } from '../src/tracing.ts';
+import { modernRequest } from './support/modern-request.ts';
+import { type RunningApp, startApp } from './support/running-app.ts';
+import { createDocumentation, startDocumentation } from './support/servers/documentation.ts';
+import { startFeatureServer } from './support/servers/feature-server.ts';
 
 interface ReceivedSpan {
   traceId: string;
@@ -87,11 +88,6 @@ test('a trace goes from the client through us to the server; the collector gets 
   assert.ok(app.lines.some((line) => line.includes(`"trace_id":"${traceId}"`)));
 });
 
-const modernMeta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-};
 const accept = 'application/json, text/event-stream';
 
 /** One tool of ours called the way that clients of each face do; `headers` go with that request alone. */
@@ -117,14 +113,8 @@ const faces: Record<
     return await app.ask('POST', '/mcp', call, { ...session, ...headers });
   },
   async modern(app, name, args, headers) {
-    const params = { name, arguments: args, _meta: modernMeta };
-    const own = { accept, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name };
-    return await app.ask(
-      'POST',
-      '/mcp',
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
-      { ...own, ...headers },
-    );
+    const { message, headers: own } = modernRequest('tools/call', { name, arguments: args });
+    return await app.ask('POST', '/mcp', message, { accept, ...own, ...headers });
   },
 };
 

@@ -10,11 +10,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
-import { runCommand } from '../cli/command-line.ts';
+import { openBrowser } from '../oauth/browser.ts';
+import { type IdentityProvider, startIdentityProvider } from '../oauth/identity-provider.ts';
 import { cleanEnvironment, program } from '../support/aggregator-process.ts';
 import { startApp, type TestApp } from '../support/app.ts';
-import { openBrowser } from './browser.ts';
-import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts';
+import { runCommand } from './command-line.ts';
 
 suite('signing in on the command line', () => {
   let provider: IdentityProvider;

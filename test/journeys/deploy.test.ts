@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { settings } from '../../src/config/settings.ts';
 import { createMetrics } from '../../src/metrics.ts';
-import { promtool, withoutPromtool } from './promtool.ts';
+import { promtool, withoutPromtool } from '../support/promtool.ts';
 
 const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
 const files = readdirSync(deploy, { recursive: true, withFileTypes: true })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLog, toText } from '../../src/log.ts';
-import { createSecrets } from '../../src/security/secrets.ts';
-import { startFeatureServer } from '../support/servers/feature-server.ts';
-import { startApp } from './running-app.ts';
+import { createLog, toText } from '../src/log.ts';
+import { createSecrets } from '../src/security/secrets.ts';
+import { startApp } from './support/running-app.ts';
+import { startFeatureServer } from './support/servers/feature-server.ts';
 
 const parsed = (lines: readonly string[]) => lines.map((line) => JSON.parse(line));
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, startApp } from './running-app.ts';
+import { api, startApp } from '../support/running-app.ts';
 
 test('the audit is verified and exported over REST, by admins only', async (t) => {
   const app = await startApp(t);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { api, startApp } from '../support/running-app.ts';
 import { createFeatureProgram } from '../support/servers/feature-program.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import type { JsonObject } from '../support/servers/json-rpc.ts';
-import { api, startApp } from './running-app.ts';
 
 async function start(t: TestContext, env: Record<string, string> = {}) {
   const program = createFeatureProgram({ label: 'web' });

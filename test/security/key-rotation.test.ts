@@ -4,8 +4,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { api, startApp } from '../support/running-app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
-import { api, startApp } from './running-app.ts';
 
 test('after a change of the credential key everything is readable, and soon without the old key', async (t) => {
   const upstream = await startFeatureServer({ transport: 'streamable-modern' });

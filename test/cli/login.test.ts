@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { openBrowser } from '../oauth/browser.ts';
+import { startIdentityProvider } from '../oauth/identity-provider.ts';
+import { startProtectedServer } from '../oauth/protected-server.ts';
 import { startApp } from '../support/app.ts';
-import { openBrowser } from './browser.ts';
-import { startIdentityProvider } from './identity-provider.ts';
-import { startProtectedServer } from './protected-server.ts';
 
 const program = fileURLToPath(new URL('../../bin/mcp-aggregator.js', import.meta.url));
 

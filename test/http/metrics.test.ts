@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from '../../src/metrics.ts';
 import { createExposition } from '../../src/prometheus.ts';
+import { promtool, withoutPromtool } from '../support/promtool.ts';
+import { api, startApp } from '../support/running-app.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
-import { promtool, withoutPromtool } from './promtool.ts';
-import { api, startApp } from './running-app.ts';
 
 /** The values of one metric by its labels, as they stand in the text. */
 function valuesOf(text: string, name: string): Record<string, number> {

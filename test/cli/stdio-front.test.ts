@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { answering, everyCapability } from '../mcp/clients.ts';
 import { type AggregatorProcess, cleanEnvironment, program, startAggregator } from '../support/aggregator-process.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';
-import { answering, everyCapability, until } from './clients.ts';
+import { until } from '../support/until.ts';
 
 type Era = 'legacy' | 'modern';
 

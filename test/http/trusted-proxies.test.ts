@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { modernRequest } from '../support/modern-request.ts';
+import { api, type RunningApp, startApp } from '../support/running-app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
-import { api, type RunningApp, startApp } from './running-app.ts';
 
 const accept = 'application/json, text/event-stream';
 const client = '198.51.100.7';
@@ -18,14 +19,8 @@ async function callEverywhere(app: RunningApp): Promise<void> {
   const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'web__echo', arguments: {} } };
   assert.equal((await app.ask('POST', '/mcp', call, session)).status, 200);
 
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-  };
-  const own = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'web__echo' };
-  const modern = { ...call, params: { ...call.params, _meta } };
-  assert.equal((await app.ask('POST', '/mcp', modern, { accept, ...own, ...proxied })).status, 200);
+  const { message, headers } = modernRequest(call.method, call.params);
+  assert.equal((await app.ask('POST', '/mcp', message, { accept, ...headers, ...proxied })).status, 200);
 }
 
 for (const [proxies, expected] of [

@@ -1,11 +1,11 @@
 /** Two replicas, one login. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Deployment, needsPostgres, startReplicas } from '../replicas/deployment.ts';
+import { openBrowser } from '../oauth/browser.ts';
+import { type IdentityProvider, type ProviderOptions, startIdentityProvider } from '../oauth/identity-provider.ts';
+import { type ProtectedServer, startProtectedServer } from '../oauth/protected-server.ts';
 import type { TestApp } from '../support/app.ts';
-import { openBrowser } from './browser.ts';
-import { type IdentityProvider, type ProviderOptions, startIdentityProvider } from './identity-provider.ts';
-import { type ProtectedServer, startProtectedServer } from './protected-server.ts';
+import { type Deployment, needsPostgres, startReplicas } from './deployment.ts';
 
 // The provider takes a refresh token that comes twice for stolen, and ends the whole login.
 suite('a login made at one replica serves both', needsPostgres, () => {
