@@ -6,7 +6,7 @@ const pieceChars = 32;
 const wrappedPieceChars = 38;
 /** Longer values have fewer pieces of twice the length. */
 const longValue = 4_096;
-/** The last piece takes the rest. */
+/** A text of less than two pieces is one, and the pieces of long values are twice as long. */
 export const maxPattern = 4 * wrappedPieceChars;
 /** Shorter lines are recognised only together with their neighbours. */
 const minLine = 16;
@@ -84,11 +84,11 @@ function hex(text: string): string[] {
   return [form, form.toUpperCase()];
 }
 
-/** All of a text, in pieces; the last one takes the rest, so that none is short. */
+/** All of a text, in pieces; the last one overlaps its neighbour, because text that is wrapped may end with either. */
 function cut(text: string, size: number): string[] {
   if (text.length < 2 * size) return [text];
-  const count = Math.floor(text.length / size);
-  return Array.from({ length: count }, (_, at) =>
-    text.slice(at * size, at === count - 1 ? undefined : (at + 1) * size),
+  const pieces = Array.from({ length: Math.floor(text.length / size) }, (_, at) =>
+    text.slice(at * size, (at + 1) * size),
   );
+  return [...pieces, text.slice(-size)];
 }

@@ -45,6 +45,23 @@ test('a PEM is hidden whole, line by line, with \\n spelt out, and as base64 tha
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   });
+  hidesAll(privateKey);
+});
+
+test('a text is hidden wherever its encoding is broken into lines, whatever its length', () => {
+  for (let length = 300; length < 400; length += 1) {
+    const secret = randomBytes(length).toString('base64url').slice(0, length);
+    const mask = createMask([secret]);
+    const encoded = Buffer.from(secret).toString('base64');
+    for (const columns of [64, 76]) {
+      const lines = encoded.match(new RegExp(`.{1,${columns}}`, 'g')) ?? [];
+      for (const line of lines.slice(0, -1)) assert.equal(mask(line), '***', `${length} ${line}`);
+    }
+    assert.equal(mask(encoded), '***');
+  }
+});
+
+function hidesAll(privateKey: string): void {
   const inner = privateKey.split('\n').filter((line) => line !== '' && !line.startsWith('-----'));
   const oneLine = privateKey.replaceAll('\n', '\\n');
   for (const given of [privateKey, oneLine, privateKey.replaceAll('\n', '\r\n')]) {
@@ -62,7 +79,7 @@ test('a PEM is hidden whole, line by line, with \\n spelt out, and as base64 tha
     for (const line of lines.slice(0, -1)) assert.equal(mask(line), '***');
   }
   assert.equal(mask('-----BEGIN PRIVATE KEY-----'), '-----BEGIN PRIVATE KEY-----');
-});
+}
 
 test('a secret of 60,000 characters, and many of them, neither throw nor show', () => {
   const long = randomBytes(30_000).toString('hex');
