@@ -33,6 +33,7 @@ const shared = [
   'version',
   'tracing',
   'prometheus',
+  'request-context',
   'safe-mode',
 ];
 

@@ -1,5 +1,5 @@
 /** What the latest calls said and were answered, for admins who look: in this process alone, bounded, without known secrets. */
-import type { PayloadKeeper } from '../routing/call.ts';
+import type { PayloadKeeper } from '../routing/router.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { callsKept } from './activity.ts';
 

@@ -1,5 +1,6 @@
 /** 2026-07-28: no sessions. Every request says who asks and what they can do, and its answer is all there is. */
-import type { Cancellation } from '../cancellation.ts';
+import type { IncomingMessage } from 'node:http';
+import { toAbortSignal } from '../cancellation.ts';
 import type { Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
@@ -15,16 +16,15 @@ import {
 } from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
-import type { Router } from '../routing/call.ts';
+import type { Router } from '../routing/router.ts';
 import type { Principal } from '../security/auth.ts';
 import { requireRole } from '../security/policy.ts';
-import { traceOf } from '../tracing.ts';
+import { traceOfMessage } from '../tracing.ts';
 import { adaptResult, ProtocolError, toFailure } from './adapt-result.ts';
-import { callerOf } from './bridge.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
 import { checkStandardHeaders, checkVersionHeader } from './modern-headers.ts';
-import { type Call, maxSubscriptions, type Peer } from './peer.ts';
+import { type ClientRequest, type McpCall, maxSubscriptions, type Peer } from './peer.ts';
 import type { Reply } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns, type Scope } from './scope.ts';
@@ -42,28 +42,20 @@ interface ModernDependencies {
   findServer: (id: string) => Server | undefined;
 }
 
-interface ModernRequest {
-  message: RpcRequest;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  principal: Principal;
-  address: string;
-  scope: Scope;
-  /** Aborted when the client closes the connection, which is how it cancels. */
-  cancel: Cancellation;
-}
-
 export interface ModernEndpoint {
-  serve(request: ModernRequest, reply: Reply): Promise<void>;
+  /** A client cancels by closing the connection. */
+  serve(incoming: ClientRequest, message: RpcRequest, scope: Scope, reply: Reply): Promise<void>;
   readonly listening: number;
   /** Ends every subscription, as the revision wants it: with an answer. */
   stopListening(): void;
 }
 
-export function isModern(message: unknown, versionHeader: string | undefined): boolean {
+export function isModern(message: unknown, { headers }: IncomingMessage): boolean {
   const params = isObject(message) && isObject(message.params) ? message.params : {};
   const meta = isObject(params._meta) ? params._meta : {};
   if (meta[hopMeta.protocolVersion] !== undefined) return true;
-  return versionHeader !== undefined && (modernVersions as readonly string[]).includes(versionHeader);
+  const version = headers['mcp-protocol-version'];
+  return typeof version === 'string' && (modernVersions as readonly string[]).includes(version);
 }
 
 export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
@@ -73,20 +65,16 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   const listening = new Map<string, number>();
   const sum = () => [...listening.values()].reduce((all, own) => all + own, 0);
 
-  async function serve(request: ModernRequest, reply: Reply): Promise<void> {
-    const { message } = request;
+  async function serve(incoming: ClientRequest, message: RpcRequest, scope: Scope, reply: Reply): Promise<void> {
+    const { id, method } = message;
     try {
-      const call = admit(request, reply);
-      const result = await answer(call, message);
-      reply.finish({
-        jsonrpc: '2.0',
-        id: message.id,
-        result: adaptResult(call.peer, message.method, result, infoFor(request.scope)),
-      });
+      const call = admit(incoming, message, scope, reply);
+      const result = await answer(call, id);
+      reply.finish({ jsonrpc: '2.0', id, result: adaptResult(call.caller, method, result, infoFor(scope)) });
     } catch (error) {
-      if (isGone(request)) return;
-      deps.onFailure(error, message.method);
-      const failure = toFailure(message.id, error, 'modern');
+      if (isGone(incoming)) return;
+      deps.onFailure(error, method);
+      const failure = toFailure(id, error, 'modern');
       reply.finish(failure, statusOf(error, failure.error.code));
     }
   }
@@ -94,7 +82,10 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   const infoFor = ({ single }: Scope): JsonObject => single?.server_info ?? ourInfo;
 
   /** Everything about a request that can be wrong before it runs. */
-  function admit({ message, headers, principal, address, scope, cancel }: ModernRequest, reply: Reply): Call {
+  function admit(incoming: ClientRequest, message: RpcRequest, scope: Scope, reply: Reply): McpCall {
+    const { principal, address, context, disconnected } = incoming;
+    const { headers } = incoming.request;
+    const { method } = message;
     const params = message.params ?? {};
     const meta = isObject(params._meta) ? params._meta : {};
     const version = meta[hopMeta.protocolVersion];
@@ -106,38 +97,41 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     if (!isObject(capabilities)) throw missing(hopMeta.clientCapabilities);
     const info = meta[hopMeta.clientInfo];
     const level = meta[hopMeta.logLevel];
-    const peer: Peer = {
+    const caller: Peer = {
       era: 'modern',
       protocolVersion: version,
       principal,
       address,
       scope,
+      searcher: principal.id,
       client: {
         capabilities,
         info: isObject(info) ? info : undefined,
         logLevel: isLogLevel(level) ? level : undefined,
       },
     };
-    if (!isOurs(message.method) && !methods.knows(peer, message.method)) {
-      throw new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${message.method}`, { status: 404 });
+    if (!isOurs(method) && !methods.knows(caller, method)) {
+      throw new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
     }
-    checkStandardHeaders(headers, message.method, params);
+    checkStandardHeaders(headers, method, params);
     return {
-      method: message.method,
-      peer,
-      cancel,
+      method,
+      params,
+      caller,
+      signal: disconnected,
+      requestId: context.requestId,
       headers,
-      trace: traceOf(headers, params),
-      notify(method, notice) {
-        if (wants(peer, method, notice)) reply.push({ jsonrpc: '2.0', method, params: notice });
+      trace: traceOfMessage(params, context.trace),
+      notify(said, notice) {
+        if (wants(caller, said, notice)) reply.push({ jsonrpc: '2.0', method: said, params: notice });
       },
     };
   }
 
-  function answer(call: Call, { id, method, params = {} }: RpcRequest): Promise<Result> | Result {
-    if (method === 'server/discover') return discover(call.peer);
-    if (method === 'subscriptions/listen') return listen(call, id, params);
-    return methods.handle(call, method, params);
+  function answer(call: McpCall, id: RequestId): Promise<Result> | Result {
+    if (call.method === 'server/discover') return discover(call.caller);
+    if (call.method === 'subscriptions/listen') return listen(call, id);
+    return methods.handle(call);
   }
 
   function discover({ scope }: Peer): JsonObject {
@@ -163,21 +157,22 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   }
 
   /** One long answer: the acknowledgement first, then what the filter asks for, each tagged with the request's id. */
-  async function listen(call: Call, id: RequestId, params: JsonObject): Promise<JsonObject> {
+  async function listen(call: McpCall, id: RequestId): Promise<JsonObject> {
+    const { caller, params } = call;
     const filter = isObject(params.notifications) ? params.notifications : {};
     const tag = { [hopMeta.subscriptionId]: id };
     const send = (method: string, notice: JsonObject) =>
       call.notify(method, { ...notice, _meta: { ...(isObject(notice._meta) ? notice._meta : {}), ...tag } });
-    const { scope } = call.peer;
+    const { scope } = caller;
     const watched = new Map<string, string>();
     const followed = new Map<string, string>();
     const releases: (() => Promise<void>)[] = [];
     const revoked = new AbortController();
 
-    const leave = enter(call.peer.principal);
+    const leave = enter(caller.principal);
     const off = [
       deps.changes.subscribe('principal.ended', ({ principal_id }) => {
-        if (principal_id === call.peer.principal.id) revoked.abort();
+        if (principal_id === caller.principal.id) revoked.abort();
       }),
     ];
     try {
@@ -193,7 +188,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       };
       send('notifications/subscriptions/acknowledged', { notifications: { ...filter, ...honoured } });
       handleChanges();
-      await aborted(AbortSignal.any([call.cancel.signal, stopped.signal, revoked.signal]));
+      await aborted(AbortSignal.any([toAbortSignal(call.signal), stopped.signal, revoked.signal]));
       return { _meta: tag };
     } finally {
       leave();
@@ -203,16 +198,16 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     }
 
     async function watch(uri: string): Promise<void> {
-      requireRole(call.peer.principal, 'caller');
-      const owner = deps.owners.find(scope, uri, call.peer.principal);
-      releases.push(await deps.router.subscribe(owner.server, owner.uri, { ...callerOf(call), owner: undefined }));
+      requireRole(caller.principal, 'caller');
+      const owner = deps.owners.find(scope, uri, caller.principal);
+      releases.push(await deps.router.subscribe(owner.server, owner.uri, caller));
       watched.set(`${owner.server.id} ${owner.uri}`, uri);
     }
 
     async function follow(id: string): Promise<void> {
-      const task = deps.taskIds.find(call.peer, id);
+      const task = deps.taskIds.find(caller, id);
       if (task === undefined) return;
-      releases.push(await deps.router.follow(task.server, task.taskId, callerOf(call)));
+      releases.push(await deps.router.follow(task.server, task.taskId, caller));
       followed.set(`${task.server.id} ${task.taskId}`, id);
     }
 
@@ -230,7 +225,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
             send('notifications/resources/list_changed', {});
         }),
         deps.changes.subscribe('resource.updated', ({ server_id, uri, principal_id: only }) => {
-          if (only !== undefined && only !== call.peer.principal.id) return;
+          if (only !== undefined && only !== caller.principal.id) return;
           const known = watched.get(`${server_id} ${uri}`);
           if (known !== undefined) send('notifications/resources/updated', { uri: known });
         }),
@@ -248,7 +243,8 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
 }
 
 /** A call that took too long is aborted as well, but there is somebody to hear so. */
-const isGone = ({ cancel }: ModernRequest) => cancel.aborted && cancel.reason?.name !== 'TimeoutError';
+const isGone = ({ disconnected }: ClientRequest) =>
+  disconnected.aborted && disconnected.reason?.name !== 'TimeoutError';
 
 const stringsIn = (list: unknown): string[] =>
   Array.isArray(list) ? list.filter((entry) => typeof entry === 'string') : [];

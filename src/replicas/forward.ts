@@ -4,6 +4,8 @@
  */
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { RequestContext } from '../request-context.ts';
+import { formatTraceparent } from '../tracing.ts';
 
 /** What is passed on is never passed on again: two replicas that disagree must not play ball. */
 const forwardedBy = 'mcp-aggregator-forwarded-by';
@@ -23,7 +25,13 @@ interface Forwarder {
   /** The address of the replica that a session's id names, unless that is us, or dead, or asked us already. */
   ownerOf(sessionId: string, request: IncomingMessage): string | undefined;
   /** `body`: what was read of the request already. */
-  forward(address: string, request: IncomingMessage, response: ServerResponse, body?: string): Promise<Forwarding>;
+  forward(
+    address: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: RequestContext,
+    body?: string,
+  ): Promise<Forwarding>;
 }
 
 interface ForwarderDependencies {
@@ -44,7 +52,7 @@ export function createForwarder(replicas: ForwarderDependencies): Forwarder {
       return replicas.addressOf(sessionId.slice(0, dot));
     },
 
-    forward(address, request, response, body) {
+    forward(address, request, response, { requestId, trace }, body) {
       const send = address.startsWith('https:') ? requestHttps : requestHttp;
       const before = request.headers['x-forwarded-for'];
       const addresses = [before, request.socket.remoteAddress].filter((address) => address !== undefined);
@@ -52,6 +60,8 @@ export function createForwarder(replicas: ForwarderDependencies): Forwarder {
         ...kept(request.headers),
         [forwardedBy]: replicas.id,
         'x-forwarded-for': addresses.join(', '),
+        'x-request-id': requestId,
+        ...(trace === undefined ? {} : { traceparent: formatTraceparent(trace) }),
         ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
       };
       return new Promise((resolve) => {

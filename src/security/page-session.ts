@@ -23,8 +23,8 @@ export interface PageRequest {
 }
 
 export interface PageSessions {
-  /** Gives a request of our own page the Authorization of its session; any other request stays as it is. */
-  admit(request: PageRequest): void;
+  /** The Authorization of a request; of one of our own page that has none, the token of its session. */
+  authorizationOf(request: PageRequest): string | undefined;
   /** Checks the token; the session that it begins, as a Set-Cookie header. */
   begin(token: string, headers: IncomingHttpHeaders): Promise<{ principal: Principal; cookie: string }>;
   end(headers: IncomingHttpHeaders): Promise<string>;
@@ -96,11 +96,11 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
   }
 
   return {
-    admit(request) {
-      const { headers } = request;
-      if (headers.cookie === undefined || headers.authorization !== undefined || !isOwnPage(request)) return;
-      const session = find(headers);
-      if (session !== undefined) headers.authorization = `Bearer ${session.token}`;
+    authorizationOf(request) {
+      const { cookie, authorization } = request.headers;
+      if (cookie === undefined || authorization !== undefined || !isOwnPage(request)) return authorization;
+      const session = find(request.headers);
+      return session === undefined ? undefined : `Bearer ${session.token}`;
     },
 
     tokenOf: (request) => (isOwnPage(request) ? find(request.headers)?.token : undefined),

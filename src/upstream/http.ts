@@ -26,12 +26,13 @@ import {
   ConnectionLost,
   createAbandoned,
   createFloodGuard,
-  type Exchange,
   flooded,
   MessageTooLarge,
+  ownRequest,
   type ServerIdentity,
   type Session,
   type SessionEvents,
+  type SessionRequest,
   steadyStreamMs,
   subscriptionAcknowledged,
 } from './session.ts';
@@ -80,7 +81,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   let { identity, sessionId } = options;
   const closed = new AbortController();
   // The handshake was number 1.
-  const inFlight = createInFlightTable<{ exchange: Exchange; progressToken: unknown }>(1);
+  const inFlight = createInFlightTable<{ request: SessionRequest; progressToken: unknown }>(1);
   const questions = createQuestions(sendAnswer);
   const isFlooding = createFloodGuard();
   const abandoned = createAbandoned();
@@ -89,36 +90,36 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   if (identity.era === 'legacy') void listen();
 
-  function relay(method: string, params: JsonObject, exchange: Exchange = {}): Promise<Result> {
+  function relay(request: SessionRequest): Promise<Result> {
     const usedSession = sessionId;
-    const answer = exchangeOne(method, params, exchange);
+    const answer = send(request);
     if (usedSession === undefined) return answer;
     return answer.catch(async (error: unknown) => {
       // 404 for a session means that it expired and that nothing was executed (BR-005, «reconnect once»).
       if (!(error instanceof HttpProblem) || error.status !== 404) throw error;
       await reopen(usedSession);
-      return await exchangeOne(method, params, exchange);
+      return await send(request);
     });
   }
 
-  async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<Result> {
-    const adapted = adaptParams(params, identity, exchange.client);
+  async function send(request: SessionRequest): Promise<Result> {
+    const { method, params, signal } = request;
+    const adapted = adaptParams(params, identity, request.caller?.client);
     const progressToken = isObject(adapted._meta) ? adapted._meta.progressToken : undefined;
-    const id = inFlight.add({ exchange, progressToken });
+    const id = inFlight.add({ request, progressToken });
     const message: RpcRequest = { jsonrpc: '2.0', id, method, params: withOwnToken(id, adapted) };
-    const signal = exchange.signal;
     try {
       const answer = await wire.send('POST', {
-        headers: requestHeaders(identity, sessionId, method, params, exchange.headers),
+        headers: requestHeaders(identity, sessionId, method, params, request.parameterHeaders),
         body: JSON.stringify(message),
         signal,
       });
-      const read = readAnswer(answer, id, exchange);
+      const read = readAnswer(answer, id, request);
       return read instanceof Promise ? await read : read;
     } catch (error) {
       if (signal?.aborted) {
         if (identity.era === 'legacy') {
-          abandoned.add(id, exchange);
+          abandoned.add(id, request);
           void notify('notifications/cancelled', { requestId: id, reason: 'cancelled' }).catch(() => undefined);
         }
         throw signal.reason;
@@ -146,20 +147,20 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   function notifyProgress(params: JsonObject): boolean {
     const known = identity.era === 'legacy' ? inFlight.get(params.progressToken as number) : undefined;
     if (known?.progressToken === undefined) return false;
-    known.exchange.onNotification?.('notifications/progress', { ...params, progressToken: known.progressToken });
+    known.request.notify?.('notifications/progress', { ...params, progressToken: known.progressToken });
     return true;
   }
 
-  function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Result | Promise<Result> {
+  function readAnswer(answer: WireAnswer, id: number, request: SessionRequest): Result | Promise<Result> {
     refuseDenied(answer);
     if (answer.status !== 200) throw toProblem(answer);
-    if (answer.events !== undefined) return readStream(answer.events, id, exchange);
-    const outcome = settleAll(readMessages(answer.body), id, exchange);
+    if (answer.events !== undefined) return readStream(answer.events, id, request);
+    const outcome = settleAll(readMessages(answer.body), id, request);
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
     return outcome();
   }
 
-  async function readStream(stream: EventBody, id: number, exchange: Exchange): Promise<Result> {
+  async function readStream(stream: EventBody, id: number, request: SessionRequest): Promise<Result> {
     let outcome: (() => Result) | undefined;
     let lastEventId: string | undefined;
     let retryMs = defaultRetryMs;
@@ -173,7 +174,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         (event) => {
           if (event.id !== undefined) lastEventId = event.id;
           if (event.data === '' || outcome !== undefined) return;
-          outcome = settleAll(readMessages(Buffer.from(event.data)), id, exchange);
+          outcome = settleAll(readMessages(Buffer.from(event.data)), id, request);
           if (outcome !== undefined) stop();
         },
         (ms) => {
@@ -182,7 +183,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       ).then(
         () => false,
         (error: unknown) => {
-          const isFinal = exchange.signal?.aborted || lastEventId === undefined || error instanceof MessageTooLarge;
+          const isFinal = request.signal?.aborted || lastEventId === undefined || error instanceof MessageTooLarge;
           if (outcome === undefined && isFinal) throw error;
           return true;
         },
@@ -193,16 +194,16 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         throw new ConnectionLost('the server ended the stream of a request without an answer', 'maybe');
       }
       // Resumable streams of the legacy revisions: the answer continues where the stream ended, however often it does.
-      if (!wasCut) exchange.onPause?.();
-      await delay(retryMs, undefined, { signal: exchange.signal && toAbortSignal(exchange.signal) });
-      const resumed = await openStream(lastEventId, exchange.signal);
+      if (!wasCut) request.pause?.();
+      await delay(retryMs, undefined, { signal: request.signal && toAbortSignal(request.signal) });
+      const resumed = await openStream(lastEventId, request.signal);
       if (resumed.events === undefined) throw new ConnectionLost('the server does not resume its stream', 'maybe');
       body = resumed.events;
     }
   }
 
   /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
-  function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => Result) | undefined {
+  function settleAll(messages: RpcMessage[], id: number, request: SessionRequest): (() => Result) | undefined {
     let outcome: (() => Result) | undefined;
     heardAt = performance.now();
     for (const message of messages) {
@@ -210,14 +211,14 @@ export function createHttpSession(options: HttpSessionOptions): Session {
         if (message.id === id || 'error' in message) outcome = () => resultOf(message);
       } else if (isRequest(message)) {
         void questions.answer(message, (params, signal) =>
-          exchange.onRequest === undefined
+          request.ask === undefined
             ? events.onRequest(message.method, params, () => [], signal)
-            : exchange.onRequest(message.method, params, signal),
+            : request.ask(message.method, params, signal),
         );
       } else if (notifyKnown(message)) {
         // told
-      } else if (exchange.onNotification !== undefined && belongsToRequest(message.method)) {
-        exchange.onNotification(message.method, message.params ?? {});
+      } else if (request.notify !== undefined && belongsToRequest(message.method)) {
+        request.notify(message.method, message.params ?? {});
       } else {
         events.onNotification(message.method, message.params ?? {});
       }
@@ -298,7 +299,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     if (isFlooding()) throw flooded();
     if (isResponse(message)) return;
     if (isRequest(message)) {
-      const candidates = () => [...abandoned.list(), ...Array.from(inFlight, ({ exchange }) => exchange)];
+      const candidates = () => [...abandoned.list(), ...Array.from(inFlight, ({ request }) => request)];
       void questions.answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
     } else if (notifyKnown(message)) {
       // told
@@ -311,9 +312,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   /** A log message outside a request's stream does not say which call it is about, unless there is just one. */
   function notifyOnly(method: string, params: JsonObject): void {
-    const [only, ...others] = [...inFlight].filter(({ exchange }) => exchange.onNotification !== undefined);
-    if (only?.exchange.onNotification === undefined || others.length > 0) events.onNotification(method, params);
-    else only.exchange.onNotification(method, params);
+    const [only, ...others] = [...inFlight].filter(({ request }) => request.notify !== undefined);
+    if (only?.request.notify === undefined || others.length > 0) events.onNotification(method, params);
+    else only.request.notify(method, params);
   }
 
   async function reopen(expired: string): Promise<void> {
@@ -349,7 +350,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       return heardAt;
     },
     relay,
-    request: (method, params, exchange) => relay(method, params, exchange).then(toObject),
+    request: (method, params, options) => relay(ownRequest(method, params, options)).then(toObject),
     notify,
     async close() {
       if (closed.signal.aborted) return;
@@ -402,7 +403,7 @@ export function requestHeaders(
   sessionId: string | undefined,
   method?: string,
   params?: JsonObject,
-  more?: Record<string, string>,
+  more?: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',

@@ -67,6 +67,13 @@ interface Following {
   followers: Followers;
 }
 
+/** Decides which session a call goes over. */
+interface SessionCaller {
+  /** An MCP client that can be asked. */
+  readonly owner?: SessionOwner;
+  readonly principal: { readonly id: string };
+}
+
 export interface Link {
   readonly server: Server;
   readonly concurrency: ConcurrencyLimit;
@@ -78,14 +85,9 @@ export interface Link {
   /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */
   readonly listed: boolean;
   connect(attempts?: number): void;
-  session(owner: SessionOwner | undefined, signal?: CancelSignal, principal?: string): Session | Promise<Session>;
+  session(caller: SessionCaller, signal?: CancelSignal): Session | Promise<Session>;
   /** Until what it returns is called, whatever becomes of the connection meanwhile. */
-  subscribe(
-    topic: Topic,
-    key: string,
-    owner: SessionOwner | undefined,
-    principal: string,
-  ): Promise<() => Promise<void>>;
+  subscribe(topic: Topic, key: string, caller: SessionCaller): Promise<() => Promise<void>>;
   readonly following: Following;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
@@ -295,13 +297,9 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     registry.apply(server.id, 'connection_lost', { error: explain(error), stderr: output });
   }
 
-  function session(
-    owner: SessionOwner | undefined,
-    signal?: CancelSignal,
-    principal?: string,
-  ): Session | Promise<Session> {
+  function session({ owner, principal }: SessionCaller, signal?: CancelSignal): Session | Promise<Session> {
     if (state.phase === 'draining') throw unavailable();
-    if (hasOwnCredentials(server)) return principalSession(principal ?? '', owner);
+    if (hasOwnCredentials(server)) return principalSession(principal.id, owner);
     if (owner !== undefined && wantsOwnSession(server)) return ownSession(owner, signal);
     if (shared !== undefined && behaviour[server.lifecycle.status].executes) return shared;
     return awaitSession(signal);
@@ -370,15 +368,15 @@ export function createLink(server: Server, deps: LinkDependencies, before?: Foll
     }
   }
 
-  async function subscribe(topic: Topic, key: string, owner: SessionOwner | undefined, principal: string) {
+  async function subscribe(topic: Topic, key: string, { owner, principal }: SessionCaller) {
     const own = owner !== undefined && wantsOwnSession(server) ? owner : undefined;
     if (hasOwnCredentials(server)) {
       // The shared session has somebody else's credentials.
-      await session(own, undefined, principal);
-      return await owned.follow(own ?? commonOwner(principal), topic, key, principal);
+      await session({ owner: own, principal });
+      return await owned.follow(own ?? commonOwner(principal.id), topic, key, principal.id);
     }
     if (own !== undefined) {
-      await session(own, undefined, principal);
+      await session({ owner: own, principal });
       return await owned.follow(own, topic, key, undefined);
     }
     await watch.subscribe(topic, key);

@@ -37,7 +37,7 @@ export interface OauthRouteDependencies {
   signIn: SignIn | undefined;
 }
 
-type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 'reply' | 'address'>;
+type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 'reply' | 'address' | 'authorization'>;
 
 const idOf = ({ id }: Principal) => id;
 const base = '/api/v1/aggregator/servers';
@@ -107,9 +107,8 @@ export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
   }
 
   /** Whoever is signed in to these pages, or to the dashboard, whose session came with the request as a token. */
-  async function visitor({ request, reply, address }: PageContext): Promise<Principal | undefined> {
+  async function visitor({ request, reply, address, authorization }: PageContext): Promise<Principal | undefined> {
     const known = sessions.find(request.headers.cookie);
-    const { authorization } = request.headers;
     if (known !== undefined || authorization === undefined) return known;
     const principal = await identified(authorization, request.url.split('?')[0] ?? '', address);
     if (principal === undefined) return undefined;
