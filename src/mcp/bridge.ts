@@ -14,7 +14,7 @@ import { sendForLegacyClient } from './legacy-to-modern.ts';
 import { createLogLevels } from './log-levels.ts';
 import { createModernToLegacy } from './modern-to-legacy.ts';
 import type { ServerCall } from './peer.ts';
-import { createRequestStates, foreignState, isOf, type RequestStates, withoutState } from './request-state.ts';
+import { createRequestStates, foreignState, isOf, type RequestStates } from './request-state.ts';
 import { createSessionLeases } from './session-leases.ts';
 
 export interface Bridge {
@@ -104,7 +104,8 @@ function withoutLoginState(call: ServerCall, states: RequestStates): ServerCall 
   const state = requestState === undefined ? undefined : states.open(requestState);
   if (state?.id !== 'login') return call;
   if (!isOf(state, call)) throw foreignState();
-  return { ...call, params: withoutState(call.params) };
+  const { requestState: _state, inputResponses: _answers, ...params } = call.params;
+  return { ...call, params };
 }
 
 /** The login that an error asks for, as a question that this client can put to its person; thrown where it can't. */

@@ -11,7 +11,7 @@ import type { Result } from '../raw-result.ts';
 import { missingCapability, ProtocolError } from './adapt-result.ts';
 import { canAnswer, capabilityOf, nameServer, requireRoom } from './client-questions.ts';
 import type { ServerCall } from './peer.ts';
-import { answerTimeoutMs, type RequestStates, withoutState } from './request-state.ts';
+import { answerTimeoutMs, type RequestStates } from './request-state.ts';
 import type { SessionLeases } from './session-leases.ts';
 
 interface Question {
@@ -59,8 +59,8 @@ export function createModernToLegacy({ send, states, leases }: ModernToLegacyDep
   const parked = new Map<string, ParkedCall>();
 
   async function sendOrResume(given: ServerCall): Promise<Result> {
-    const { requestState, inputResponses } = given.params;
-    const call = { ...given, params: withoutState(given.params) };
+    const { requestState, inputResponses, ...params } = given.params;
+    const call = { ...given, params };
     const entry =
       requestState === undefined ? start(call) : resume(given, isObject(inputResponses) ? inputResponses : {});
     if (entry === undefined) return await send(call);

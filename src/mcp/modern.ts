@@ -1,45 +1,31 @@
 /** 2026-07-28: no sessions. Every request says who asks and what they can do, and its answer is all there is. */
-import type { IncomingMessage } from 'node:http';
-import { toAbortSignal } from '../cancellation.ts';
-import type { Changes } from '../changes.ts';
-import type { Config } from '../config/config.ts';
-import { AppError } from '../errors.ts';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import {
+  decodeHeader,
   hopMeta,
   isObject,
   type JsonObject,
   legacyVersions,
   modernVersions,
+  namedBy,
   type RequestId,
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
-import type { Server } from '../registry/registry.ts';
-import type { Router } from '../routing/router.ts';
-import type { Principal } from '../security/auth.ts';
-import { requireRole } from '../security/policy.ts';
 import { traceOfMessage } from '../tracing.ts';
 import { adaptResult, ProtocolError, toFailure } from './adapt-result.ts';
 import { isLogLevel, wants } from './log-levels.ts';
 import type { Methods } from './methods.ts';
-import { checkStandardHeaders, checkVersionHeader } from './modern-headers.ts';
-import { type ClientRequest, type McpCall, maxSubscriptions, type Peer } from './peer.ts';
+import { createModernSubscriptions, type SubscriptionDependencies } from './modern-subscriptions.ts';
+import type { ClientRequest, McpCall, Peer } from './peer.ts';
 import type { Reply } from './reply.ts';
-import type { ResourceOwners } from './resource-owners.ts';
-import { concerns, type Scope } from './scope.ts';
-import type { TaskIds } from './task-ids.ts';
+import type { Scope } from './scope.ts';
 
-interface ModernDependencies {
-  config: Pick<Config, 'maxSessions' | 'maxSessionsPerPrincipal'>;
+interface ModernDependencies extends SubscriptionDependencies {
   methods: Methods;
-  router: Router;
-  owners: ResourceOwners;
-  taskIds: TaskIds;
-  changes: Changes;
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
-  findServer: (id: string) => Server | undefined;
 }
 
 export interface ModernEndpoint {
@@ -60,17 +46,18 @@ export function isModern(message: unknown, { headers }: IncomingMessage): boolea
 
 export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   const { methods, ourInfo } = deps;
-  const stopped = new AbortController();
-  /** By principal: how many streams are open. */
-  const listening = new Map<string, number>();
-  const sum = () => [...listening.values()].reduce((all, own) => all + own, 0);
+  const subscriptions = createModernSubscriptions(deps);
 
   async function serve(incoming: ClientRequest, message: RpcRequest, scope: Scope, reply: Reply): Promise<void> {
     const { id, method } = message;
     try {
       const call = admit(incoming, message, scope, reply);
       const result = await answer(call, id);
-      reply.finish({ jsonrpc: '2.0', id, result: adaptResult(call.caller, method, result, infoFor(scope)) });
+      reply.finish({
+        jsonrpc: '2.0',
+        id,
+        result: adaptResult(call.caller, method, result, scope.single?.server_info ?? ourInfo),
+      });
     } catch (error) {
       if (isGone(incoming)) return;
       deps.onFailure(error, method);
@@ -78,8 +65,6 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       reply.finish(failure, statusOf(error, failure.error.code));
     }
   }
-
-  const infoFor = ({ single }: Scope): JsonObject => single?.server_info ?? ourInfo;
 
   /** Everything about a request that can be wrong before it runs. */
   function admit(incoming: ClientRequest, message: RpcRequest, scope: Scope, reply: Reply): McpCall {
@@ -90,7 +75,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     const meta = isObject(params._meta) ? params._meta : {};
     const version = meta[hopMeta.protocolVersion];
     // Before the envelope: a body that says another version than the header is a mismatch, whether we know it or not.
-    checkVersionHeader(headers, version);
+    if (version !== undefined) expectHeader(headers, 'mcp-protocol-version', String(version));
     if (typeof version !== 'string') throw missing(hopMeta.protocolVersion);
     if (!(modernVersions as readonly string[]).includes(version)) throw unsupported(version);
     const capabilities = meta[hopMeta.clientCapabilities];
@@ -130,7 +115,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
 
   function answer(call: McpCall, id: RequestId): Promise<Result> | Result {
     if (call.method === 'server/discover') return discover(call.caller);
-    if (call.method === 'subscriptions/listen') return listen(call, id);
+    if (call.method === 'subscriptions/listen') return subscriptions.listen(call, id);
     return methods.handle(call);
   }
 
@@ -143,111 +128,18 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     };
   }
 
-  /** A stream is to this revision what a session is to the others, and bounded like one. */
-  function enter({ id }: Principal): () => void {
-    const own = listening.get(id) ?? 0;
-    if (own >= deps.config.maxSessionsPerPrincipal || sum() >= deps.config.maxSessions)
-      throw new AppError('RATE_LIMITED', 'Too many subscriptions are open', { retryAfterSeconds: 5 });
-    listening.set(id, own + 1);
-    return () => {
-      const left = (listening.get(id) ?? 0) - 1;
-      if (left > 0) listening.set(id, left);
-      else listening.delete(id);
-    };
-  }
-
-  /** One long answer: the acknowledgement first, then what the filter asks for, each tagged with the request's id. */
-  async function listen(call: McpCall, id: RequestId): Promise<JsonObject> {
-    const { caller, params } = call;
-    const filter = isObject(params.notifications) ? params.notifications : {};
-    const tag = { [hopMeta.subscriptionId]: id };
-    const send = (method: string, notice: JsonObject) =>
-      call.notify(method, { ...notice, _meta: { ...(isObject(notice._meta) ? notice._meta : {}), ...tag } });
-    const { scope } = caller;
-    const watched = new Map<string, string>();
-    const followed = new Map<string, string>();
-    const releases: (() => Promise<void>)[] = [];
-    const revoked = new AbortController();
-
-    const leave = enter(caller.principal);
-    const off = [
-      deps.changes.subscribe('principal.ended', ({ principal_id }) => {
-        if (principal_id === caller.principal.id) revoked.abort();
-      }),
-    ];
-    try {
-      // What cannot be had is left out of the acknowledgement; after it nothing is missed.
-      const begin = [
-        ...stringsIn(filter.resourceSubscriptions).slice(0, maxSubscriptions).map(watch),
-        ...stringsIn(filter.taskIds).slice(0, maxSubscriptions).map(follow),
-      ];
-      await Promise.all(begin.map((beginning) => beginning.catch(() => undefined)));
-      const honoured = {
-        ...(filter.resourceSubscriptions === undefined ? {} : { resourceSubscriptions: [...watched.values()] }),
-        ...(filter.taskIds === undefined ? {} : { taskIds: [...followed.values()] }),
-      };
-      send('notifications/subscriptions/acknowledged', { notifications: { ...filter, ...honoured } });
-      handleChanges();
-      await aborted(AbortSignal.any([toAbortSignal(call.signal), stopped.signal, revoked.signal]));
-      return { _meta: tag };
-    } finally {
-      leave();
-      for (const stop of off) stop();
-      // Nobody is left to hear that a subscription could not be ended.
-      for (const release of releases) void release().catch(() => undefined);
-    }
-
-    async function watch(uri: string): Promise<void> {
-      requireRole(caller.principal, 'caller');
-      const owner = deps.owners.find(scope, uri, caller.principal);
-      releases.push(await deps.router.subscribe(owner.server, owner.uri, caller));
-      watched.set(`${owner.server.id} ${owner.uri}`, uri);
-    }
-
-    async function follow(id: string): Promise<void> {
-      const task = deps.taskIds.find(caller, id);
-      if (task === undefined) return;
-      releases.push(await deps.router.follow(task.server, task.taskId, caller));
-      followed.set(`${task.server.id} ${task.taskId}`, id);
-    }
-
-    function handleChanges(): void {
-      off.push(
-        deps.changes.subscribe('task.changed', ({ server_id, method, params: task }) => {
-          const known = followed.get(`${server_id} ${task.taskId}`);
-          if (known !== undefined) send(method, { ...task, taskId: known });
-        }),
-        deps.changes.subscribe('catalog.changed', (changed) => {
-          if (!concerns(scope, deps.findServer(changed.server_id), changed.server_id)) return;
-          if (changed.tools && filter.toolsListChanged === true) send('notifications/tools/list_changed', {});
-          if (changed.prompts && filter.promptsListChanged === true) send('notifications/prompts/list_changed', {});
-          if (changed.resources && filter.resourcesListChanged === true)
-            send('notifications/resources/list_changed', {});
-        }),
-        deps.changes.subscribe('resource.updated', ({ server_id, uri, principal_id: only }) => {
-          if (only !== undefined && only !== caller.principal.id) return;
-          const known = watched.get(`${server_id} ${uri}`);
-          if (known !== undefined) send('notifications/resources/updated', { uri: known });
-        }),
-      );
-    }
-  }
-
   return {
     serve,
     get listening() {
-      return sum();
+      return subscriptions.open;
     },
-    stopListening: () => stopped.abort(),
+    stopListening: subscriptions.stop,
   };
 }
 
 /** A call that took too long is aborted as well, but there is somebody to hear so. */
 const isGone = ({ disconnected }: ClientRequest) =>
   disconnected.aborted && disconnected.reason?.name !== 'TimeoutError';
-
-const stringsIn = (list: unknown): string[] =>
-  Array.isArray(list) ? list.filter((entry) => typeof entry === 'string') : [];
 
 const isOurs = (method: string) => method === 'server/discover' || method === 'subscriptions/listen';
 
@@ -269,7 +161,17 @@ function statusOf(error: unknown, code: number): number {
   return code === rpcCodes.missingClientCapability ? 400 : 200;
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+/** The headers repeat parts of the request, for routers that do not read bodies. */
+function checkStandardHeaders(headers: IncomingHttpHeaders, method: string, params: JsonObject): void {
+  expectHeader(headers, 'mcp-method', method);
+  const name = params[namedBy[method] ?? ''];
+  if (isObject(name) || name === undefined) return;
+  expectHeader(headers, 'mcp-name', String(name));
+}
+
+function expectHeader(headers: IncomingHttpHeaders, name: string, expected: string): void {
+  const sent = headers[name];
+  if (sent !== undefined && decodeHeader(String(sent)) === expected) return;
+  const problem = sent === undefined ? 'is missing' : 'does not match the body';
+  throw new ProtocolError(rpcCodes.headerMismatch, `Header ${name} ${problem}`, { status: 400 });
 }

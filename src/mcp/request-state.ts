@@ -3,7 +3,7 @@
  * resumes with it, and nothing else.
  */
 import { createHash } from 'node:crypto';
-import { type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { rpcCodes } from '../json-rpc.ts';
 import type { Vault } from '../security/credentials.ts';
 import { ProtocolError } from './adapt-result.ts';
 import type { McpCall } from './peer.ts';
@@ -69,12 +69,6 @@ export function isOf(state: RequestState, call: McpCall): boolean {
 
 export function foreignState(): ProtocolError {
   return new ProtocolError(rpcCodes.invalidParams, 'Unknown requestState');
-}
-
-/** The request without state and answers, as a client first sent it. */
-export function withoutState(params: JsonObject): JsonObject {
-  const { requestState: _state, inputResponses: _answers, ...plain } = params;
-  return plain;
 }
 
 function digestOf({ method, params }: Pick<McpCall, 'method' | 'params'>): string {

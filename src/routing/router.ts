@@ -155,16 +155,12 @@ export function createRouter(deps: RouterDependencies): Router {
         server_name: server.name,
         details: { tool: row.name, outcome, duration_ms, chosen_for },
       });
-      changes.publish('call.finished', { ...event, outcome, duration_ms });
-      changes.publish('call.measured', {
-        server: server.name,
-        tool: row.name,
-        principal: caller.principal.name,
+      const measured = {
         requestId: call.requestId,
-        outcome,
         routingMs: (timing.acquiredAt ?? ended) - started,
         executionMs: timing.acquiredAt === undefined ? undefined : ended - timing.acquiredAt,
-      });
+      };
+      changes.publish('call.finished', { ...event, outcome, duration_ms, measured });
     }
   }
 
