@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import { isObject, rpcCodes } from '../json-rpc.ts';
 import { memberOf, RawResult, type Result, toObject } from '../raw-result.ts';
-import type { CallResult, Router } from '../routing/router.ts';
+import type { Router } from '../routing/router.ts';
 import type { Vault } from '../security/credentials.ts';
 import { ProtocolError } from './adapt-result.ts';
 import { nameServerInError, nameServerInResult } from './client-questions.ts';
@@ -37,7 +37,7 @@ export function createBridge({ vault, router, leaseIdleMs }: BridgeDependencies)
   const modernToLegacy = createModernToLegacy({ send: sendToServer, states, leases });
 
   async function send(given: ServerCall): Promise<Result> {
-    const call = withoutLoginState(given, states);
+    const call = given.params.requestState === undefined ? given : withoutLoginState(given, states);
     try {
       if (call.caller.era === 'legacy') return await sendForLegacyClient(call, sendToServer);
       if (call.server.era === 'modern') return await sendBetweenModern(call);
@@ -52,7 +52,9 @@ export function createBridge({ vault, router, leaseIdleMs }: BridgeDependencies)
       const setting = logLevels.ensure(call);
       if (setting !== undefined) await setting;
       const { tool } = call;
-      return tool === undefined ? await router.relay(call) : withWarning(await router.callTool({ ...call, tool }));
+      if (tool === undefined) return await router.relay(call);
+      const { result, warning } = await router.callTool({ ...call, tool });
+      return warning === undefined ? result : withWarning(result, warning);
     } catch (error) {
       throw nameServerInError(error, call);
     }
@@ -89,8 +91,7 @@ export function createBridge({ vault, router, leaseIdleMs }: BridgeDependencies)
 /** A state of the server's own: the server says itself when it is too old; this only bounds what we vouch for. */
 const serverStateMs = 86_400_000;
 
-function withWarning({ result, warning }: CallResult): Result {
-  if (warning === undefined) return result;
+function withWarning(result: Result, warning: string): Result {
   const meta = memberOf(result, '_meta');
   const warned = { ...(isObject(meta) ? meta : {}), 'mcp-aggregator/warning': warning };
   return result instanceof RawResult
@@ -100,8 +101,7 @@ function withWarning({ result, warning }: CallResult): Result {
 
 /** The client comes back from a login that we asked for: the server never heard of it and gets the plain request. */
 function withoutLoginState(call: ServerCall, states: RequestStates): ServerCall {
-  const { requestState } = call.params;
-  const state = requestState === undefined ? undefined : states.open(requestState);
+  const state = states.open(call.params.requestState);
   if (state?.id !== 'login') return call;
   if (!isOf(state, call)) throw foreignState();
   const { requestState: _state, inputResponses: _answers, ...params } = call.params;

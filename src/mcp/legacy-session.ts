@@ -1,37 +1,35 @@
 /** One session of a client of the revisions with `initialize`: its requests, and what servers send it between them. */
 import { Cancellation } from '../cancellation.ts';
+import type { Topics } from '../changes.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
 import {
   isNotification,
-  isObject,
   isRequest,
   isResponse,
   type JsonObject,
   keyOf,
-  legacyVersions,
-  newestLegacy,
   type RequestId,
   type RpcMessage,
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
-import type { Server } from '../registry/registry.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Router } from '../routing/router.ts';
 import type { Principal } from '../security/auth.ts';
 import { traceOfMessage } from '../tracing.ts';
 import { adaptResult, ProtocolError, toFailure } from './adapt-result.ts';
-import { canAnswer } from './client-questions.ts';
 import { createClientRequests } from './client-requests.ts';
-import { isLogLevel, wants } from './log-levels.ts';
+import { createLegacyPeer, type Opener } from './legacy-peer.ts';
+import { isLogLevel } from './log-levels.ts';
 import type { Methods } from './methods.ts';
-import type { ClientRequest, McpCall, Peer } from './peer.ts';
+import type { ClientRequest, McpCall } from './peer.ts';
 import type { Replies } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { createResourceSubscriptions } from './resource-subscriptions.ts';
 import type { Scope } from './scope.ts';
 import type { SessionUse } from './session-limits.ts';
+import { createSessionNotices } from './session-notices.ts';
 import { createSessionStreams, type Outlet } from './session-streams.ts';
 
 export interface LegacySession {
@@ -53,16 +51,8 @@ export interface ManagedSession extends LegacySession, SessionUse {
   readonly scope: Scope;
   /** As the latest request shows it: an identity provider may give another role than before. */
   recognise(principal: Principal): void;
-  handleListChange(changed: { tools: boolean; prompts: boolean; resources: boolean }): void;
+  handleListChange(changed: Topics['catalog.changed']): void;
   handleResourceUpdate(serverId: string, uri: string): void;
-}
-
-export interface Opener {
-  principal: Principal;
-  address: string;
-  /** Asked for every request: a profile may change while a session is open. */
-  scope: (principal: Principal) => Scope;
-  kind: 'streamable' | 'sse';
 }
 
 export interface SessionDependencies {
@@ -96,57 +86,19 @@ export function createLegacySession(
     sessionId: id,
     replies: deps.replies,
     canResume: opener.kind === 'streamable',
-    mayPause: () => peer.protocolVersion >= pausesSince,
+    mayPause: () => peer.current.protocolVersion >= pausesSince,
     onClosed: touch,
   });
   const { standalone } = streams;
-  const clientRequests = createClientRequests(() => peer.client.capabilities);
+  const clientRequests = createClientRequests(() => peer.current.client.capabilities);
   const subscriptions = createResourceSubscriptions(router, deps.owners);
-  const ownerOf = (client: Peer['client']): Peer['owner'] => ({
+  const notices = createSessionNotices(() => peer.current, standalone, subscriptions);
+  const peer = createLegacyPeer(params, opener, {
     key: ownerKey,
-    client,
     gone: closed.signal,
-    onNotification: handleOwn,
+    onNotification: notices.handleOwn,
     onRequest: (method, question, signal) => clientRequests.ask(standalone.send, method, question, { signal }),
   });
-  let peer = introduce(params, opener.principal, opener);
-
-  /** The client as its `initialize` describes it. */
-  function introduce(input: JsonObject, principal: Principal, { address, scope }: Opener): Peer {
-    const client = clientOf(input);
-    return {
-      era: 'legacy',
-      protocolVersion: legacyVersions.find((version) => version === input.protocolVersion) ?? newestLegacy,
-      principal,
-      address,
-      scope: scope(principal),
-      client,
-      searcher: ownerKey,
-      owner: canAnswer(client.capabilities) ? ownerOf(client) : undefined,
-    };
-  }
-
-  /** With what it is offered now. */
-  function peerNow(): Peer {
-    const offered = opener.scope(peer.principal);
-    if (offered !== peer.scope) peer = { ...peer, scope: offered };
-    return peer;
-  }
-
-  function notify(outlet: Outlet, method: string, notice: JsonObject): void {
-    if (wants(peer, method, notice)) outlet.send({ jsonrpc: '2.0', method, params: notice });
-  }
-
-  function handleOwn(method: string, notice: JsonObject, server: Server): void {
-    // The client may know the resource by another address than the server does.
-    if (method === 'notifications/resources/updated') handleResourceUpdate(server.id, String(notice.uri));
-    else notify(standalone, method, notice);
-  }
-
-  function handleResourceUpdate(serverId: string, theirs: string): void {
-    for (const uri of subscriptions.followed(serverId, theirs))
-      standalone.send({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
-  }
 
   /** Never throws: a failure is the answer. */
   async function answer(request: RpcRequest, outlet: Outlet, context: RequestContext): Promise<RpcMessage> {
@@ -155,7 +107,7 @@ export function createLegacySession(
     const place = running.add({ requestId, cancel });
     try {
       const result = await handle(callOf(request, outlet, cancel, context));
-      return { jsonrpc: '2.0', id: requestId, result: adaptResult(peer, method, result, deps.ourInfo) };
+      return { jsonrpc: '2.0', id: requestId, result: adaptResult(peer.current, method, result, deps.ourInfo) };
     } catch (error) {
       deps.onFailure(error, method);
       return toFailure(requestId, error, 'legacy');
@@ -175,11 +127,11 @@ export function createLegacySession(
     return {
       method,
       params: input,
-      caller: peerNow(),
+      caller: peer.refresh(),
       signal: cancel,
       requestId,
       trace: traceOfMessage(input, trace),
-      notify: (notice, noticeParams) => notify(outlet, notice, noticeParams),
+      notify: (notice, noticeParams) => notices.send(outlet, notice, noticeParams),
       ask: (asked, question, signal) => clientRequests.ask(outlet.send, asked, question, { signal, call: cancel }),
       pause: outlet.pause,
     };
@@ -189,14 +141,14 @@ export function createLegacySession(
     const { method, params: input } = call;
     switch (method) {
       case 'initialize':
-        if (opener.kind === 'sse') peer = introduce(input, peer.principal, opener);
-        return initializeResult(peer.protocolVersion, call.caller.scope, deps);
+        if (opener.kind === 'sse') peer.introduce(input);
+        return initializeResult(peer.current.protocolVersion, call.caller.scope, deps);
       case 'ping':
         return {};
       case 'logging/setLevel':
         if (!isLogLevel(input.level))
           throw new ProtocolError(rpcCodes.invalidParams, 'params.level is not a log level');
-        peer.client.logLevel = input.level;
+        peer.current.client.logLevel = input.level;
         return {};
       case 'resources/subscribe':
         return subscriptions.subscribe(call);
@@ -236,17 +188,15 @@ export function createLegacySession(
   return {
     id,
     get protocolVersion() {
-      return peer.protocolVersion;
+      return peer.current.protocolVersion;
     },
     get principal() {
-      return peer.principal;
+      return peer.current.principal;
     },
     get scope() {
-      return peer.scope;
+      return peer.current.scope;
     },
-    recognise(principal) {
-      if (principal !== peer.principal) peer = { ...peer, principal };
-    },
+    recognise: peer.recognise,
     get usedAt() {
       return usedAt;
     },
@@ -281,14 +231,8 @@ export function createLegacySession(
       void answer(message, standalone, context).then(standalone.send);
     },
 
-    handleListChange(changed) {
-      const lists = { tools: changed.tools, prompts: changed.prompts, resources: changed.resources };
-      for (const [list, hasChanged] of Object.entries(lists)) {
-        if (hasChanged) standalone.send({ jsonrpc: '2.0', method: `notifications/${list}/list_changed` });
-      }
-    },
-
-    handleResourceUpdate,
+    handleListChange: notices.handleListChange,
+    handleResourceUpdate: notices.handleResourceUpdate,
     close,
   };
 }
@@ -305,10 +249,4 @@ function initializeResult(
     serverInfo: offered.single?.server_info ?? ourInfo,
     ...(instructions === undefined ? {} : { instructions }),
   };
-}
-
-/** What this hop cannot carry is not promised to servers. */
-function clientOf({ capabilities, clientInfo }: JsonObject): Peer['client'] {
-  const { tasks: _tasks, extensions: _extensions, ...carried } = isObject(capabilities) ? capabilities : {};
-  return { capabilities: carried, info: isObject(clientInfo) ? clientInfo : undefined };
 }

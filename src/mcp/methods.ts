@@ -1,18 +1,17 @@
 /** Every method of the endpoint, once for both eras: what lists hold, where requests go. */
-import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
-import { type Kind, listMethods } from '../catalog/discover.ts';
+import type { CatalogTool } from '../catalog/catalog.ts';
+import { listMethods } from '../catalog/discover.ts';
 import { argumentAt, markedParameters } from '../catalog/parameter-headers.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import { memberOf, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/router.ts';
 import { requireRole } from '../security/policy.ts';
-import { adaptTool, missingCapability, ProtocolError } from './adapt-result.ts';
+import { missingCapability, ProtocolError } from './adapt-result.ts';
 import type { Bridge } from './bridge.ts';
 import { nameServerInResult } from './client-questions.ts';
-import type { GatewayTools } from './gateway-tools.ts';
+import { createListings, type ListingDependencies } from './listings.ts';
 import type { McpCall, Peer } from './peer.ts';
-import type { ResourceOwners } from './resource-owners.ts';
 import type { Scope } from './scope.ts';
 import type { TaskIds } from './task-ids.ts';
 
@@ -23,14 +22,10 @@ export interface Methods {
   instructions(scope: Scope): string | undefined;
 }
 
-interface MethodDependencies {
-  catalog: Catalog;
+interface MethodDependencies extends ListingDependencies {
   router: Router;
   bridge: Bridge;
-  owners: ResourceOwners;
-  gatewayTools: GatewayTools;
   taskIds: TaskIds;
-  listServers: () => Server[];
 }
 
 type Handler = (call: McpCall) => Promise<Result> | Result;
@@ -38,39 +33,18 @@ type Handler = (call: McpCall) => Promise<Result> | Result;
 const tasksExtension = 'io.modelcontextprotocol/tasks';
 
 export function createMethods(deps: MethodDependencies): Methods {
-  const { catalog, router, bridge, owners, gatewayTools } = deps;
+  const { router, bridge, owners, gatewayTools } = deps;
+  const listings = createListings(deps);
 
   // A map, because clients name the method: an object would also answer to `toString`.
   const handlers = new Map<string, Handler>(
     Object.entries<Handler>({
-      'tools/list': listTools,
+      'tools/list': listings.tools,
       'tools/call': callTool,
-      'prompts/list': (call) =>
-        listed(
-          call,
-          'prompt',
-          'prompts',
-          call.caller.scope
-            .listItems('prompt')
-            .map((item) => ({ ...item.definition, name: call.caller.scope.promptName(item) })),
-        ),
+      'prompts/list': listings.prompts,
       'prompts/get': getPrompt,
-      'resources/list': (call) =>
-        listed(
-          call,
-          'resource',
-          'resources',
-          owners.offered(call.caller.scope, 'resource').map(({ uri, item }) => ({ ...item.definition, uri })),
-        ),
-      'resources/templates/list': (call) =>
-        listed(
-          call,
-          'resource_template',
-          'resourceTemplates',
-          owners
-            .offered(call.caller.scope, 'resource_template')
-            .map(({ uri, item }) => ({ ...item.definition, uriTemplate: uri })),
-        ),
+      'resources/list': listings.resources,
+      'resources/templates/list': listings.resourceTemplates,
       'resources/read': readResource,
       'completion/complete': complete,
       'tasks/get': relayTask,
@@ -78,25 +52,6 @@ export function createMethods(deps: MethodDependencies): Methods {
       'tasks/cancel': relayTask,
     }),
   );
-
-  function listTools(call: McpCall): JsonObject {
-    const { scope } = call.caller;
-    const offered = scope.searchOnly() ? [] : scope.listTools();
-    const definitions = offered.map(({ name, tool, description }) =>
-      adaptTool(call.caller, { ...tool.row.definition, name, ...(description === undefined ? {} : { description }) }),
-    );
-    return listed(call, 'tool', 'tools', [...gatewayTools.listed(scope), ...definitions]);
-  }
-
-  function listed({ caller, params }: McpCall, kind: Kind, member: string, entries: JsonObject[]): JsonObject {
-    // Everything is on the first page, so there is no cursor that we could have given.
-    if (params.cursor !== undefined) throw new ProtocolError(rpcCodes.invalidParams, 'Unknown cursor');
-    if (caller.era === 'legacy') return { [member]: entries };
-    const servers = deps.listServers().filter((server) => caller.scope.sees(server));
-    const { ttlMs, cacheScope } = catalog.cacheHints(servers, kind);
-    const isFiltered = caller.principal.servers !== null || caller.principal.profile !== null;
-    return { [member]: entries, ttlMs, cacheScope: isFiltered ? 'private' : cacheScope };
-  }
 
   async function callTool(call: McpCall): Promise<Result> {
     const { caller, params, headers } = call;
@@ -213,29 +168,31 @@ export function createMethods(deps: MethodDependencies): Methods {
       return handler(call);
     },
 
-    capabilities(scope, era) {
-      const ours = {
-        tools: { listChanged: true },
-        prompts: { listChanged: true },
-        resources: { subscribe: true, listChanged: true },
-        completions: {},
-        logging: {},
-      };
-      if (scope.single === undefined) {
-        return era === 'modern' ? { ...ours, extensions: { [tasksExtension]: {} } } : ours;
-      }
-      const theirs = scope.single.capabilities ?? {};
-      const kept = Object.entries(ours).filter(([name]) => theirs[name] !== undefined);
-      const extensions = era === 'modern' && theirs.extensions !== undefined ? { extensions: theirs.extensions } : {};
-      const experimental = theirs.experimental === undefined ? {} : { experimental: theirs.experimental };
-      return { ...Object.fromEntries(kept), ...extensions, ...experimental };
-    },
+    capabilities: capabilitiesOf,
 
     instructions(scope) {
       if (scope.single !== undefined) return scope.single.instructions ?? undefined;
       return gatewayTools.instructions(scope);
     },
   };
+}
+
+function capabilitiesOf(scope: Scope, era: Peer['era']): JsonObject {
+  const ours = {
+    tools: { listChanged: true },
+    prompts: { listChanged: true },
+    resources: { subscribe: true, listChanged: true },
+    completions: {},
+    logging: {},
+  };
+  if (scope.single === undefined) {
+    return era === 'modern' ? { ...ours, extensions: { [tasksExtension]: {} } } : ours;
+  }
+  const theirs = scope.single.capabilities ?? {};
+  const kept = Object.entries(ours).filter(([name]) => theirs[name] !== undefined);
+  const extensions = era === 'modern' && theirs.extensions !== undefined ? { extensions: theirs.extensions } : {};
+  const experimental = theirs.experimental === undefined ? {} : { experimental: theirs.experimental };
+  return { ...Object.fromEntries(kept), ...extensions, ...experimental };
 }
 
 /** Methods that concern one hop only and are never passed on. */

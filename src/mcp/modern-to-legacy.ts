@@ -48,7 +48,7 @@ interface ModernToLegacyDependencies {
   leases: SessionLeases;
 }
 
-export interface ModernToLegacy {
+interface ModernToLegacy {
   send(call: ServerCall): Promise<Result>;
   /** How many calls wait for answers of their clients. */
   readonly parked: number;

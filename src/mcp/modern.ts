@@ -95,7 +95,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
         logLevel: isLogLevel(level) ? level : undefined,
       },
     };
-    if (!isOurs(method) && !methods.knows(caller, method)) {
+    if (!answeredHere.has(method) && !methods.knows(caller, method)) {
       throw new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
     }
     checkStandardHeaders(headers, method, params);
@@ -141,7 +141,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
 const isGone = ({ disconnected }: ClientRequest) =>
   disconnected.aborted && disconnected.reason?.name !== 'TimeoutError';
 
-const isOurs = (method: string) => method === 'server/discover' || method === 'subscriptions/listen';
+const answeredHere = new Set(['server/discover', 'subscriptions/listen']);
 
 function missing(key: string): ProtocolError {
   return new ProtocolError(rpcCodes.invalidParams, `params._meta lacks ${key}`, { status: 400 });

@@ -8,7 +8,7 @@ import type { Vault } from '../security/credentials.ts';
 import { ProtocolError } from './adapt-result.ts';
 import type { McpCall } from './peer.ts';
 
-export interface RequestState {
+interface RequestState {
   /** A parked call's, `login` or `again` for a retry that begins anew, `server` for what a server keeps itself. */
   id: string;
   digest: string;

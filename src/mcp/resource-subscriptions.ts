@@ -6,7 +6,7 @@ import { ProtocolError } from './adapt-result.ts';
 import { type McpCall, maxSubscriptions } from './peer.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 
-interface ResourceSubscriptions {
+export interface ResourceSubscriptions {
   subscribe(call: McpCall): Promise<JsonObject>;
   unsubscribe(uri: string): Promise<JsonObject>;
   /** A resource changed, by the server's id and its own address for it: the addresses under which the client knows it. */

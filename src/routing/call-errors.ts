@@ -4,8 +4,9 @@ import type { Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import { maskError, maskStrings } from '../security/mask.ts';
 import { HttpProblem } from '../upstream/http.ts';
-import { brief, type Link } from '../upstream/link.ts';
+import type { Link } from '../upstream/link.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
+import { brief } from '../upstream/unavailable.ts';
 import type { RoutedCall } from './call.ts';
 import type { Deadline } from './deadline.ts';
 

@@ -24,7 +24,7 @@ import { lostInMidCall, type Outcome, outcomeOf, translateError, withLoginLink }
 import { createDeadlines, type Deadline } from './deadline.ts';
 import type { SearchAttribution } from './search-attribution.ts';
 
-export interface CallResult {
+interface CallResult {
   result: Result;
   /** The server is DEGRADED: the call was executed all the same. */
   warning?: string;
@@ -77,7 +77,7 @@ export function createRouter(deps: RouterDependencies): Router {
   let active = 0;
 
   function relay(call: RoutedCall, timing: Timing = {}): Promise<Result> {
-    if (!tracer.enabled) return send(withTrace(call, call.trace), timing);
+    if (!tracer.enabled) return send(call.trace === undefined ? call : withTrace(call, call.trace), timing);
     return recordSpans(tracer, call, timing, (hop) => send(withTrace(call, hop), timing));
   }
 
