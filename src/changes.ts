@@ -55,9 +55,7 @@ interface LocalTopics {
   'search.finished': { ms: number };
   'query.finished': { ms: number };
   'call.started': CallEvent;
-  'call.finished': CallEvent & { outcome: string; duration_ms: number };
-  /** The same call, as metrics and the log need it. */
-  'call.measured': CallMeasure;
+  'call.finished': FinishedCall;
 }
 
 export interface CallEvent {
@@ -68,15 +66,16 @@ export interface CallEvent {
   principal: string;
 }
 
-export interface CallMeasure {
-  server: string;
-  tool: string;
-  principal: string;
-  requestId?: string;
+export interface FinishedCall extends CallEvent {
   outcome: string;
-  routingMs: number;
-  /** Undefined if the call never reached the server. */
-  executionMs?: number;
+  duration_ms: number;
+  /** For metrics and the log; not shown to people. */
+  measured: {
+    requestId?: string;
+    routingMs: number;
+    /** Undefined if the call never reached the server. */
+    executionMs?: number;
+  };
 }
 
 const nothing = z.object({});

@@ -1,6 +1,6 @@
 /** All metrics. Counters follow the topics that modules publish; gauges are read at every scrape. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { CallMeasure, Changes } from './changes.ts';
+import type { Changes, FinishedCall } from './changes.ts';
 import { maxDescriptors, openDescriptors } from './descriptors.ts';
 import { contentType, createExposition, type KeepSeries, type Sample } from './prometheus.ts';
 import { version } from './version.ts';
@@ -35,7 +35,7 @@ export const metricsContentType = contentType;
 type SessionCount = readonly [kind: string, era: string, count: number];
 
 export interface Metrics {
-  onCall(call: Omit<CallMeasure, 'principal' | 'requestId'>): void;
+  onCall(call: Pick<FinishedCall, 'server' | 'tool' | 'outcome'> & FinishedCall['measured']): void;
   onHealthCheck(server: string, check: { ms?: number; failed: boolean }): void;
   onReconnected(server: string): void;
   onDatabaseQuery(ms: number, failed: boolean): void;
@@ -227,7 +227,9 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
 export function measureChanges(metrics: Metrics, changes: Changes): () => void {
   const lost = new Set<string>();
   const offs = [
-    changes.subscribe('call.measured', (call) => metrics.onCall(call)),
+    changes.subscribe('call.finished', ({ server, tool, outcome, measured }) =>
+      metrics.onCall({ server, tool, outcome, ...measured }),
+    ),
     changes.subscribe('server.checked', ({ name, ms, failed }) => metrics.onHealthCheck(name, { ms, failed })),
     changes.subscribe('search.finished', ({ ms }) => metrics.onSearch(ms)),
     changes.subscribe('query.finished', ({ ms }) => metrics.onQuery(ms)),

@@ -165,15 +165,14 @@ export function formatTraceparent({ traceId, spanId, sampled }: TraceContext): s
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 }
 
-/** The context of the message takes precedence over the HTTP header, because it is closer to the caller's code. */
-export function traceOf(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-  params?: JsonObject,
-): TraceContext | undefined {
-  const meta = isObject(params?._meta) ? params._meta : {};
-  return (
-    parseTraceparent(meta.traceparent, meta.tracestate) ?? parseTraceparent(headers.traceparent, headers.tracestate)
-  );
+/** Of an HTTP request. */
+export function traceOf({ traceparent, tracestate }: Readonly<Record<string, unknown>>): TraceContext | undefined {
+  return traceparent === undefined ? undefined : parseTraceparent(traceparent, tracestate);
+}
+
+/** Where a message has a context of its own it is nearer to the caller's code than that of its HTTP request. */
+export function traceOfMessage(params: JsonObject, request: TraceContext | undefined): TraceContext | undefined {
+  return (isObject(params._meta) ? traceOf(params._meta) : undefined) ?? request;
 }
 
 /** The params with the context in their `_meta`, for the next hop. */

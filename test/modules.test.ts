@@ -35,6 +35,7 @@ const shared = [
   'worker-thread',
   'tracing',
   'prometheus',
+  'request-context',
   'safe-mode',
 ];
 

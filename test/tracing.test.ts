@@ -3,8 +3,17 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+
 import { createLog } from '../src/log.ts';
-import { carryTrace, createTracer, formatTraceparent, noTracer, parseTraceparent, traceOf } from '../src/tracing.ts';
+import {
+  carryTrace,
+  createTracer,
+  formatTraceparent,
+  noTracer,
+  parseTraceparent,
+  traceOf,
+  traceOfMessage,
+} from '../src/tracing.ts';
 import { modernRequest } from './support/modern-request.ts';
 import { type RunningApp, startApp } from './support/running-app.ts';
 import { createDocumentation, startDocumentation } from './support/servers/documentation.ts';
@@ -239,8 +248,9 @@ test('only valid contexts are read; that of the message is nearer than the heade
     assert.equal(parseTraceparent(bad), undefined, String(bad));
   }
   const params = { _meta: { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`, kept: 1 } };
-  assert.equal(traceOf({ traceparent }, params)?.traceId, '1'.repeat(32));
-  assert.equal(traceOf({ traceparent }, { _meta: { traceparent: 'nonsense' } })?.traceId, traceId);
+  const request = traceOf({ traceparent });
+  assert.equal(traceOfMessage(params, request)?.traceId, '1'.repeat(32));
+  assert.equal(traceOfMessage({ _meta: { traceparent: 'nonsense' } }, request)?.traceId, traceId);
   assert.deepEqual(carryTrace(params, context), { _meta: { traceparent, kept: 1 } });
   assert.equal(carryTrace(params, undefined), params);
 });

@@ -1,5 +1,5 @@
 /** Recent activity in memory, for the dashboard: calls and states per server in time slices, and the latest calls. */
-import type { Changes, Topics } from '../changes.ts';
+import type { Changes, FinishedCall } from '../changes.ts';
 
 interface Slice {
   /** ISO 8601, where the slice begins. */
@@ -54,7 +54,7 @@ const badness = ['DISCONNECTED', 'DISCONNECTING', 'CONNECTING', 'CONNECTED', 'DE
 export function createActivity(changes: Changes, now: () => number = Date.now): Activity {
   const startedAt = now();
   const servers = new Map<string, Map<number, Counts>>();
-  const calls: { call: Topics['call.finished']; at: number }[] = [];
+  const calls: { call: FinishedCall; at: number }[] = [];
   let next = 0;
 
   function countsNow(serverId: string, at = now()): Counts {
@@ -71,7 +71,7 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
     return counts;
   }
 
-  function onFinished(call: Topics['call.finished']): void {
+  function onFinished(call: FinishedCall): void {
     const { server_id, outcome, duration_ms } = call;
     const at = now();
     const counts = countsNow(server_id, at);
@@ -124,8 +124,8 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
   };
 }
 
-function toRecent({ call, at }: { call: Topics['call.finished']; at: number }): RecentCall {
-  const { server_id: _id, ...shown } = call;
+function toRecent({ call, at }: { call: FinishedCall; at: number }): RecentCall {
+  const { server_id: _id, measured: _measured, ...shown } = call;
   return { ...shown, at: new Date(at).toISOString() };
 }
 

@@ -5,7 +5,10 @@ import { isLoopback } from '../loopback.ts';
 import { pageHeaders, problemPage } from '../oauth/pages.ts';
 import type { RouteContext } from './route.ts';
 
-export type PageContext = Pick<RouteContext<unknown, unknown, unknown>, 'request' | 'reply' | 'address'>;
+export type PageContext = Pick<
+  RouteContext<unknown, unknown, unknown>,
+  'request' | 'reply' | 'address' | 'authorization'
+>;
 
 interface PageLink {
   href: string;

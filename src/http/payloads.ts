@@ -1,5 +1,5 @@
 /** Arguments and results of the latest calls, for admins: bounded, in this process only, with known secrets masked. */
-import type { PayloadKeeper } from '../routing/call.ts';
+import type { PayloadKeeper } from '../routing/router.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { callsKept } from './activity.ts';
 

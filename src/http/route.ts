@@ -4,21 +4,17 @@ import type { z } from 'zod';
 import type { View } from '../catalog/view.ts';
 import { ValidationError } from '../errors.ts';
 import { toProblems } from '../registry/problems.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Role } from '../store/schema.ts';
-import type { TraceContext } from '../tracing.ts';
 
-export interface RouteContext<Params, Query, Body> {
+export interface RouteContext<Params, Query, Body> extends RequestContext {
   params: Params;
   query: Query;
   body: Body;
   principal: Principal;
   view: View;
   address: string;
-  /** The client's `x-request-id`, or a generated one; it links the answer to the log. */
-  requestId: string;
-  /** The span of this request, as the parent of what the handler does. */
-  trace: TraceContext | undefined;
   /** Adds to the request's line in the log. */
   note(fields: Record<string, unknown>): void;
   /** Aborts when the client disconnects before it has its answer. */

@@ -16,6 +16,7 @@ import { inPieces, isLong } from '../long-text.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Metrics } from '../metrics.ts';
 import { RawResult } from '../raw-result.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { Principal } from '../security/auth.ts';
 import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import { createClientAddress, createProxyCheck } from '../security/client-address.ts';
@@ -23,7 +24,7 @@ import type { PageSessions } from '../security/page-session.ts';
 import { checkHost, checkOrigin, requireRole, requireUnbound } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { largeBytes } from '../time-slice.ts';
-import { formatTraceparent, type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { type TraceContext, type Tracer, traceOf } from '../tracing.ts';
 import { connectionLimits, limitConnections } from './connection-limits.ts';
 import { createCors } from './cors.ts';
 import { describeApi } from './openapi.ts';
@@ -45,7 +46,7 @@ interface HttpDependencies {
   tracer: Tracer;
   sessions: PageSessions;
   /** Handles the paths that are not REST (MCP, pages); returns true if it handled the request. */
-  raw?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  raw?: (request: IncomingMessage, response: ServerResponse, context: RequestContext) => boolean;
   /** Resolves when the requests that `raw` took are answered. */
   drainRaw?: () => Promise<void>;
   /** Throws if the principal exceeds its call limit. */
@@ -86,12 +87,10 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
         const refusal = connections.refusalOf(request.socket);
         if (refusal !== undefined) return turnAway(response, refusal);
         if (answersPreflight(request, response)) return;
-        deps.sessions.admit(request);
-        identifyMcp(request, response);
-        if (deps.raw?.(request, response) !== true) (handle as RequestListener)(request, response);
+        if (!takesMcp(request, response)) (handle as RequestListener)(request, response);
       }),
     // An undecodable path gets the same error format as other invalid requests.
-    frameworkErrors: (error, request, reply) => void sendError(error, request as FastifyRequest, reply, deps),
+    frameworkErrors: (error, request, reply) => void sendProblem(error, request as FastifyRequest, reply),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
 
@@ -108,7 +107,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   app.setErrorHandler((error, request, reply) => {
     const notes = inProgress.get(request);
     if (notes !== undefined) notes.error = error;
-    return sendError(error, request, reply, deps);
+    return sendProblem(error, request, reply);
   });
   app.setNotFoundHandler((request) => {
     throw new AppError('NOT_FOUND', `Route not found: ${request.method} ${request.url.split('?')[0]}`);
@@ -118,7 +117,8 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     // Read the address now: a closed connection no longer has it.
     const address = addressOf(request.raw);
     const startedAt = performance.now();
-    inProgress.set(request, { fields: {}, address, startedAt, parent, trace: tracer.child(parent) });
+    const authorization = deps.sessions.authorizationOf(request.raw);
+    inProgress.set(request, { fields: {}, address, authorization, startedAt, parent, trace: tracer.child(parent) });
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     if (closing.signal.aborted) {
@@ -179,6 +179,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
           view: deps.viewOf(principal),
           address: notes?.address ?? '',
           requestId: request.id,
+          authorization: notes?.authorization,
           trace: notes?.trace,
           note,
           signal: gone.signal,
@@ -194,32 +195,36 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
 
   async function identify(role: AnyRoute['role'], request: FastifyRequest): Promise<Principal> {
     if (role === 'public') return nobody;
-    const principal = await requestAuthenticator.authenticate({
-      authorization: request.headers.authorization,
-      loopbackListener,
-      path: pathOf(request),
-      address: inProgress.get(request)?.address ?? '',
-    });
+    const { authorization, address = '' } = inProgress.get(request) ?? {};
+    const path = pathOf(request);
+    const principal = await requestAuthenticator.authenticate({ authorization, loopbackListener, path, address });
     requireRole(principal, role);
     return principal;
   }
 
   /** The same for requests that bypass the framework; their principal is logged with each call. */
-  function identifyMcp(request: IncomingMessage, response: ServerResponse): void {
+  function takesMcp(request: IncomingMessage, response: ServerResponse): boolean {
     const path = mcpPathOf(request.url ?? '');
-    if (path === undefined) return;
-    const id = requestIdOf(request);
-    request.headers['x-request-id'] = id;
+    if (path === undefined || deps.raw === undefined) return false;
+    const requestId = requestIdOf(request);
     const address = log.isLevelEnabled('debug') ? addressOf(request) : '';
     const startedAt = performance.now();
     const parent = traceOf(request.headers);
     const trace = tracer.child(parent);
-    if (trace !== undefined && tracer.enabled) request.headers.traceparent = formatTraceparent(trace);
+    const authorization = deps.sessions.authorizationOf(request);
+    if (!deps.raw(request, response, { requestId, authorization, trace })) return false;
     const { method = '' } = request;
     response.on('close', () => {
       const { statusCode: status } = response;
-      recordRequest({ id, method, route: path, path, status, startedAt, address, parent, trace, isQuiet: true });
+      const ended = { id: requestId, method, route: path, path, status, startedAt, address, parent, trace };
+      recordRequest({ ...ended, isQuiet: true });
     });
+    return true;
+  }
+
+  function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const presented = (inProgress.get(request)?.authorization ?? request.headers.authorization) !== undefined;
+    return sendError(error, { path: pathOf(request), presented }, reply, deps);
   }
 
   return {
@@ -267,6 +272,7 @@ function turnAway(response: ServerResponse, refusal: AppError): void {
 interface RequestNotes {
   fields: Record<string, unknown>;
   address: string;
+  authorization: string | undefined;
   startedAt: number;
   parent: TraceContext | undefined;
   trace: TraceContext | undefined;
@@ -360,15 +366,14 @@ const pathOf = ({ url }: FastifyRequest) => url.split('?')[0] ?? url;
 
 function sendError(
   error: unknown,
-  request: FastifyRequest,
+  { path, presented }: { path: string; presented: boolean },
   reply: FastifyReply,
   { secrets, requestAuthenticator }: Pick<HttpDependencies, 'secrets' | 'requestAuthenticator'>,
 ): FastifyReply {
   const { status, body, retryAfterSeconds } = toErrorAnswer(error);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   if (status === 401 || (error instanceof AppError && error.code === 'INSUFFICIENT_SCOPE')) {
-    const presented = request.headers.authorization !== undefined;
-    reply.header('www-authenticate', requestAuthenticator.challenge({ path: pathOf(request), error, presented }));
+    reply.header('www-authenticate', requestAuthenticator.challenge({ path, error, presented }));
   }
   const text = maskedText(body, secrets);
   if (text === undefined) return reply.status(500).send(lastResort);

@@ -3,7 +3,7 @@ import type { Cancellation } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import { type JsonObject, keyOf, type RpcFailure, type RpcMessage, type RpcSuccess, rpcCodes } from '../json-rpc.ts';
 import { toObject } from '../raw-result.ts';
-import { capabilityOf, requireRoom } from './bridge.ts';
+import { capabilityOf, requireRoom } from './client-questions.ts';
 
 interface ClientRequests {
   /** Sends the request with `send`; rejects where the client cannot answer, refuses, or the request is withdrawn. */

@@ -1,7 +1,7 @@
 /** The client's own model, through `sampling/createMessage`: legacy clients are asked, modern ones by the answer itself. */
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import { type Form, type FormFiller, ModelError } from '../model.ts';
-import type { Call } from './peer.ts';
+import type { McpCall } from './peer.ts';
 
 /** Thrown towards the handler of a modern client's call, which answers `input_required` with it. */
 export class SamplingRequired extends Error {
@@ -14,9 +14,9 @@ export class SamplingRequired extends Error {
 }
 
 /** Undefined where the client offers no sampling. */
-export function createClientSampling({ peer, ask }: Call, params: JsonObject): FormFiller | undefined {
-  if (peer.client.capabilities.sampling === undefined) return undefined;
-  if (peer.era === 'modern') return { fillForm: async (form) => fillFromRetry(form, params.inputResponses) };
+export function createClientSampling({ caller, params, ask }: McpCall): FormFiller | undefined {
+  if (caller.client.capabilities.sampling === undefined) return undefined;
+  if (caller.era === 'modern') return { fillForm: async (form) => fillFromRetry(form, params.inputResponses) };
   if (ask === undefined) return undefined;
   return {
     async fillForm(form, signal) {

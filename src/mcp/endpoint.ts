@@ -5,29 +5,21 @@ import { Cancellation } from '../cancellation.ts';
 import { listMethods } from '../catalog/discover.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
-import { parseJson } from '../exact-json.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
-import {
-  envelopeProblem,
-  isMessage,
-  isRequest,
-  legacyVersions,
-  modernVersions,
-  type RpcMessage,
-  type RpcRequest,
-  rpcCodes,
-} from '../json-rpc.ts';
-import { scanDocument } from '../json-scanner.ts';
-import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
+import { isMessage, isRequest, type RpcMessage } from '../json-rpc.ts';
 import { isLoopback } from '../loopback.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { Principal } from '../security/auth.ts';
 import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import { createClientAddress } from '../security/client-address.ts';
 import { createEntryCheck } from '../security/policy.ts';
 import { ProtocolError, toFailure } from './adapt-result.ts';
 import type { LegacyEndpoint } from './legacy.ts';
+import { createLegacyTransport, type SessionForwarder } from './legacy-transport.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
-import { type Replies, sendJson, writeHead } from './reply.ts';
+import type { ClientRequest, HttpRequest } from './peer.ts';
+import { type Replies, sendJson } from './reply.ts';
+import { expectMessage, readJson } from './request-body.ts';
 import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope.ts';
 
 interface EndpointDependencies extends ScopeDependencies {
@@ -42,36 +34,15 @@ interface EndpointDependencies extends ScopeDependencies {
   admitCall?: (principal: Principal) => Promise<void>;
 }
 
-/** The sessions of other replicas. */
-export interface SessionForwarder {
-  /** Where the replica is that has the session, if it is another one and alive. */
-  ownerOf(sessionId: string, request: IncomingMessage): string | undefined;
-  forward(
-    address: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-    body?: string,
-  ): Promise<'answering' | 'unreachable' | 'lost'>;
-}
-
 interface Endpoint {
   /** True when the path is ours; the answer is then under way. */
-  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  handle(request: IncomingMessage, response: ServerResponse, context: RequestContext): boolean;
   /** Nothing new is taken from here on; resolves when everything that was asked is answered. */
   drain(): Promise<void>;
 }
 
-interface IncomingCall {
-  request: IncomingMessage;
-  response: ServerResponse;
-  principal: Principal;
-  offer: ScopeRequest;
-  /** Aborted when the client closes the connection before it has its answer. */
-  disconnected: Cancellation;
-}
-
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
-  const { config, requestAuthenticator, modern, legacy } = deps;
+  const { config, requestAuthenticator, modern } = deps;
   const addressOf = createClientAddress(config.trustedProxies);
   const checkEntry = createEntryCheck(
     { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
@@ -79,15 +50,17 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   );
   const loopbackListener = isLoopback(config.host);
   const scopeOf = createScopes(deps);
+  const legacy = createLegacyTransport({ ...deps, scopeOf, admit, refuseNew });
   const unanswered = createInFlightTable<ServerResponse>();
   let draining = false;
 
   return {
-    handle(request, response) {
+    handle(request, response, context) {
       const path = pathOf(request);
       const route = routeOf(path);
       if (route === undefined) return false;
       const disconnected = new Cancellation();
+      const arrived = { request, response, context, path, disconnected };
       // Streams without an end don't count: they end with us.
       if (request.method === 'POST') {
         const id = unanswered.add(response);
@@ -97,7 +70,7 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
             disconnected.abort(new DOMException('the client closed the connection', 'AbortError'));
         });
       }
-      void serve(route, request, response, disconnected).catch((error: unknown) => fail(error, request, response));
+      void serve(route, arrived).catch((error: unknown) => fail(error, arrived));
       return true;
     },
     async drain() {
@@ -123,201 +96,46 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     return Promise.all(calls.map(() => admitCall(principal)));
   }
 
-  async function serve(
-    route: McpRoute,
-    request: IncomingMessage,
-    response: ServerResponse,
-    disconnected: Cancellation,
-  ): Promise<void> {
+  async function serve(route: McpRoute, arrived: HttpRequest): Promise<void> {
+    const { request, response, context, path } = arrived;
     checkEntry(request.headers.host, request.headers.origin);
-    const { authorization } = request.headers;
+    const { authorization, requestId } = context;
     const address = addressOf(request);
-    const known = requestAuthenticator.authenticate({
-      authorization,
-      loopbackListener,
-      path: pathOf(request),
-      address,
-    });
+    const known = requestAuthenticator.authenticate({ authorization, loopbackListener, path, address });
     // Waiting for what is there costs a call a turn; here and below it is most often there.
     const principal = known instanceof Promise ? await known : known;
-    const incoming = { request, response, principal, offer: route.scope, disconnected };
-    if (route.kind === 'sse') return openSse(incoming);
-    if (route.kind === 'messages') return await postMessage(incoming);
+    const answerHeaders = { 'x-request-id': requestId };
+    const incoming = { ...arrived, principal, address, offer: route.scope, answerHeaders };
+    if (route.kind === 'sse') return legacy.openSse(incoming);
+    if (route.kind === 'messages') return await legacy.postMessage(incoming);
     switch (request.method) {
       case 'POST':
         return await post(incoming);
       case 'GET':
-        return await listen(incoming);
+        return await legacy.listen(incoming);
       case 'DELETE':
-        return await end(incoming);
+        return await legacy.end(incoming);
       default:
         response.setHeader('allow', 'GET, POST, DELETE');
         throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
     }
   }
 
-  async function post(incoming: IncomingCall): Promise<void> {
-    const { request, response, principal, offer } = incoming;
-    requireJson(request);
-    const body = parseBody(await readBody(request, config.maxBodyBytes));
-    const version = one(request.headers['mcp-protocol-version']);
+  async function post(incoming: ClientRequest): Promise<void> {
+    const { request, response, principal, answerHeaders } = incoming;
+    const body = await readJson(request, config.maxBodyBytes);
     if (draining) refuseNew(Array.isArray(body) ? body : [body], response);
-    if (!Array.isArray(body) && isModern(body, version)) {
-      const message = expectMessage(body);
-      const scope = scopeOf(offer, principal);
-      if (!isRequest(message)) return void writeHead(response, 202).end();
-      const admission = admit([message], principal);
-      if (admission !== undefined) await admission;
-      const reply = deps.replies.begin(response, { acceptsStream: true, acceptsJson: true });
-      return await modern.serve(
-        {
-          message,
-          headers: request.headers,
-          principal,
-          address: addressOf(request),
-          scope,
-          cancel: incoming.disconnected,
-        },
-        reply,
-      );
-    }
-    return await postLegacy(incoming, body, version);
-  }
-
-  async function postLegacy(
-    { request, response, principal, offer }: IncomingCall,
-    body: unknown,
-    version: string | undefined,
-  ): Promise<void> {
-    const sent = Array.isArray(body) ? body : [body];
-    if (sent.length === 0 || sent.length > maxInBatch)
-      throw new ProtocolError(rpcCodes.invalidRequest, `A batch must contain 1 to ${maxInBatch} messages`, {
-        status: 400,
-      });
-    const messages = sent.map(expectMessage);
-    const accept = acceptOf(request, Array.isArray(body));
-    const initialize = messages.find(
-      (message): message is RpcRequest => isRequest(message) && message.method === 'initialize',
-    );
-    if (initialize !== undefined) {
-      if (messages.length > 1)
-        throw new ProtocolError(rpcCodes.invalidRequest, 'initialize must not be part of a batch', { status: 400 });
-      const scope = (whoever: Principal) => scopeOf(offer, whoever);
-      const session = legacy.open(initialize, { principal, address: addressOf(request), scope, kind: 'streamable' });
-      return session.post(messages, response, accept);
-    }
-    if (version !== undefined && !knownVersions.includes(version)) {
-      throw new ProtocolError(
-        rpcCodes.invalidRequest,
-        `Unsupported protocol version: ${version} (supported: ${knownVersions.join(', ')})`,
-        { status: 400 },
-      );
-    }
-    const forwarded = forwardToOwner(sessionIdOf(request), request, response, body);
-    if (forwarded instanceof Promise ? await forwarded : forwarded) return;
-    const session = findSession(request, principal);
-    if (Array.isArray(body) && session.protocolVersion !== '2025-03-26') {
-      throw new ProtocolError(rpcCodes.invalidRequest, 'Batches are supported in protocol revision 2025-03-26 only', {
-        status: 400,
-      });
-    }
-    const admission = admit(messages, principal);
+    if (Array.isArray(body) || !isModern(body, request)) return await legacy.post(incoming, body);
+    const message = expectMessage(body);
+    const scope = scopeOf(incoming.offer, principal);
+    if (!isRequest(message)) return void response.writeHead(202, answerHeaders).end();
+    const admission = admit([message], principal);
     if (admission !== undefined) await admission;
-    session.post(messages, response, accept);
+    const reply = deps.replies.begin(response, { headers: answerHeaders, acceptsStream: true, acceptsJson: true });
+    await modern.serve(incoming, message, scope, reply);
   }
 
-  async function listen({ request, response, principal }: IncomingCall): Promise<void> {
-    refuseNew([], response);
-    if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
-    if (request.headers['mcp-session-id'] === undefined) throw noStream(response);
-    if (!(request.headers.accept ?? '').includes('text/event-stream')) {
-      throw new ProtocolError(rpcCodes.invalidRequest, 'Accept must include text/event-stream', { status: 406 });
-    }
-    if (await forwardToOwner(sessionIdOf(request), request, response)) return;
-    const session = findSession(request, principal);
-    if (!session.listen(response, one(request.headers['last-event-id']))) {
-      throw new ProtocolError(rpcCodes.invalidRequest, 'The session already has an open stream', { status: 409 });
-    }
-  }
-
-  async function end({ request, response, principal }: IncomingCall): Promise<void> {
-    if (isModern(undefined, one(request.headers['mcp-protocol-version']))) throw noStream(response);
-    if (await forwardToOwner(sessionIdOf(request), request, response)) return;
-    await findSession(request, principal).close();
-    writeHead(response, 200).end();
-  }
-
-  /** True when the replica that has the session answers; one that is gone took its sessions with it. */
-  function forwardToOwner(
-    id: string | undefined,
-    request: IncomingMessage,
-    response: ServerResponse,
-    body?: unknown,
-  ): Promise<boolean> | boolean {
-    const owner = id === undefined ? undefined : deps.forwarder?.ownerOf(id, request);
-    return owner !== undefined && forwardTo(owner, request, response, body);
-  }
-
-  async function forwardTo(
-    owner: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-    body?: unknown,
-  ): Promise<boolean> {
-    const sent = body === undefined ? undefined : JSON.stringify(body);
-    const forwarding = await deps.forwarder?.forward(owner, request, response, sent);
-    if (forwarding !== 'lost') return forwarding === 'answering';
-    throw new ProtocolError(
-      rpcCodes.internalError,
-      'The replica that holds this session was lost during the request; the request may have been executed',
-      { status: 502 },
-    );
-  }
-
-  function findSession(request: IncomingMessage, principal: Principal) {
-    const id = sessionIdOf(request);
-    if (id === undefined)
-      throw new ProtocolError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; send initialize first', {
-        status: 400,
-      });
-    const session = legacy.find(id, principal);
-    if (session === undefined)
-      throw new ProtocolError(-32_001, 'Session not found; send initialize to start a new session', { status: 404 });
-    return session;
-  }
-
-  function openSse({ request, response, principal, offer }: IncomingCall): void {
-    if (request.method !== 'GET') {
-      response.setHeader('allow', 'GET');
-      throw new AppError('METHOD_NOT_ALLOWED', `Method not allowed: ${request.method}`);
-    }
-    refuseNew([], response);
-    const scope = (whoever: Principal) => scopeOf(offer, whoever);
-    const pending: RpcRequest = {
-      jsonrpc: '2.0',
-      id: 0,
-      method: 'initialize',
-      params: { protocolVersion: '2024-11-05' },
-    };
-    const session = legacy.open(pending, { principal, address: addressOf(request), scope, kind: 'sse' });
-    session.attach(response, '/messages');
-  }
-
-  async function postMessage({ request, response, principal }: IncomingCall): Promise<void> {
-    const id = new URL(request.url ?? '/', 'http://localhost').searchParams.get('sessionId') ?? '';
-    if (await forwardToOwner(id, request, response)) return;
-    const session = legacy.find(id, principal);
-    if (session === undefined)
-      throw new ProtocolError(-32_001, 'Session not found; send GET /sse to start a new session', { status: 404 });
-    requireJson(request);
-    const message = expectMessage(parseBody(await readBody(request, config.maxBodyBytes)));
-    refuseNew([message], response);
-    await admit([message], principal);
-    session.receive(message, request.headers);
-    writeHead(response, 202).end();
-  }
-
-  function fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
+  function fail(error: unknown, { response, context, path }: HttpRequest): void {
     if (response.headersSent) return void response.destroy();
     const status =
       error instanceof ProtocolError
@@ -326,20 +144,16 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
           ? statusOf(error.code, error.status)
           : 500;
     if (status === 500) deps.onFailure(error, 'http');
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string> = { 'x-request-id': context.requestId };
     if (status === 401 || (error instanceof AppError && error.code === 'INSUFFICIENT_SCOPE')) {
-      const presented = request.headers.authorization !== undefined;
-      headers['www-authenticate'] = requestAuthenticator.challenge({ path: pathOf(request), error, presented });
+      const presented = context.authorization !== undefined;
+      headers['www-authenticate'] = requestAuthenticator.challenge({ path, error, presented });
     }
     if (error instanceof AppError && error.retryAfterSeconds !== undefined)
       headers['retry-after'] = String(error.retryAfterSeconds);
     sendJson(response, status, toFailure(null, error, 'legacy'), headers);
   }
 }
-
-/** Their answers are written together, and each may be long. */
-const maxInBatch = 100;
-const knownVersions: readonly string[] = [...modernVersions, ...legacyVersions];
 
 /** What never reaches a server is no call. */
 const answeredByUs = new Set([
@@ -384,72 +198,4 @@ function pathOf(request: IncomingMessage): string {
   const url = request.url ?? '/';
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
-}
-
-function noStream(response: ServerResponse): AppError {
-  response.setHeader('allow', 'POST');
-  return new AppError('METHOD_NOT_ALLOWED', 'This protocol revision has no sessions; only POST is allowed');
-}
-
-function expectMessage(value: unknown): RpcMessage {
-  if (isMessage(value)) return value;
-  throw new ProtocolError(rpcCodes.invalidRequest, `Not a JSON-RPC message: ${envelopeProblem(value)}`, {
-    status: 400,
-  });
-}
-
-function acceptOf(request: IncomingMessage, batch: boolean) {
-  const accept = request.headers.accept ?? '*/*';
-  const any = accept.includes('*/*');
-  return {
-    batch,
-    headers: request.headers,
-    stream: any || accept.includes('text/event-stream'),
-    json: any || accept.includes('application/json') || !accept.includes('text/event-stream'),
-  };
-}
-
-const sessionIdOf = (request: IncomingMessage) => one(request.headers['mcp-session-id']);
-const one = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
-
-function requireJson(request: IncomingMessage): void {
-  const type = request.headers['content-type'] ?? '';
-  if (type === 'application/json' || /^application\/json\b/i.test(type)) return;
-  request.resume();
-  throw new ProtocolError(rpcCodes.invalidRequest, 'Content-Type must be application/json', { status: 415 });
-}
-
-function parseBody(bytes: Buffer): unknown {
-  const text = bytes.toString('utf8');
-  const scanned = scanDocument(bytes);
-  if (scanned !== undefined) return scanned.hasLongNumber ? parseJson(text) : JSON.parse(text);
-  if (isBodyTooDeep(text))
-    throw new ProtocolError(rpcCodes.invalidRequest, `The body is nested more than ${maxBodyDepth} levels deep`, {
-      status: 400,
-    });
-  try {
-    return parseJson(text);
-  } catch {
-    throw new ProtocolError(rpcCodes.parseError, 'The body is not valid JSON', { status: 400 });
-  }
-}
-
-function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let length = 0;
-    request.on('data', (part: Buffer) => {
-      length += part.length;
-      if (length <= limit) return void parts.push(part);
-      request.removeAllListeners('data').resume();
-      reject(new AppError('BODY_TOO_LARGE', `The body is larger than ${limit} bytes`));
-    });
-    request.on('end', () => {
-      const [only] = parts;
-      resolve(parts.length === 1 && only !== undefined ? only : Buffer.concat(parts));
-    });
-    request.on('error', () =>
-      reject(new ProtocolError(rpcCodes.invalidRequest, 'The request body ended early', { status: 400 })),
-    );
-  });
 }

@@ -1,5 +1,6 @@
 /** Our own tools: finding, describing and calling the others without listing them all. */
 
+import { toAbortSignal } from '../cancellation.ts';
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
@@ -7,15 +8,14 @@ import type { Result } from '../raw-result.ts';
 import type { SearchAttribution } from '../routing/search-attribution.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
 import { ProtocolError } from './adapt-result.ts';
-import { searcherOf } from './bridge.ts';
-import type { Call } from './peer.ts';
+import type { McpCall } from './peer.ts';
 import type { Scope } from './scope.ts';
 
 export interface GatewayTool {
   definition: JsonObject & { name: string };
   /** Listed only where it can do something. */
   listed(scope: Scope): boolean;
-  call(call: Call, params: JsonObject, callTool: (params: JsonObject) => Promise<Result>): Promise<Result>;
+  call(call: McpCall, callTool: (call: McpCall) => Promise<Result>): Promise<Result>;
 }
 
 export interface GatewayTools {
@@ -62,6 +62,8 @@ export function createGatewayTools(deps: GatewayToolDependencies): GatewayTools 
 /** Ours that exist on every aggregator. */
 export const gatewayToolDefinitions = () => [searchToolsDefinition, describeToolsDefinition, callToolDefinition];
 
+const argumentsOf = ({ params: { arguments: args } }: McpCall) => (isObject(args) ? args : {});
+
 const whenSearching = (scope: Scope) => scope.searchOnly();
 
 const searchToolsDefinition = {
@@ -98,11 +100,11 @@ const nothingFitsBelow = 0.3;
 
 function searchTools({ toolSearch, searchAttribution }: GatewayToolDependencies): GatewayTool {
   /** Only what the scope offers. */
-  async function findTools(query: string, limit: number, { peer, cancel, trace }: Call): Promise<RankedTool[]> {
-    const offered = new Map(peer.scope.listTools().map(({ tool }) => [tool.row.name, tool]));
+  async function findTools(query: string, limit: number, { caller, signal, trace }: McpCall): Promise<RankedTool[]> {
+    const offered = new Map(caller.scope.listTools().map(({ tool }) => [tool.row.name, tool]));
     const isVisible = ({ name }: { name: string }) => offered.has(name);
     const request = { query, limit, toolThreshold: nothingFitsBelow, isVisible };
-    const { tools } = await toolSearch.search(request, cancel.signal, trace);
+    const { tools } = await toolSearch.search(request, toAbortSignal(signal), trace);
     return tools.flatMap(({ tool: { name }, score }) => {
       const tool = offered.get(name);
       return tool === undefined ? [] : [{ tool, score }];
@@ -112,9 +114,9 @@ function searchTools({ toolSearch, searchAttribution }: GatewayToolDependencies)
   return {
     definition: searchToolsDefinition,
     listed: whenSearching,
-    async call(call, params) {
-      const { peer } = call;
-      const args = isObject(params.arguments) ? params.arguments : {};
+    async call(call) {
+      const { caller } = call;
+      const args = argumentsOf(call);
       const query = text(args, 'query', 10_000);
       const limit = whole(args, 'limit', 1, 50, 10);
       const budget = whole(args, 'max_tokens', 100, 100_000, defaultBudget);
@@ -124,7 +126,7 @@ function searchTools({ toolSearch, searchAttribution }: GatewayToolDependencies)
       const tools: JsonObject[] = [];
       let used = 0;
       for (const { tool, score } of found) {
-        const name = peer.scope.nameOf(tool);
+        const name = caller.scope.nameOf(tool);
         const line = cut(signature(name, tool), budget * charactersPerToken);
         used += Math.ceil(line.length / charactersPerToken) + 1;
         if (used > budget && lines.length > 0) break;
@@ -133,7 +135,7 @@ function searchTools({ toolSearch, searchAttribution }: GatewayToolDependencies)
       }
       const shown = found.slice(0, lines.length);
       searchAttribution?.searched(
-        searcherOf(peer),
+        caller.searcher ?? caller.principal.id,
         query,
         shown.map(({ tool }) => [tool.row.name]),
       );
@@ -168,9 +170,9 @@ function describeTools(): GatewayTool {
   return {
     definition: describeToolsDefinition,
     listed: whenSearching,
-    async call({ peer }, params) {
-      const args = isObject(params.arguments) ? params.arguments : {};
-      const names = args.names;
+    async call(call) {
+      const { scope } = call.caller;
+      const { names } = argumentsOf(call);
       if (
         !Array.isArray(names) ||
         names.length === 0 ||
@@ -181,8 +183,8 @@ function describeTools(): GatewayTool {
       }
       const tools = names.map((name: string) => {
         try {
-          const tool = peer.scope.findTool(name);
-          return { ...tool.row.definition, name: peer.scope.nameOf(tool), server: tool.server.name };
+          const tool = scope.findTool(name);
+          return { ...tool.row.definition, name: scope.nameOf(tool), server: tool.server.name };
         } catch (error) {
           if (!(error instanceof AppError)) throw error;
           return { name, error: error.message };
@@ -215,12 +217,17 @@ function callToolTool(): GatewayTool {
   return {
     definition: callToolDefinition,
     listed: whenSearching,
-    async call(_call, params, callTool) {
-      const args = isObject(params.arguments) ? params.arguments : {};
+    async call(call, callTool) {
+      const args = argumentsOf(call);
       const name = text(args, 'name', 1_000);
       if (name === 'call_tool') throw invalid('name', 'must not be call_tool itself');
       if (args.arguments !== undefined && !isObject(args.arguments)) throw invalid('arguments', 'must be an object');
-      return await callTool({ name, arguments: args.arguments ?? {} });
+      // The headers mirror the parameters of the tool that the client named, which is this one.
+      return await callTool({
+        ...call,
+        headers: undefined,
+        params: { ...call.params, name, arguments: args.arguments ?? {} },
+      });
     },
   };
 }

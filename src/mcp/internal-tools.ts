@@ -1,9 +1,8 @@
 /** Our own tools for callers without an MCP client: `POST /api/v1/tools/call`. */
-import { Cancellation } from '../cancellation.ts';
 import { ValidationError } from '../errors.ts';
 import { isObject, type JsonObject, modernVersions, rpcCodes } from '../json-rpc.ts';
 import { toObject } from '../raw-result.ts';
-import type { Caller } from '../routing/call.ts';
+import type { Call } from '../routing/call.ts';
 import { ProtocolError } from './adapt-result.ts';
 import type { GatewayTools } from './gateway-tools.ts';
 import type { Methods } from './methods.ts';
@@ -11,7 +10,8 @@ import { createScopes, type ScopeDependencies } from './scope.ts';
 
 export interface InternalTools {
   has(name: string): boolean;
-  call(name: string, args: JsonObject, caller: Caller, signal: AbortSignal): Promise<JsonObject>;
+  /** A `tools/call` that names one. */
+  call(call: Call): Promise<JsonObject>;
 }
 
 interface InternalToolDependencies extends ScopeDependencies {
@@ -22,26 +22,20 @@ interface InternalToolDependencies extends ScopeDependencies {
 export function createInternalTools(deps: InternalToolDependencies): InternalTools {
   const scopeOf = createScopes(deps);
 
-  async function call(name: string, args: JsonObject, caller: Caller, signal: AbortSignal): Promise<JsonObject> {
-    const { principal, address, trace } = caller;
-    const cancel = new Cancellation();
-    const abort = () => cancel.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    const peer = {
+  async function call(given: Call): Promise<JsonObject> {
+    const { principal, address } = given.caller;
+    const caller = {
+      ...given.caller,
       era: 'modern',
       protocolVersion: modernVersions[0],
-      principal,
       address: address ?? '',
       scope: scopeOf({ kind: 'all' }, principal),
       client: { info: { name: 'rest', version: '1' }, capabilities: {} },
     } as const;
-    const request = { method: 'tools/call', peer, cancel, trace, notify: () => undefined };
     try {
-      return toObject(await deps.methods.handle(request, 'tools/call', { name, arguments: args }));
+      return toObject(await deps.methods.handle({ ...given, caller, notify: () => undefined }));
     } catch (error) {
       throw toValidationError(error) ?? error;
-    } finally {
-      signal.removeEventListener('abort', abort);
     }
   }
 

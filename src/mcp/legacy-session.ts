@@ -1,52 +1,47 @@
 /** One session of a client of the revisions with `initialize`: its requests, and what servers send it between them. */
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { Cancellation } from '../cancellation.ts';
+import type { Topics } from '../changes.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
 import {
   isNotification,
-  isObject,
   isRequest,
   isResponse,
   type JsonObject,
   keyOf,
-  legacyVersions,
-  newestLegacy,
   type RequestId,
   type RpcMessage,
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
-import type { Server } from '../registry/registry.ts';
-import type { Router } from '../routing/call.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Router } from '../routing/router.ts';
 import type { Principal } from '../security/auth.ts';
-import { traceOf } from '../tracing.ts';
+import { traceOfMessage } from '../tracing.ts';
 import { adaptResult, ProtocolError, toFailure } from './adapt-result.ts';
 import { createClientRequests } from './client-requests.ts';
-import { isLogLevel, wants } from './log-levels.ts';
+import { createLegacyPeer, type Opener } from './legacy-peer.ts';
+import { isLogLevel } from './log-levels.ts';
 import type { Methods } from './methods.ts';
-import type { Call, Peer } from './peer.ts';
-import { type Replies, writeHead } from './reply.ts';
+import type { ClientRequest, McpCall } from './peer.ts';
+import type { Replies } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { createResourceSubscriptions } from './resource-subscriptions.ts';
 import type { Scope } from './scope.ts';
 import type { SessionUse } from './session-limits.ts';
+import { createSessionNotices } from './session-notices.ts';
 import { createSessionStreams, type Outlet } from './session-streams.ts';
 
 export interface LegacySession {
   readonly id: string;
   readonly protocolVersion: string;
-  /** Requests, notifications and answers of the client. `batch` answers all requests together. */
-  post(
-    messages: RpcMessage[],
-    response: ServerResponse,
-    accept: { stream: boolean; json: boolean; batch: boolean; headers: IncomingHttpHeaders },
-  ): void;
+  /** Requests, notifications and answers of the client. A batch answers all requests together. */
+  post(messages: RpcMessage[], incoming: ClientRequest, isBatch: boolean): void;
   /** The stream for what belongs to no request; false when it is open already. */
-  listen(response: ServerResponse, lastEventId: string | undefined): boolean;
+  listen(incoming: ClientRequest, lastEventId: string | undefined): boolean;
   /** 2024-11-05: everything goes through one stream. */
-  attach(response: ServerResponse, messagesPath: string): void;
-  receive(message: RpcMessage, headers: IncomingHttpHeaders): void;
+  attach(incoming: ClientRequest, messagesPath: string): void;
+  receive(message: RpcMessage, context: RequestContext): void;
   close(): Promise<void>;
 }
 
@@ -56,16 +51,8 @@ export interface ManagedSession extends LegacySession, SessionUse {
   readonly scope: Scope;
   /** As the latest request shows it: an identity provider may give another role than before. */
   recognise(principal: Principal): void;
-  handleListChange(changed: { tools: boolean; prompts: boolean; resources: boolean }): void;
+  handleListChange(changed: Topics['catalog.changed']): void;
   handleResourceUpdate(serverId: string, uri: string): void;
-}
-
-export interface Opener {
-  principal: Principal;
-  address: string;
-  /** Asked for every request: a profile may change while a session is open. */
-  scope: (principal: Principal) => Scope;
-  kind: 'streamable' | 'sse';
 }
 
 export interface SessionDependencies {
@@ -85,9 +72,9 @@ export function createLegacySession(
   deps: SessionDependencies,
   id: string,
   params: JsonObject,
-  { principal: opener, address, scope, kind }: Opener,
+  opener: Opener,
 ): ManagedSession {
-  const { methods, replies, router, owners, ourInfo } = deps;
+  const { router } = deps;
   const ownerKey = `session:${id}`;
   const running = createInFlightTable<{ requestId: RequestId; cancel: Cancellation }>();
   const closed = new AbortController();
@@ -95,67 +82,32 @@ export function createLegacySession(
   const touch = () => {
     usedAt = performance.now();
   };
-
   const streams = createSessionStreams({
     sessionId: id,
-    replies,
-    canResume: kind === 'streamable',
-    mayPause: () => peer.protocolVersion >= pausesSince,
+    replies: deps.replies,
+    canResume: opener.kind === 'streamable',
+    mayPause: () => peer.current.protocolVersion >= pausesSince,
     onClosed: touch,
   });
-  const clientRequests = createClientRequests(() => peer.client.capabilities);
-  const subscriptions = createResourceSubscriptions(router, owners);
-  let peer = introduce(opener, params);
-
-  /** The client as its `initialize` describes it. */
-  function introduce(principal: Principal, input: JsonObject): Peer {
-    const client = clientOf(input);
-    return {
-      era: 'legacy',
-      protocolVersion: legacyVersions.find((version) => version === input.protocolVersion) ?? newestLegacy,
-      principal,
-      address,
-      scope: scope(principal),
-      client,
-      owner: {
-        key: ownerKey,
-        client,
-        gone: closed.signal,
-        onNotification: handleOwn,
-        onRequest: (method, question, signal) =>
-          clientRequests.ask(streams.standalone.send, method, question, { signal }),
-      },
-    };
-  }
-
-  /** With what it is offered now. */
-  function peerNow(): Peer {
-    const offered = scope(peer.principal);
-    if (offered !== peer.scope) peer = { ...peer, scope: offered };
-    return peer;
-  }
-
-  function handleOwn(method: string, notice: JsonObject, server: Server): void {
-    // The client may know the resource by another address than the server does.
-    if (method === 'notifications/resources/updated') return handleResourceUpdate(server.id, String(notice.uri));
-    if (!wants(peer, method, notice)) return;
-    streams.standalone.send({ jsonrpc: '2.0', method, params: notice });
-  }
-
-  function handleResourceUpdate(serverId: string, theirs: string): void {
-    for (const uri of subscriptions.followed(serverId, theirs))
-      streams.standalone.send({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
-  }
+  const { standalone } = streams;
+  const clientRequests = createClientRequests(() => peer.current.client.capabilities);
+  const subscriptions = createResourceSubscriptions(router, deps.owners);
+  const notices = createSessionNotices(() => peer.current, standalone, subscriptions);
+  const peer = createLegacyPeer(params, opener, {
+    key: ownerKey,
+    gone: closed.signal,
+    onNotification: notices.handleOwn,
+    onRequest: (method, question, signal) => clientRequests.ask(standalone.send, method, question, { signal }),
+  });
 
   /** Never throws: a failure is the answer. */
-  async function answer(request: RpcRequest, outlet: Outlet, headers: IncomingHttpHeaders): Promise<RpcMessage> {
+  async function answer(request: RpcRequest, outlet: Outlet, context: RequestContext): Promise<RpcMessage> {
     const { id: requestId, method } = request;
     const cancel = new Cancellation();
     const place = running.add({ requestId, cancel });
     try {
-      const call = callOf(method, outlet, cancel, traceOf(headers, request.params));
-      const result = await handle(call, method, request.params ?? {});
-      return { jsonrpc: '2.0', id: requestId, result: adaptResult(peer, method, result, ourInfo) };
+      const result = await handle(callOf(request, outlet, cancel, context));
+      return { jsonrpc: '2.0', id: requestId, result: adaptResult(peer.current, method, result, deps.ourInfo) };
     } catch (error) {
       deps.onFailure(error, method);
       return toFailure(requestId, error, 'legacy');
@@ -166,49 +118,45 @@ export function createLegacySession(
     }
   }
 
-  function callOf(method: string, outlet: Outlet, cancel: Cancellation, trace: Call['trace']): Call {
+  function callOf(
+    { method, params: input = {} }: RpcRequest,
+    outlet: Outlet,
+    cancel: Cancellation,
+    { requestId, trace }: RequestContext,
+  ): McpCall {
     return {
       method,
-      peer: peerNow(),
-      cancel,
-      trace,
-      notify(notice, noticeParams) {
-        if (wants(peer, notice, noticeParams)) outlet.send({ jsonrpc: '2.0', method: notice, params: noticeParams });
-      },
+      params: input,
+      caller: peer.refresh(),
+      signal: cancel,
+      requestId,
+      trace: traceOfMessage(input, trace),
+      notify: (notice, noticeParams) => notices.send(outlet, notice, noticeParams),
       ask: (asked, question, signal) => clientRequests.ask(outlet.send, asked, question, { signal, call: cancel }),
       pause: outlet.pause,
     };
   }
 
-  function handle(call: Call, method: string, input: JsonObject): Result | Promise<Result> {
+  function handle(call: McpCall): Result | Promise<Result> {
+    const { method, params: input } = call;
     switch (method) {
       case 'initialize':
-        if (kind === 'sse') peer = introduce(peer.principal, input);
-        return initializeResult(call.peer.scope);
+        if (opener.kind === 'sse') peer.introduce(input);
+        return initializeResult(peer.current.protocolVersion, call.caller.scope, deps);
       case 'ping':
         return {};
       case 'logging/setLevel':
         if (!isLogLevel(input.level))
           throw new ProtocolError(rpcCodes.invalidParams, 'params.level is not a log level');
-        peer.client.logLevel = input.level;
+        peer.current.client.logLevel = input.level;
         return {};
       case 'resources/subscribe':
-        return subscriptions.subscribe(call, input);
+        return subscriptions.subscribe(call);
       case 'resources/unsubscribe':
         return subscriptions.unsubscribe(String(input.uri));
       default:
-        return methods.handle(call, method, input);
+        return deps.methods.handle(call);
     }
-  }
-
-  function initializeResult(offered: Scope): JsonObject {
-    const instructions = methods.instructions(offered);
-    return {
-      protocolVersion: peer.protocolVersion,
-      capabilities: methods.capabilities(offered, 'legacy'),
-      serverInfo: offered.single?.server_info ?? ourInfo,
-      ...(instructions === undefined ? {} : { instructions }),
-    };
   }
 
   /** What needs no answer. */
@@ -225,82 +173,80 @@ export function createLegacySession(
     for (const call of running) if (keyOf(call.requestId) === keyOf(requestId)) call.cancel.abort(reason);
   }
 
+  async function close(): Promise<void> {
+    if (closed.signal.aborted) return;
+    deps.onClosed(id);
+    const reason = new DOMException('the session was closed', 'AbortError');
+    closed.abort(reason);
+    clientRequests.withdraw();
+    for (const call of running) call.cancel.abort(reason);
+    streams.close();
+    subscriptions.close();
+    await router.release(ownerKey);
+  }
+
   return {
     id,
     get protocolVersion() {
-      return peer.protocolVersion;
+      return peer.current.protocolVersion;
     },
     get principal() {
-      return peer.principal;
+      return peer.current.principal;
     },
     get scope() {
-      return peer.scope;
+      return peer.current.scope;
     },
-    recognise(principal) {
-      if (principal !== peer.principal) peer = { ...peer, principal };
-    },
+    recognise: peer.recognise,
     get usedAt() {
       return usedAt;
     },
-    isBusy: () => running.size > 0 || (kind === 'sse' && streams.size > 0),
+    isBusy: () => running.size > 0 || (opener.kind === 'sse' && streams.size > 0),
     isListening: () => streams.size > 0,
 
-    post(messages, response, { stream, json, batch, headers }) {
+    post(messages, incoming, isBatch) {
       touch();
       for (const message of messages) if (!isRequest(message)) handleMessage(message);
       const requests = messages.filter(isRequest);
-      if (requests.length === 0) return void writeHead(response, 202).end();
-      const outlet = streams.reply(response, {
-        stream,
-        json,
-        headers: requests[0]?.method === 'initialize' ? { 'mcp-session-id': id } : undefined,
-      });
-      const answers = requests.map((request) => answer(request, outlet, headers));
+      if (requests.length === 0) return void incoming.response.writeHead(202, incoming.answerHeaders).end();
+      const opens = requests[0]?.method === 'initialize';
+      const outlet = streams.reply(incoming, opens ? { 'mcp-session-id': id } : undefined);
+      const answers = requests.map((request) => answer(request, outlet, incoming.context));
       const [only] = answers;
-      void (batch || only === undefined ? Promise.all(answers).then(outlet.finish) : only.then(outlet.finish));
+      void (isBatch || only === undefined ? Promise.all(answers).then(outlet.finish) : only.then(outlet.finish));
     },
 
-    listen(response, lastEventId) {
+    listen(incoming, lastEventId) {
       touch();
-      return streams.listen(response, lastEventId);
+      return streams.listen(incoming, lastEventId);
     },
 
-    attach(response, messagesPath) {
-      streams.attach(response, `${messagesPath}?sessionId=${id}`);
-      response.on('close', () => void this.close());
+    attach(incoming, messagesPath) {
+      streams.attach(incoming, `${messagesPath}?sessionId=${id}`);
+      incoming.response.on('close', () => void close());
     },
 
-    receive(message, headers) {
+    receive(message, context) {
       touch();
       if (!isRequest(message)) return handleMessage(message);
-      void answer(message, streams.standalone, headers).then(streams.standalone.send);
+      void answer(message, standalone, context).then(standalone.send);
     },
 
-    handleListChange(changed) {
-      const lists = { tools: changed.tools, prompts: changed.prompts, resources: changed.resources };
-      for (const [list, hasChanged] of Object.entries(lists)) {
-        if (hasChanged) streams.standalone.send({ jsonrpc: '2.0', method: `notifications/${list}/list_changed` });
-      }
-    },
-
-    handleResourceUpdate,
-
-    async close() {
-      if (closed.signal.aborted) return;
-      deps.onClosed(id);
-      const reason = new DOMException('the session was closed', 'AbortError');
-      closed.abort(reason);
-      clientRequests.withdraw();
-      for (const call of running) call.cancel.abort(reason);
-      streams.close();
-      subscriptions.close();
-      await router.release(ownerKey);
-    },
+    handleListChange: notices.handleListChange,
+    handleResourceUpdate: notices.handleResourceUpdate,
+    close,
   };
 }
 
-/** What this hop cannot carry is not promised to servers. */
-function clientOf({ capabilities, clientInfo }: JsonObject): Peer['client'] {
-  const { tasks: _tasks, extensions: _extensions, ...carried } = isObject(capabilities) ? capabilities : {};
-  return { capabilities: carried, info: isObject(clientInfo) ? clientInfo : undefined };
+function initializeResult(
+  protocolVersion: string,
+  offered: Scope,
+  { methods, ourInfo }: Pick<SessionDependencies, 'methods' | 'ourInfo'>,
+): JsonObject {
+  const instructions = methods.instructions(offered);
+  return {
+    protocolVersion,
+    capabilities: methods.capabilities(offered, 'legacy'),
+    serverInfo: offered.single?.server_info ?? ourInfo,
+    ...(instructions === undefined ? {} : { instructions }),
+  };
 }

@@ -9,11 +9,11 @@ import { AppError } from '../errors.ts';
 import type { RpcRequest } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
+import type { Opener } from './legacy-peer.ts';
 import {
   createLegacySession,
   type LegacySession,
   type ManagedSession,
-  type Opener,
   type SessionDependencies,
 } from './legacy-session.ts';
 import { concerns } from './scope.ts';

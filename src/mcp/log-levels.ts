@@ -1,9 +1,9 @@
 /** Which of a server's log messages reach which client. */
+import { Cancellation } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
-import type { Server } from '../registry/registry.ts';
-import type { Caller, Router } from '../routing/call.ts';
-import type { Peer } from './peer.ts';
+import type { Router } from '../routing/router.ts';
+import type { Peer, ServerCall } from './peer.ts';
 
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
@@ -11,15 +11,16 @@ export const isLogLevel = (level: unknown): level is string => typeof level === 
 
 interface LogLevels {
   /** A server of the old era has one level per session: it is set to the lowest that anybody asked for. */
-  ensure(caller: Caller, server: Server): Promise<void> | undefined;
+  ensure(call: ServerCall): Promise<void> | undefined;
 }
 
 export function createLogLevels(router: Router): LogLevels {
   const current = new Map<string, number>();
 
-  async function set(caller: Caller, server: Server, level: string, session: string): Promise<void> {
+  async function set({ caller, server, trace }: ServerCall, level: string, session: string): Promise<void> {
+    const call = { method: 'logging/setLevel', params: { level }, caller, server, trace, signal: new Cancellation() };
     try {
-      await router.relay(server, 'logging/setLevel', { level }, caller);
+      await router.relay(call);
     } catch (error) {
       if (error instanceof RpcError) return; // it has its own idea of levels: no reason to fail the call
       current.delete(session);
@@ -28,8 +29,9 @@ export function createLogLevels(router: Router): LogLevels {
   }
 
   return {
-    ensure(caller, server) {
-      const wanted = caller.client?.logLevel;
+    ensure(call) {
+      const { caller, server } = call;
+      const wanted = caller.client.logLevel;
       if (wanted === undefined || server.era === 'modern' || server.capabilities?.logging === undefined)
         return undefined;
       const session = `${server.id} ${server.connected_at} ${caller.owner?.key ?? ''}`;
@@ -37,7 +39,7 @@ export function createLogLevels(router: Router): LogLevels {
       if ((current.get(session) ?? levels.length) <= level) return undefined;
       if (current.size > 10_000) current.clear();
       current.set(session, level);
-      return set(caller, server, wanted, session);
+      return set(call, wanted, session);
     },
   };
 }

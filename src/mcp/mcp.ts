@@ -7,16 +7,18 @@ import type { Config } from '../config/config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { Router } from '../routing/call.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Router } from '../routing/router.ts';
 import type { Principal } from '../security/auth.ts';
 import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import type { Vault } from '../security/credentials.ts';
 import { version } from '../version.ts';
 import { createBridge } from './bridge.ts';
-import { createEndpoint, type SessionForwarder } from './endpoint.ts';
+import { createEndpoint } from './endpoint.ts';
 import { createGatewayTools, type GatewayToolDependencies } from './gateway-tools.ts';
 import { createInternalTools, type InternalTools } from './internal-tools.ts';
 import { createLegacyEndpoint } from './legacy.ts';
+import type { SessionForwarder } from './legacy-transport.ts';
 import { createMethods } from './methods.ts';
 import { createModernEndpoint } from './modern.ts';
 import { createReplies } from './reply.ts';
@@ -39,7 +41,7 @@ interface McpDependencies extends GatewayToolDependencies {
 }
 
 interface Mcp {
-  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  handle(request: IncomingMessage, response: ServerResponse, context: RequestContext): boolean;
   /** Our own tools, for callers without an MCP client. */
   readonly internalTools: InternalTools;
   readonly sessions: { legacy: number; listening: number; parked: number };
@@ -60,8 +62,8 @@ export function createMcp(deps: McpDependencies): Mcp {
   const owners = createResourceOwners((id) => registry.find(id));
   const bridge = createBridge({
     vault: deps.vault,
+    router,
     leaseIdleMs: Math.min(config.sessionIdleMs, leaseIdleMs),
-    release: (ownerKey) => router.release(ownerKey),
   });
   const taskIds = createTaskIds(deps.vault, (name) => registry.findByName(name));
   const gatewayTools = createGatewayTools(deps);

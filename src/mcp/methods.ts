@@ -1,78 +1,50 @@
 /** Every method of the endpoint, once for both eras: what lists hold, where requests go. */
-import type { Catalog, CatalogItem } from '../catalog/catalog.ts';
-import { type Kind, listMethods } from '../catalog/discover.ts';
+import type { CatalogTool } from '../catalog/catalog.ts';
+import { listMethods } from '../catalog/discover.ts';
 import { argumentAt, markedParameters } from '../catalog/parameter-headers.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
-import { memberOf, RawResult, type Result, toObject } from '../raw-result.ts';
+import { memberOf, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
-import type { CallResult, Router } from '../routing/call.ts';
+import type { Router } from '../routing/router.ts';
 import { requireRole } from '../security/policy.ts';
-import { adaptTool, missingCapability, ProtocolError } from './adapt-result.ts';
-import { type Bridge, callerOf, nameQuestions, type Send } from './bridge.ts';
-import type { GatewayTools } from './gateway-tools.ts';
-import { createLogLevels } from './log-levels.ts';
-import type { Call, Peer } from './peer.ts';
-import type { ResourceOwners } from './resource-owners.ts';
+import { missingCapability, ProtocolError } from './adapt-result.ts';
+import type { Bridge } from './bridge.ts';
+import { nameServerInResult } from './client-questions.ts';
+import { createListings, type ListingDependencies } from './listings.ts';
+import type { McpCall, Peer } from './peer.ts';
 import type { Scope } from './scope.ts';
 import type { TaskIds } from './task-ids.ts';
 
 export interface Methods {
   knows(peer: Peer, method: string): boolean;
-  handle(call: Call, method: string, params: JsonObject): Promise<Result> | Result;
+  handle(call: McpCall): Promise<Result> | Result;
   capabilities(scope: Scope, era: Peer['era']): JsonObject;
   instructions(scope: Scope): string | undefined;
 }
 
-interface MethodDependencies {
-  catalog: Catalog;
+interface MethodDependencies extends ListingDependencies {
   router: Router;
   bridge: Bridge;
-  owners: ResourceOwners;
-  gatewayTools: GatewayTools;
   taskIds: TaskIds;
-  listServers: () => Server[];
 }
 
-type Handler = (call: Call, params: JsonObject) => Promise<Result> | Result;
+type Handler = (call: McpCall) => Promise<Result> | Result;
 
 const tasksExtension = 'io.modelcontextprotocol/tasks';
 
 export function createMethods(deps: MethodDependencies): Methods {
-  const { catalog, router, bridge, owners, gatewayTools } = deps;
-  const logLevels = createLogLevels(router);
+  const { router, bridge, owners, gatewayTools } = deps;
+  const listings = createListings(deps);
 
   // A map, because clients name the method: an object would also answer to `toString`.
   const handlers = new Map<string, Handler>(
     Object.entries<Handler>({
-      'tools/list': listTools,
+      'tools/list': listings.tools,
       'tools/call': callTool,
-      'prompts/list': ({ peer }, params) =>
-        listed(
-          peer,
-          params,
-          'prompt',
-          'prompts',
-          peer.scope.listItems('prompt').map((item) => ({ ...item.definition, name: peer.scope.promptName(item) })),
-        ),
+      'prompts/list': listings.prompts,
       'prompts/get': getPrompt,
-      'resources/list': ({ peer }, params) =>
-        listed(
-          peer,
-          params,
-          'resource',
-          'resources',
-          owners.offered(peer.scope, 'resource').map(({ uri, item }) => ({ ...item.definition, uri })),
-        ),
-      'resources/templates/list': ({ peer }, params) =>
-        listed(
-          peer,
-          params,
-          'resource_template',
-          'resourceTemplates',
-          owners
-            .offered(peer.scope, 'resource_template')
-            .map(({ uri, item }) => ({ ...item.definition, uriTemplate: uri })),
-        ),
+      'resources/list': listings.resources,
+      'resources/templates/list': listings.resourceTemplates,
       'resources/read': readResource,
       'completion/complete': complete,
       'tasks/get': relayTask,
@@ -81,103 +53,64 @@ export function createMethods(deps: MethodDependencies): Methods {
     }),
   );
 
-  function listTools({ peer }: Call, params: JsonObject): JsonObject {
-    const { scope } = peer;
-    const offered = scope.searchOnly() ? [] : scope.listTools();
-    const definitions = offered.map(({ name, tool, description }) =>
-      adaptTool(peer, { ...tool.row.definition, name, ...(description === undefined ? {} : { description }) }),
-    );
-    return listed(peer, params, 'tool', 'tools', [...gatewayTools.listed(scope), ...definitions]);
-  }
-
-  function listed(peer: Peer, params: JsonObject, kind: Kind, member: string, entries: JsonObject[]): JsonObject {
-    // Everything is on the first page, so there is no cursor that we could have given.
-    if (params.cursor !== undefined) throw new ProtocolError(rpcCodes.invalidParams, 'Unknown cursor');
-    if (peer.era === 'legacy') return { [member]: entries };
-    const servers = deps.listServers().filter((server) => peer.scope.sees(server));
-    const { ttlMs, cacheScope } = catalog.cacheHints(servers, kind);
-    const isFiltered = peer.principal.servers !== null || peer.principal.profile !== null;
-    return { [member]: entries, ttlMs, cacheScope: isFiltered ? 'private' : cacheScope };
-  }
-
-  async function callTool(call: Call, params: JsonObject): Promise<Result> {
-    const { peer } = call;
+  async function callTool(call: McpCall): Promise<Result> {
+    const { caller, params, headers } = call;
     if (typeof params.name !== 'string')
       throw new ProtocolError(rpcCodes.invalidParams, 'params.name must be a string');
     if (params.arguments !== undefined && !isObject(params.arguments)) {
       throw new ProtocolError(rpcCodes.invalidParams, 'params.arguments must be an object');
     }
-    const own = peer.scope.single === undefined ? gatewayTools.find(params.name) : undefined;
-    if (own !== undefined) {
-      // The headers mirror the parameters of the tool that the client named, which is ours.
-      const within = { ...call, headers: undefined };
-      return await own.call(call, params, (inner) => callTool(within, { ...params, ...inner }));
-    }
+    const own = caller.scope.single === undefined ? gatewayTools.find(params.name) : undefined;
+    if (own !== undefined) return await own.call(call, callTool);
 
-    const tool = peer.scope.findTool(params.name);
+    const tool = caller.scope.findTool(params.name);
     // Our own front for clients on stdio has no headers to repeat parameters in.
-    if (peer.era === 'modern' && call.headers !== undefined && call.headers['mcp-aggregator-front'] === undefined)
-      checkParameterHeaders(call.headers, tool.row.input_schema, params.arguments);
-    const result = await passOn(call, tool.server, 'tools/call', params, (sent, caller, exchange) =>
-      router.callTool(tool, sent, caller, exchange).then(withWarning),
-    );
-    remember(call, tool.server, result);
-    return memberOf(result, 'resultType') === 'task' ? withTask(peer, tool.server, toObject(result)) : result;
+    if (caller.era === 'modern' && headers !== undefined && headers['mcp-aggregator-front'] === undefined)
+      checkParameterHeaders(headers, tool.row.input_schema, params.arguments);
+    const result = await send(call, tool.server, params, tool);
+    return memberOf(result, 'resultType') === 'task' ? withTask(caller, tool.server, toObject(result)) : result;
   }
 
-  function passOn(call: Call, server: Server, method: string, params: JsonObject, send: Send): Promise<Result> {
-    return bridge.run(call, server, method, params, (sent, caller, exchange) => {
-      const setting = logLevels.ensure(caller, server);
-      return setting === undefined ? send(sent, caller, exchange) : setting.then(() => send(sent, caller, exchange));
-    });
-  }
-
-  /** Whose the resources are that a result speaks of. */
-  function remember({ peer }: Call, server: Server, result: Result): Result {
-    if (peer.scope.single === undefined) owners.remember(server, result, peer.principal);
+  async function send(call: McpCall, server: Server, params: JsonObject, tool?: CatalogTool): Promise<Result> {
+    const result = await bridge.send({ ...call, server, params, tool });
+    // Whose the resources are that a result speaks of.
+    if (call.caller.scope.single === undefined) owners.remember(server, result, call.caller.principal);
     return result;
   }
 
-  const relayTo =
-    (server: Server, method: string): Send =>
-    (params, caller, exchange) =>
-      router.relay(server, method, params, caller, exchange);
-
-  async function getPrompt(call: Call, params: JsonObject): Promise<Result> {
+  async function getPrompt(call: McpCall): Promise<Result> {
+    const { params, caller } = call;
     if (typeof params.name !== 'string')
       throw new ProtocolError(rpcCodes.invalidParams, 'params.name must be a string');
-    const { server, key }: CatalogItem = call.peer.scope.findPrompt(params.name);
-    const named = { ...params, name: key };
-    return remember(call, server, await passOn(call, server, 'prompts/get', named, relayTo(server, 'prompts/get')));
+    const { server, key } = caller.scope.findPrompt(params.name);
+    return await send(call, server, { ...params, name: key });
   }
 
-  async function readResource(call: Call, params: JsonObject): Promise<Result> {
+  async function readResource(call: McpCall): Promise<Result> {
+    const { params, caller } = call;
     if (typeof params.uri !== 'string') throw new ProtocolError(rpcCodes.invalidParams, 'params.uri must be a string');
-    const { server, uri } = owners.find(call.peer.scope, params.uri, call.peer.principal);
-    const named = { ...params, uri };
-    return remember(
-      call,
-      server,
-      await passOn(call, server, 'resources/read', named, relayTo(server, 'resources/read')),
-    );
+    const { server, uri } = owners.find(caller.scope, params.uri, caller.principal);
+    return await send(call, server, { ...params, uri });
   }
 
-  async function complete(call: Call, params: JsonObject): Promise<Result> {
-    const { scope } = call.peer;
+  async function complete(call: McpCall): Promise<Result> {
+    const { params, caller } = call;
     const ref = isObject(params.ref) ? params.ref : {};
-    if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
-      const prompt = scope.findPrompt(ref.name);
-      return await relayTo(prompt.server, 'completion/complete')(
-        { ...params, ref: { ...ref, name: prompt.key } },
-        callerOf(call),
-        { cancel: call.cancel },
-      );
+    const { server, known } = referred(ref, caller);
+    // Nobody is asked or told anything while a person types.
+    const quiet = { notify: undefined, ask: undefined, pause: undefined };
+    return await router.relay({ ...call, ...quiet, server, params: { ...params, ref: { ...ref, ...known } } });
+  }
+
+  /** What a completion is about, as its server knows it. */
+  function referred({ type, name, uri }: JsonObject, { scope, principal }: Peer) {
+    if (type === 'ref/prompt' && typeof name === 'string') {
+      const prompt = scope.findPrompt(name);
+      return { server: prompt.server, known: { name: prompt.key } };
     }
-    if (ref.type === 'ref/resource' && typeof ref.uri === 'string') {
-      const { server, uri } = owners.find(scope, ref.uri, call.peer.principal);
-      return await relayTo(server, 'completion/complete')({ ...params, ref: { ...ref, uri } }, callerOf(call), {
-        cancel: call.cancel,
-      });
+    if (type === 'ref/resource' && typeof uri === 'string') {
+      const owner = owners.find(scope, uri, principal);
+      return { server: owner.server, known: { uri: owner.uri } };
     }
     throw new ProtocolError(
       rpcCodes.invalidParams,
@@ -190,23 +123,26 @@ export function createMethods(deps: MethodDependencies): Methods {
     return { ...result, taskId: deps.taskIds.outside(peer, server, result.taskId) };
   }
 
-  async function relayTask(call: Call, params: JsonObject): Promise<JsonObject> {
-    const { extensions } = call.peer.client.capabilities;
+  async function relayTask(call: McpCall): Promise<JsonObject> {
+    const { caller, params } = call;
+    const { extensions } = caller.client.capabilities;
     if (!isObject(extensions) || extensions[tasksExtension] === undefined)
       throw missingCapability(`The client must declare the extension ${tasksExtension}`, {
         extensions: { [tasksExtension]: {} },
       });
-    const task = deps.taskIds.find(call.peer, String(params.taskId));
+    const task = deps.taskIds.find(caller, String(params.taskId));
     if (task === undefined)
       throw new ProtocolError(rpcCodes.invalidParams, 'Unknown task', { data: { taskId: params.taskId } });
     const { server, taskId } = task;
     const known = (said: JsonObject) => {
-      const named = nameQuestions(said, server, call);
+      const named = nameServerInResult(said, { ...call, server });
       return said.taskId === taskId ? { ...named, taskId: params.taskId } : named;
     };
-    const result = await router.relay(server, call.method, { ...params, taskId }, callerOf(call), {
-      cancel: call.cancel,
-      onNotification: (method, notice) => call.notify(method, known(notice)),
+    const result = await router.relay({
+      ...call,
+      server,
+      params: { ...params, taskId },
+      notify: (method, notice) => call.notify(method, known(notice)),
     });
     return known(toObject(result));
   }
@@ -215,8 +151,7 @@ export function createMethods(deps: MethodDependencies): Methods {
   function passOnUnknown({ single }: Scope, method: string): Handler {
     if (single === undefined || perHop.has(method))
       throw new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
-    return (call, params) =>
-      router.relay(single, method, params, callerOf(call), { cancel: call.cancel, onNotification: call.notify });
+    return (call) => router.relay({ ...call, server: single, ask: undefined, pause: undefined });
   }
 
   return {
@@ -225,30 +160,15 @@ export function createMethods(deps: MethodDependencies): Methods {
         ? true
         : scope.single !== undefined && !perHop.has(method),
 
-    handle(call, method, params) {
-      const handler = handlers.get(method) ?? passOnUnknown(call.peer.scope, method);
+    handle(call) {
+      const { method, caller } = call;
+      const handler = handlers.get(method) ?? passOnUnknown(caller.scope, method);
       // Lists are for everybody; whatever reaches a server is not.
-      if (!listMethods.includes(method)) requireRole(call.peer.principal, 'caller');
-      return handler(call, params);
+      if (!listMethods.includes(method)) requireRole(caller.principal, 'caller');
+      return handler(call);
     },
 
-    capabilities(scope, era) {
-      const ours = {
-        tools: { listChanged: true },
-        prompts: { listChanged: true },
-        resources: { subscribe: true, listChanged: true },
-        completions: {},
-        logging: {},
-      };
-      if (scope.single === undefined) {
-        return era === 'modern' ? { ...ours, extensions: { [tasksExtension]: {} } } : ours;
-      }
-      const theirs = scope.single.capabilities ?? {};
-      const kept = Object.entries(ours).filter(([name]) => theirs[name] !== undefined);
-      const extensions = era === 'modern' && theirs.extensions !== undefined ? { extensions: theirs.extensions } : {};
-      const experimental = theirs.experimental === undefined ? {} : { experimental: theirs.experimental };
-      return { ...Object.fromEntries(kept), ...extensions, ...experimental };
-    },
+    capabilities: capabilitiesOf,
 
     instructions(scope) {
       if (scope.single !== undefined) return scope.single.instructions ?? undefined;
@@ -257,13 +177,22 @@ export function createMethods(deps: MethodDependencies): Methods {
   };
 }
 
-function withWarning({ result, warning }: CallResult): Result {
-  if (warning === undefined) return result;
-  const meta = memberOf(result, '_meta');
-  const warned = { ...(isObject(meta) ? meta : {}), 'mcp-aggregator/warning': warning };
-  return result instanceof RawResult
-    ? result.withChanges({ _meta: JSON.stringify(warned) })
-    : { ...result, _meta: warned };
+function capabilitiesOf(scope: Scope, era: Peer['era']): JsonObject {
+  const ours = {
+    tools: { listChanged: true },
+    prompts: { listChanged: true },
+    resources: { subscribe: true, listChanged: true },
+    completions: {},
+    logging: {},
+  };
+  if (scope.single === undefined) {
+    return era === 'modern' ? { ...ours, extensions: { [tasksExtension]: {} } } : ours;
+  }
+  const theirs = scope.single.capabilities ?? {};
+  const kept = Object.entries(ours).filter(([name]) => theirs[name] !== undefined);
+  const extensions = era === 'modern' && theirs.extensions !== undefined ? { extensions: theirs.extensions } : {};
+  const experimental = theirs.experimental === undefined ? {} : { experimental: theirs.experimental };
+  return { ...Object.fromEntries(kept), ...extensions, ...experimental };
 }
 
 /** Methods that concern one hop only and are never passed on. */
@@ -280,7 +209,7 @@ const perHop = new Set([
 ]);
 
 /** Routers before us act on these headers, so they must say what the body says. */
-function checkParameterHeaders(headers: NonNullable<Call['headers']>, schema: JsonObject, args: unknown): void {
+function checkParameterHeaders(headers: NonNullable<McpCall['headers']>, schema: JsonObject, args: unknown): void {
   for (const { header, path } of markedParameters(schema) ?? []) {
     const expected = argumentAt(args, path);
     const sent = headers[`mcp-param-${header.toLowerCase()}`];

@@ -1,14 +1,14 @@
 /** The aggregator query among our own tools. */
+import { toAbortSignal } from '../cancellation.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import { contextTool } from '../query/context-tool.ts';
 import type { Asking, QueryRunner } from '../query/query-runner.ts';
 import { queryTool } from '../query/query-tool.ts';
 import { AllServersFailedError, QueryInputError } from '../query/request.ts';
 import { ProtocolError } from './adapt-result.ts';
-import { callerOf } from './bridge.ts';
 import { createClientSampling, SamplingRequired } from './client-sampling.ts';
 import { type GatewayTool, textResult } from './gateway-tools.ts';
-import type { Call } from './peer.ts';
+import type { McpCall } from './peer.ts';
 
 export function queryTools(queryRunner: QueryRunner): GatewayTool[] {
   const { collect } = queryRunner;
@@ -17,8 +17,7 @@ export function queryTools(queryRunner: QueryRunner): GatewayTool[] {
       definition: queryTool,
       listed: wherever,
       // A model reads the answer: what it does not need costs context.
-      call: (call, params) =>
-        answer(() => queryRunner.ask({ compact: true, ...argumentsOf(params) }, toAsking(call, params))),
+      call: (call) => answer(() => queryRunner.ask({ compact: true, ...argumentsOf(call) }, toAsking(call))),
     },
   ];
   if (collect === undefined) return tools;
@@ -27,7 +26,7 @@ export function queryTools(queryRunner: QueryRunner): GatewayTool[] {
     {
       definition: contextTool,
       listed: wherever,
-      call: (call, params) => answer(() => collect(argumentsOf(params), toAsking(call, params))),
+      call: (call) => answer(() => collect(argumentsOf(call), toAsking(call))),
     },
   ];
 }
@@ -38,15 +37,19 @@ export const queryToolDefinitions = (hasModel: boolean) => [queryTool, ...(hasMo
 /** A profile that lists its tools offers just these. */
 const wherever: GatewayTool['listed'] = (scope) => scope.profile === undefined || scope.searchOnly();
 
-const argumentsOf = ({ arguments: args }: JsonObject) => (isObject(args) ? args : {});
+const argumentsOf = ({ params: { arguments: args } }: McpCall) => (isObject(args) ? args : {});
 
-function toAsking(call: Call, params: JsonObject): Asking {
+function toAsking(call: McpCall): Asking {
+  const { caller, requestId, trace, headers, signal } = call;
   return {
     // Servers cannot ask the client in the middle of a query, so none gets a session for asking; and the tools are our choice.
-    caller: { ...callerOf(call), owner: undefined, searcher: undefined },
-    view: call.peer.scope.view,
-    signal: call.cancel.signal,
-    sampling: createClientSampling(call, params),
+    caller: { ...caller, owner: undefined, searcher: undefined },
+    requestId,
+    trace,
+    headers,
+    view: caller.scope.view,
+    signal: toAbortSignal(signal),
+    sampling: createClientSampling(call),
   };
 }
 

@@ -17,7 +17,7 @@ export interface Reply {
 }
 
 interface ReplyOptions {
-  headers?: Record<string, string>;
+  headers?: Readonly<Record<string, string>>;
   acceptsStream: boolean;
   acceptsJson: boolean;
   /** In revisions whose streams can be resumed: who keeps the events, and the number of this stream there. */
@@ -72,7 +72,7 @@ export function createReplies(): Replies {
       if (streaming || response.headersSent) return;
       streaming = true;
       recorder?.opened(stream, response);
-      writeHead(response, 200, { ...streamHeaders, ...headers });
+      response.writeHead(200, { ...streamHeaders, ...headers });
       response.write(recorder?.primer(stream) ?? ': open\n\n');
     }
 
@@ -136,14 +136,14 @@ export function sendJson(
   response: ServerResponse,
   status: number,
   body: RpcMessage | RpcMessage[],
-  more?: Record<string, string>,
+  more?: Readonly<Record<string, string>>,
 ): void {
   if (!Array.isArray(body) && 'result' in body && body.result instanceof RawResult)
     return sendRaw(response, status, { id: body.id, result: body.result }, more);
   // As text it goes out in one piece with the headers; bytes would be a second one.
   const text = serialize(body);
-  const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
-  writeHead(response, status, more === undefined ? headers : { ...headers, ...more });
+  const length = String(Buffer.byteLength(text));
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': length, ...more });
   if (isLong(text)) inPieces(text).pipe(response);
   else response.end(text);
 }
@@ -155,12 +155,11 @@ function sendRaw(
   response: ServerResponse,
   status: number,
   { id, result }: { id: RequestId; result: RawResult },
-  more: Record<string, string> | undefined,
+  more: Readonly<Record<string, string>> | undefined,
 ): void {
   const parts = [toByteString(beforeResult(id)), ...result.toParts(), '}'];
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const headers = { 'content-type': 'application/json', 'content-length': String(length) };
-  writeHead(response, status, more === undefined ? headers : { ...headers, ...more });
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': String(length), ...more });
   if (length <= maxCopiedBytes) {
     let text = '';
     for (const part of parts) text += typeof part === 'string' ? part : part.toString('latin1');
@@ -169,15 +168,4 @@ function sendRaw(
   response.cork();
   for (const part of parts) response.write(part, 'latin1');
   response.end();
-}
-
-/** With the request's id added to the headers. One that is set beforehand makes Node take the slow way for all. */
-export function writeHead(
-  response: ServerResponse,
-  status: number,
-  headers: Record<string, string> = {},
-): ServerResponse {
-  const id = response.req.headers['x-request-id'];
-  if (typeof id === 'string') headers['x-request-id'] = id;
-  return response.writeHead(status, headers);
 }

@@ -1,14 +1,13 @@
 /** The resources that one session follows: the address the client uses, and where it leads. */
 import { type JsonObject, rpcCodes } from '../json-rpc.ts';
-import type { Router } from '../routing/call.ts';
+import type { Router } from '../routing/router.ts';
 import { requireRole } from '../security/policy.ts';
 import { ProtocolError } from './adapt-result.ts';
-import { callerOf } from './bridge.ts';
-import { type Call, maxSubscriptions } from './peer.ts';
+import { type McpCall, maxSubscriptions } from './peer.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 
-interface ResourceSubscriptions {
-  subscribe(call: Call, params: JsonObject): Promise<JsonObject>;
+export interface ResourceSubscriptions {
+  subscribe(call: McpCall): Promise<JsonObject>;
   unsubscribe(uri: string): Promise<JsonObject>;
   /** A resource changed, by the server's id and its own address for it: the addresses under which the client knows it. */
   followed(serverId: string, uri: string): string[];
@@ -25,15 +24,15 @@ const keyOf = (serverId: string, uri: string) => `${serverId} ${uri}`;
 export function createResourceSubscriptions(router: Router, owners: ResourceOwners): ResourceSubscriptions {
   const subscriptions = new Map<string, Subscription>();
 
-  function begin(call: Call, uri: string): Subscription {
-    requireRole(call.peer.principal, 'caller');
+  function begin({ caller }: McpCall, uri: string): Subscription {
+    requireRole(caller.principal, 'caller');
     if (subscriptions.size >= maxSubscriptions)
       throw new ProtocolError(
         rpcCodes.invalidParams,
         `Too many subscriptions in this session (limit: ${maxSubscriptions})`,
       );
-    const { server, uri: theirs } = owners.find(call.peer.scope, uri, call.peer.principal);
-    const subscription = { key: keyOf(server.id, theirs), opened: router.subscribe(server, theirs, callerOf(call)) };
+    const { server, uri: theirs } = owners.find(caller.scope, uri, caller.principal);
+    const subscription = { key: keyOf(server.id, theirs), opened: router.subscribe(server, theirs, caller) };
     subscriptions.set(uri, subscription);
     // The client that waits for it gets the error as its answer.
     subscription.opened.catch(() => subscriptions.get(uri) === subscription && subscriptions.delete(uri));
@@ -41,7 +40,8 @@ export function createResourceSubscriptions(router: Router, owners: ResourceOwne
   }
 
   return {
-    async subscribe(call, { uri }) {
+    async subscribe(call) {
+      const { uri } = call.params;
       if (typeof uri !== 'string') throw new ProtocolError(rpcCodes.invalidParams, 'params.uri must be a string');
       await (subscriptions.get(uri) ?? begin(call, uri)).opened;
       return {};

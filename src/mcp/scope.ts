@@ -41,7 +41,7 @@ export interface ScopeDependencies {
 
 export type ScopeRequest = { kind: 'all' } | { kind: 'server'; name: string } | { kind: 'profile'; name: string };
 
-type ScopeOf = (request: ScopeRequest, principal: Principal) => Scope;
+export type ScopeOf = (request: ScopeRequest, principal: Principal) => Scope;
 
 /** What is all servers' to a principal is made once: it looks up whatever changes. */
 export function createScopes(deps: ScopeDependencies): ScopeOf {

@@ -2,11 +2,12 @@
  * The streams of one session: one for each request, and the standalone one for what belongs to no request. A stream that
  * was cut can be resumed; until then its messages are kept.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
 import type { RpcMessage } from '../json-rpc.ts';
+import type { ClientRequest } from './peer.ts';
 import { createReplayBuffer } from './replay-buffer.ts';
-import { type Recorder, type Replies, serialize, toEvent, writeHead } from './reply.ts';
+import { type Recorder, type Replies, serialize, toEvent } from './reply.ts';
 
 /** Where messages of one request, or of none, go. */
 export interface Outlet {
@@ -23,15 +24,12 @@ interface SessionStreams {
   /** How many are open. */
   readonly size: number;
   readonly standalone: Outlet;
-  /** For the requests of one POST. */
-  reply(
-    response: ServerResponse,
-    accept: { stream: boolean; json: boolean; headers: Record<string, string> | undefined },
-  ): ReplyOutlet;
+  /** For the requests of one POST; `more` are headers of its answer. */
+  reply(incoming: ClientRequest, more?: Record<string, string>): ReplyOutlet;
   /** Opens the standalone stream, or resumes one; false when the standalone one is open already. */
-  listen(response: ServerResponse, lastEventId: string | undefined): boolean;
+  listen(incoming: ClientRequest, lastEventId: string | undefined): boolean;
   /** 2024-11-05: one stream for everything, which begins with the address that messages are posted to. */
-  attach(response: ServerResponse, messagesUrl: string): void;
+  attach(incoming: ClientRequest, messagesUrl: string): void;
   close(): void;
 }
 
@@ -88,10 +86,11 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
     },
     standalone: { send: (message) => send(standalone, message) },
 
-    reply(response, { stream: acceptsStream, json: acceptsJson, headers }) {
+    reply({ request, response, answerHeaders }, more) {
       last += 1;
       const stream = last;
-      const reply = replies.begin(response, { acceptsStream, acceptsJson, headers, recorder, stream });
+      const headers = { ...answerHeaders, ...more };
+      const reply = replies.begin(response, { ...acceptedBy(request), headers, recorder, stream });
       const isCut = () => reply.isStreaming() && (!isOpen(response) || open.get(stream) !== response);
       // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
       return {
@@ -113,12 +112,12 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
       };
     },
 
-    listen(response, lastEventId) {
+    listen({ response, answerHeaders }, lastEventId) {
       const { stream, events: missed } =
         lastEventId === undefined ? { stream: standalone, events: [] } : buffer.since(lastEventId);
       if (lastEventId === undefined && open.has(standalone)) return false;
       open.get(stream)?.end();
-      writeHead(response, 200, { ...streamHeaders, 'mcp-session-id': sessionId });
+      response.writeHead(200, { ...streamHeaders, ...answerHeaders, 'mcp-session-id': sessionId });
       response.flushHeaders();
       keepAlive(response);
       add(stream, response);
@@ -128,8 +127,8 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
       return true;
     },
 
-    attach(response, messagesUrl) {
-      writeHead(response, 200, { ...streamHeaders });
+    attach({ response, answerHeaders }, messagesUrl) {
+      response.writeHead(200, { ...streamHeaders, ...answerHeaders });
       response.write(`event: endpoint\ndata: ${messagesUrl}\n\n`);
       keepAlive(response);
       open.set(standalone, response);
@@ -138,6 +137,15 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
     close() {
       for (const response of open.values()) response.end();
     },
+  };
+}
+
+function acceptedBy({ headers }: IncomingMessage) {
+  const accept = headers.accept ?? '*/*';
+  const any = accept.includes('*/*');
+  return {
+    acceptsStream: any || accept.includes('text/event-stream'),
+    acceptsJson: any || accept.includes('application/json') || !accept.includes('text/event-stream'),
   };
 }
 

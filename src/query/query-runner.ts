@@ -8,10 +8,11 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
 import type { FormFiller, Model } from '../model.ts';
 import { memberOf, type Result } from '../raw-result.ts';
-import type { Caller, Router } from '../routing/call.ts';
+import type { Call, ToolCall } from '../routing/call.ts';
 import { resolveTool } from '../routing/resolve.ts';
+import type { Router } from '../routing/router.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
-import { noTracer, type TraceContext, type Tracer, traced } from '../tracing.ts';
+import { noTracer, type Tracer, traced } from '../tracing.ts';
 import { collectContext } from './context-agent.ts';
 import type { ContextOutput } from './context-tool.ts';
 import { type QueryDeps, type QueryServer, type QueryWatch, runQuery } from './query.ts';
@@ -41,8 +42,8 @@ interface ServerStrategy {
   never_called: { tool: string; reason: string }[];
 }
 
-export interface Asking {
-  caller: Caller;
+/** What a query is asked for: the calls that it makes are this caller's. */
+export interface Asking extends Pick<Call, 'caller' | 'requestId' | 'trace' | 'headers'> {
   /** Which servers may be asked, and with which tools. */
   view: View;
   signal: AbortSignal;
@@ -88,17 +89,18 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     }),
   ];
 
-  function common({ caller, view }: Asking): Omit<QueryDeps, 'rules' | 'limits'> {
+  function common(asking: Asking): Omit<QueryDeps, 'rules' | 'limits'> {
+    const { caller, view } = asking;
     const servers = deps.listServers().filter(({ name }) => view.server(name));
     const byName = new Map(servers.map((server) => [server.name, server]));
     return {
       servers: () => Promise.all(servers.map((server) => toQueryServer(deps.findServer(server.id) ?? server, view))),
       async findTools(query, names, limit) {
         const request = { query, limit, serverFilter: [...names], isVisible: seesNamed(view, catalog) };
-        const { tools } = await toolSearch.search(request, undefined, caller.trace);
+        const { tools } = await toolSearch.search(request, undefined, asking.trace);
         return tools.map(({ tool, score }) => ({ server: tool.server, tool: tool.originalName, score }));
       },
-      gateway: (name) => gatewayTo(byName.get(name), caller, view),
+      gateway: (name) => gatewayTo(byName.get(name), asking),
       knowledge: (name) => knowledge.of(caller.principal.id, byName.get(name)?.id ?? name),
       lexicon: toolSearch.lexicon,
       embed: (texts) => toolSearch.embed(texts),
@@ -130,16 +132,19 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     };
   }
 
-  function gatewayTo(server: CatalogServer | undefined, caller: Caller, view: View): ServerGateway {
+  function gatewayTo(server: CatalogServer | undefined, asking: Asking): ServerGateway {
+    const { caller, requestId, trace, headers, view } = asking;
+    const from = { caller, requestId, trace, headers };
     const relay = async (method: string, params: JsonObject, signal: AbortSignal): Promise<Result> => {
       if (server === undefined) throw new Error('no such server');
-      return await router.relay(server, method, params, caller, { signal });
+      return await router.relay({ ...from, server, method, params, signal });
     };
     return {
       async callTool(name, args, signal) {
         const { tool } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
-        const { result } = await router.callTool(tool, { name, arguments: args }, caller, { signal });
-        return await toExcerpt(result);
+        const params = { name, arguments: args };
+        const call: ToolCall = { ...from, server: tool.server, tool, method: 'tools/call', params, signal };
+        return await toExcerpt((await router.callTool(call)).result);
       },
       readResource: (uri, signal) => relay('resources/read', { uri }, signal).then(toExcerpt),
       async complete({ uriTemplate, variable, value, filled }, signal) {
@@ -166,13 +171,13 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
 
   return {
     async ask(input, asking) {
-      const { signal, watch, sampling, caller } = asking;
-      const span = { name: 'query', parent: caller.trace, attributes: queryAttributes };
+      const { signal, watch, sampling } = asking;
+      const span = { name: 'query', parent: asking.trace, attributes: queryAttributes };
       const output = await traced(tracer, span, async (trace) => {
         const started = performance.now();
         await toolSearch.lexicon.load();
         const query = {
-          ...common(within(asking, trace)),
+          ...common({ ...asking, trace }),
           rules: rulesFor(deps.listRules(), asking.view.server),
           sampling,
         };
@@ -188,10 +193,10 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
         : (input, asking) =>
             traced(
               tracer,
-              { name: 'query.context', parent: asking.caller.trace, attributes: contextAttributes },
+              { name: 'query.context', parent: asking.trace, attributes: contextAttributes },
               async (trace) =>
                 await collectContext(
-                  { ...common(within(asking, trace)), rules: rulesFor(deps.listRules(), asking.view.server), model },
+                  { ...common({ ...asking, trace }), rules: rulesFor(deps.listRules(), asking.view.server), model },
                   input,
                   asking.signal,
                 ),
@@ -246,10 +251,6 @@ async function isFolder(path: string): Promise<boolean> {
     // Not on this machine, or not ours to see: then it is no help.
     return false;
   }
-}
-
-function within(asking: Asking, trace: TraceContext | undefined): Asking {
-  return { ...asking, caller: { ...asking.caller, trace } };
 }
 
 function queryAttributes({ results, metadata }: QueryOutput) {

@@ -1,6 +1,8 @@
 /** Forwards requests to the replica that holds their MCP session, because a load balancer may send them to any replica. */
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { RequestContext } from '../request-context.ts';
+import { formatTraceparent } from '../tracing.ts';
 
 /** Marks forwarded requests, which are never forwarded again, to prevent loops. */
 const forwardedBy = 'mcp-aggregator-forwarded-by';
@@ -20,7 +22,13 @@ interface Forwarder {
   /** The address of the replica in a session id; undefined if it is this one, gone, or the sender of the request. */
   ownerOf(sessionId: string, request: IncomingMessage): string | undefined;
   /** `body`: what was read of the request already. */
-  forward(address: string, request: IncomingMessage, response: ServerResponse, body?: string): Promise<Forwarding>;
+  forward(
+    address: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: RequestContext,
+    body?: string,
+  ): Promise<Forwarding>;
 }
 
 interface ForwarderDependencies {
@@ -41,7 +49,7 @@ export function createForwarder(replicas: ForwarderDependencies): Forwarder {
       return replicas.addressOf(sessionId.slice(0, dot));
     },
 
-    forward(address, request, response, body) {
+    forward(address, request, response, { requestId, trace }, body) {
       const send = address.startsWith('https:') ? requestHttps : requestHttp;
       const before = request.headers['x-forwarded-for'];
       const addresses = [before, request.socket.remoteAddress].filter((address) => address !== undefined);
@@ -49,6 +57,8 @@ export function createForwarder(replicas: ForwarderDependencies): Forwarder {
         ...kept(request.headers),
         [forwardedBy]: replicas.id,
         'x-forwarded-for': addresses.join(', '),
+        'x-request-id': requestId,
+        ...(trace === undefined ? {} : { traceparent: formatTraceparent(trace) }),
         ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
       };
       return new Promise((resolve) => {

@@ -4,39 +4,30 @@ import type { Config } from '../config/config.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
 import type { Mask } from '../security/mask.ts';
 import { maskNotice } from '../upstream/notice.ts';
-import type { Exchange } from '../upstream/session.ts';
-
-/** What whoever asked does with the call: hears it, answers it, cancels it. */
-export interface RelayExchange extends Pick<Exchange, 'onNotification' | 'onRequest' | 'onPause' | 'headers'> {
-  /** Lent to the deadline: a call that takes too long is cancelled with it. */
-  cancel?: Cancellation;
-  /** Where there is none to lend. */
-  signal?: AbortSignal;
-}
+import type { RoutedCall } from './call.ts';
 
 export interface Deadline {
-  /** Of the caller or of the deadline itself. */
-  readonly cancel: Cancellation;
+  /** The caller's, watched for signs of progress; its signal is also aborted when it takes too long. */
+  readonly call: RoutedCall;
   readonly timedOut: boolean;
-  /** The caller's, watched for signs of progress. */
-  readonly exchange: Exchange;
   clear(): void;
 }
 
 interface Deadlines {
-  begin(asked: RelayExchange, terms: Terms): Deadline;
+  begin(call: RoutedCall, link: TimedLink): Deadline;
 }
 
-interface Terms extends Pick<Exchange, 'client' | 'owner'> {
-  /** The server's own request timeout. */
-  seconds: number | undefined;
+/** The part of a link that matters here. */
+interface TimedLink {
+  readonly server: { readonly options: { readonly request_timeout?: number } };
   /** The server asks the caller something. */
-  onAsked: () => void;
+  recordAsked(): void;
   /** Hides the server's secrets in what it says on the way. */
-  mask: Mask;
+  readonly mask: Mask;
 }
 
 interface Running extends Deadline {
+  readonly cancel: Cancellation;
   dueAt: number;
   timedOut: boolean;
 }
@@ -48,7 +39,7 @@ export function createDeadlines({
   requestTimeoutMs,
   requestTimeoutCapMs,
 }: Pick<Config, 'requestTimeoutMs' | 'requestTimeoutCapMs'>): Deadlines {
-  const running = createInFlightTable<Running>();
+  const inFlight = createInFlightTable<Running>();
   let timer: NodeJS.Timeout | undefined;
   let wakesAt = Number.POSITIVE_INFINITY;
 
@@ -63,7 +54,7 @@ export function createDeadlines({
     wakesAt = Number.POSITIVE_INFINITY;
     const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
-    for (const call of running) {
+    for (const call of inFlight) {
       if (call.dueAt <= now) expire(call);
       else next = Math.min(next, call.dueAt);
     }
@@ -76,40 +67,41 @@ export function createDeadlines({
     call.cancel.abort(new DOMException('timed out', 'TimeoutError'));
   }
 
-  function begin(asked: RelayExchange, { client, owner, seconds, onAsked, mask }: Terms): Deadline {
-    const { signal, onRequest } = asked;
-    const cancel = asked.cancel ?? new Cancellation();
+  function begin(asked: RoutedCall, link: TimedLink): Deadline {
+    const { signal, notify, ask } = asked;
+    const isLent = signal instanceof Cancellation;
+    const cancel = isLent ? signal : new Cancellation();
+    const { request_timeout: seconds } = link.server.options;
     const timeoutMs = seconds === undefined ? requestTimeoutMs : seconds * 1_000;
     const startedAt = performance.now();
     const latest = startedAt + requestTimeoutCapMs;
     let asking = 0;
-    const onAbort = () => cancel.abort(signal?.reason);
-    if (signal?.aborted) onAbort();
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const onAbort = () => cancel.abort(signal.reason);
+    if (!isLent) {
+      if (signal.aborted) onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
+    }
 
-    const call: Running = {
+    const running: Running = {
       cancel,
       dueAt: startedAt + timeoutMs,
       timedOut: false,
-      exchange: {
-        client,
-        owner,
+      call: {
+        ...asked,
         signal: cancel,
-        headers: asked.headers,
-        onPause: asked.onPause,
-        onNotification(method, params) {
+        notify(method, params) {
           if (method === 'notifications/progress') extend();
-          asked.onNotification?.(method, maskNotice(method, params, mask));
+          notify?.(method, maskNotice(method, params, link.mask));
         },
-        onRequest:
-          onRequest &&
+        ask:
+          ask &&
           (async (method, params, withdrawn) => {
-            onAsked();
+            link.recordAsked();
             // While a person is being asked, the server is not the one who is slow.
             asking += 1;
             extend();
             try {
-              return await onRequest(method, params, withdrawn);
+              return await ask(method, params, withdrawn);
             } finally {
               asking -= 1;
               extend();
@@ -117,18 +109,18 @@ export function createDeadlines({
           }),
       },
       clear() {
-        running.remove(place);
-        signal?.removeEventListener('abort', onAbort);
+        inFlight.remove(place);
+        if (!isLent) signal.removeEventListener('abort', onAbort);
       },
     };
-    const place = running.add(call);
-    wakeAt(call.dueAt, startedAt);
-    return call;
+    const place = inFlight.add(running);
+    wakeAt(running.dueAt, startedAt);
+    return running;
 
     function extend(): void {
       const now = performance.now();
-      call.dueAt = asking > 0 ? Number.POSITIVE_INFINITY : Math.min(now + timeoutMs, latest);
-      wakeAt(call.dueAt, now);
+      running.dueAt = asking > 0 ? Number.POSITIVE_INFINITY : Math.min(now + timeoutMs, latest);
+      wakeAt(running.dueAt, now);
     }
   }
 

@@ -23,8 +23,8 @@ export interface PageRequest {
 }
 
 export interface PageSessions {
-  /** Adds the Authorization header of the session to requests of our own page. */
-  admit(request: PageRequest): void;
+  /** The Authorization of a request; of one of our own page that has none, the token of its session. */
+  authorizationOf(request: PageRequest): string | undefined;
   /** Checks the token and returns a Set-Cookie header for its session. */
   begin(token: string, headers: IncomingHttpHeaders): Promise<{ principal: Principal; cookie: string }>;
   end(headers: IncomingHttpHeaders): Promise<string>;
@@ -96,11 +96,11 @@ export async function createPageSessions(options: PageSessionOptions): Promise<P
   }
 
   return {
-    admit(request) {
-      const { headers } = request;
-      if (headers.cookie === undefined || headers.authorization !== undefined || !isOwnPage(request)) return;
-      const session = find(headers);
-      if (session !== undefined) headers.authorization = `Bearer ${session.token}`;
+    authorizationOf(request) {
+      const { cookie, authorization } = request.headers;
+      if (cookie === undefined || authorization !== undefined || !isOwnPage(request)) return authorization;
+      const session = find(request.headers);
+      return session === undefined ? undefined : `Bearer ${session.token}`;
     },
 
     tokenOf: (request) => (isOwnPage(request) ? find(request.headers)?.token : undefined),

@@ -2,51 +2,32 @@
  * Streamable HTTP, both eras. Every request has a stream of its own, so what a server says or asks on it belongs to
  * that request for certain.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
+import type { CancelSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
-import { createInFlightTable } from '../in-flight-table.ts';
 import {
   encodeHeader,
   isObject,
-  isRequest,
-  isResponse,
   type JsonObject,
   listChanges,
   namedBy,
   type RpcMessage,
-  type RpcNotification,
   type RpcRequest,
 } from '../json-rpc.ts';
 import { type Result, toObject } from '../raw-result.ts';
+import { createHttpInbox } from './http-inbox.ts';
+import { keepListening, readAnswerStream } from './http-streams.ts';
 import { createQuestions } from './questions.ts';
 import {
   adaptParams,
   ConnectionLost,
-  createAbandoned,
-  createFloodGuard,
-  type Exchange,
-  flooded,
-  MessageTooLarge,
+  ownRequest,
   type ServerIdentity,
   type Session,
   type SessionEvents,
-  steadyStreamMs,
-  subscriptionAcknowledged,
+  type SessionRequest,
 } from './session.ts';
-import {
-  contentType,
-  type EventBody,
-  isEmptyEvent,
-  orConnectionLost,
-  readEventData,
-  readEvents,
-  readMessages,
-  refuseDenied,
-  type Wire,
-  type WireAnswer,
-} from './wire.ts';
+import { contentType, orConnectionLost, readMessages, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
 
 /** The server answered with an HTTP status that is no answer to a call. */
 export class HttpProblem extends Error {
@@ -69,64 +50,63 @@ interface HttpSessionOptions {
   reopen?: () => Promise<{ identity: ServerIdentity; sessionId?: string }>;
 }
 
-const defaultRetryMs = 1_000;
-/** However soon the server would like to be asked again. */
-const minRetryMs = 250;
-const maxRetryMs = 30_000;
-/** Of one answer's stream, in a row. */
-const maxCuts = 5;
-
 export function createHttpSession(options: HttpSessionOptions): Session {
   const { wire, events, maxMessageBytes } = options;
   let { identity, sessionId } = options;
   const closed = new AbortController();
-  // The handshake was number 1.
-  const inFlight = createInFlightTable<{ exchange: Exchange; progressToken: unknown }>(1);
   const questions = createQuestions(sendAnswer);
-  const isFlooding = createFloodGuard();
-  const abandoned = createAbandoned();
+  const inbox = createHttpInbox({ events, questions, isLegacy: () => identity.era === 'legacy' });
   let reopening: Promise<void> | undefined;
-  let heardAt = performance.now();
 
-  if (identity.era === 'legacy') void listen();
+  if (identity.era === 'legacy')
+    void keepListening({
+      maxMessageBytes,
+      closed: closed.signal,
+      sessionId: () => sessionId,
+      open: (lastEventId) => openStream(lastEventId, closed.signal),
+      onMessage: inbox.receive,
+      onGap() {
+        for (const change of listChanges) events.onNotification(change, {});
+      },
+    });
 
-  function relay(method: string, params: JsonObject, exchange: Exchange = {}): Promise<Result> {
+  function relay(request: SessionRequest): Promise<Result> {
     const usedSession = sessionId;
-    const answer = exchangeOne(method, params, exchange);
+    const answer = send(request);
     if (usedSession === undefined) return answer;
     return answer.catch(async (error: unknown) => {
       // 404 for a session means that it expired and that nothing was executed (BR-005, «reconnect once»).
       if (!(error instanceof HttpProblem) || error.status !== 404) throw error;
       await reopen(usedSession);
-      return await exchangeOne(method, params, exchange);
+      return await send(request);
     });
   }
 
-  async function exchangeOne(method: string, params: JsonObject, exchange: Exchange): Promise<Result> {
-    const adapted = adaptParams(params, identity, exchange.client);
+  async function send(request: SessionRequest): Promise<Result> {
+    const { method, params, signal } = request;
+    const adapted = adaptParams(params, identity, request.caller?.client);
     const progressToken = isObject(adapted._meta) ? adapted._meta.progressToken : undefined;
-    const id = inFlight.add({ exchange, progressToken });
+    const id = inbox.add(request, progressToken);
     const message: RpcRequest = { jsonrpc: '2.0', id, method, params: withOwnToken(id, adapted) };
-    const signal = exchange.signal;
     try {
       const answer = await wire.send('POST', {
-        headers: requestHeaders(identity, sessionId, method, params, exchange.headers),
+        headers: requestHeaders(identity, sessionId, method, params, request.parameterHeaders),
         body: JSON.stringify(message),
         signal,
       });
-      const read = readAnswer(answer, id, exchange);
+      const read = readAnswer(answer, id, request);
       return read instanceof Promise ? await read : read;
     } catch (error) {
       if (signal?.aborted) {
         if (identity.era === 'legacy') {
-          abandoned.add(id, exchange);
+          inbox.abandon(id, request);
           void notify('notifications/cancelled', { requestId: id, reason: 'cancelled' }).catch(() => undefined);
         }
         throw signal.reason;
       }
       throw orConnectionLost(error, wire.url);
     } finally {
-      inFlight.remove(id);
+      inbox.remove(id);
     }
   }
 
@@ -136,99 +116,17 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     return { ...params, _meta: { ...params._meta, progressToken: id } };
   }
 
-  /** What says itself which request or question it is about, whatever stream it came on. */
-  function notifyKnown({ method, params = {} }: RpcNotification): boolean {
-    if (method === 'notifications/progress') return notifyProgress(params);
-    if (method !== 'notifications/cancelled') return false;
-    questions.withdraw(params.requestId);
-    return true;
-  }
-
-  function notifyProgress(params: JsonObject): boolean {
-    const known = identity.era === 'legacy' ? inFlight.get(params.progressToken as number) : undefined;
-    if (known?.progressToken === undefined) return false;
-    known.exchange.onNotification?.('notifications/progress', { ...params, progressToken: known.progressToken });
-    return true;
-  }
-
-  function readAnswer(answer: WireAnswer, id: number, exchange: Exchange): Result | Promise<Result> {
+  function readAnswer(answer: WireAnswer, id: number, request: SessionRequest): Result | Promise<Result> {
     refuseDenied(answer);
     if (answer.status !== 200) throw toProblem(answer);
-    if (answer.events !== undefined) return readStream(answer.events, id, exchange);
-    const outcome = settleAll(readMessages(answer), id, exchange);
+    const settle = (messages: RpcMessage[]) => inbox.settle(messages, id, request);
+    if (answer.events !== undefined) {
+      const resume = (lastEventId: string) => openStream(lastEventId, request.signal);
+      return readAnswerStream(answer.events, request, { maxMessageBytes, settle, resume });
+    }
+    const outcome = settle(readMessages(answer));
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
     return outcome();
-  }
-
-  async function readStream(stream: EventBody, id: number, exchange: Exchange): Promise<Result> {
-    let outcome: (() => Result) | undefined;
-    let lastEventId: string | undefined;
-    let retryMs = defaultRetryMs;
-    let body = stream;
-    let cuts = 0;
-    for (;;) {
-      const stop = body.destroy.bind(body);
-      const settle = (messages: RpcMessage[]): void => {
-        outcome = settleAll(messages, id, exchange);
-        if (outcome !== undefined) stop();
-      };
-      const wasCut = await readEvents(
-        body,
-        maxMessageBytes,
-        (event) => {
-          if (event.id !== undefined) lastEventId = event.id;
-          if (isEmptyEvent(event) || outcome !== undefined) return;
-          const messages = readEventData(event.data);
-          if (messages instanceof Promise) return messages.then(settle);
-          settle(messages);
-        },
-        (ms) => {
-          retryMs = Math.max(minRetryMs, Math.min(ms, maxRetryMs));
-        },
-      ).then(
-        () => false,
-        (error: unknown) => {
-          const isFinal = exchange.signal?.aborted || lastEventId === undefined || error instanceof MessageTooLarge;
-          if (outcome === undefined && isFinal) throw error;
-          return true;
-        },
-      );
-      if (outcome !== undefined) return outcome();
-      cuts = wasCut ? cuts + 1 : 0;
-      if (lastEventId === undefined || cuts > maxCuts) {
-        throw new ConnectionLost('the server ended the stream of a request without an answer', 'maybe');
-      }
-      // Resumable streams of the legacy revisions: the answer continues where the stream ended, however often it does.
-      if (!wasCut) exchange.onPause?.();
-      await delay(retryMs, undefined, { signal: exchange.signal && toAbortSignal(exchange.signal) });
-      const resumed = await openStream(lastEventId, exchange.signal);
-      if (resumed.events === undefined) throw new ConnectionLost('the server does not resume its stream', 'maybe');
-      body = resumed.events;
-    }
-  }
-
-  /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
-  function settleAll(messages: RpcMessage[], id: number, exchange: Exchange): (() => Result) | undefined {
-    let outcome: (() => Result) | undefined;
-    heardAt = performance.now();
-    for (const message of messages) {
-      if (isResponse(message)) {
-        if (message.id === id || 'error' in message) outcome = () => resultOf(message);
-      } else if (isRequest(message)) {
-        void questions.answer(message, (params, signal) =>
-          exchange.onRequest === undefined
-            ? events.onRequest(message.method, params, () => [], signal)
-            : exchange.onRequest(message.method, params, signal),
-        );
-      } else if (notifyKnown(message)) {
-        // told
-      } else if (exchange.onNotification !== undefined && belongsToRequest(message.method)) {
-        exchange.onNotification(message.method, message.params ?? {});
-      } else {
-        events.onNotification(message.method, message.params ?? {});
-      }
-    }
-    return outcome;
   }
 
   async function sendAnswer(answer: RpcMessage): Promise<void> {
@@ -257,72 +155,6 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       },
       signal,
     });
-  }
-
-  /** The legacy stream for what belongs to no request. A server may have none (405). */
-  async function listen(): Promise<void> {
-    let lastEventId: string | undefined;
-    let retryMs = defaultRetryMs;
-    let isFirst = true;
-    while (!closed.signal.aborted) {
-      const session = sessionId;
-      const beganAt = performance.now();
-      try {
-        const stream = await openStream(lastEventId, closed.signal);
-        if (stream.status !== 200 || stream.events === undefined) {
-          stream.events?.destroy();
-          if (stream.status < 500 && session === sessionId) return;
-        } else {
-          // Without an id to go on from, what changed meanwhile was told to nobody.
-          if (!isFirst && lastEventId === undefined)
-            for (const change of listChanges) events.onNotification(change, {});
-          isFirst = false;
-          await readEvents(
-            stream.events,
-            maxMessageBytes,
-            (event) => {
-              if (event.id !== undefined) lastEventId = event.id;
-              if (isEmptyEvent(event)) return;
-              const messages = readEventData(event.data);
-              if (messages instanceof Promise) return messages.then((read) => read.forEach(handle));
-              messages.forEach(handle);
-            },
-            (ms) => {
-              retryMs = Math.max(minRetryMs, Math.min(ms, maxRetryMs));
-            },
-          );
-        }
-      } catch {
-        // Calls and health checks tell whether the server is gone; this stream only tries again.
-        lastEventId = session === sessionId ? lastEventId : undefined;
-      }
-      if (performance.now() - beganAt > steadyStreamMs) retryMs = defaultRetryMs;
-      await delay(retryMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined);
-      retryMs = Math.min(retryMs * 2, maxRetryMs);
-    }
-  }
-
-  function handle(message: RpcMessage): void {
-    heardAt = performance.now();
-    if (isFlooding()) throw flooded();
-    if (isResponse(message)) return;
-    if (isRequest(message)) {
-      const candidates = () => [...abandoned.list(), ...Array.from(inFlight, ({ exchange }) => exchange)];
-      void questions.answer(message, (params, signal) => events.onRequest(message.method, params, candidates, signal));
-    } else if (notifyKnown(message)) {
-      // told
-    } else if (message.method === 'notifications/message') {
-      notifyOnly(message.method, message.params ?? {});
-    } else {
-      events.onNotification(message.method, message.params ?? {});
-    }
-  }
-
-  /** A log message outside a request's stream does not say which call it is about, unless there is just one. */
-  function notifyOnly(method: string, params: JsonObject): void {
-    const [only, ...others] = [...inFlight].filter(({ exchange }) => exchange.onNotification !== undefined);
-    if (only?.exchange.onNotification === undefined || others.length > 0) events.onNotification(method, params);
-    else only.exchange.onNotification(method, params);
   }
 
   async function reopen(expired: string): Promise<void> {
@@ -355,10 +187,10 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       return identity.instructions;
     },
     get heardAt() {
-      return heardAt;
+      return inbox.heardAt;
     },
     relay,
-    request: (method, params, exchange) => relay(method, params, exchange).then(toObject),
+    request: (method, params, options) => relay(ownRequest(method, params, options)).then(toObject),
     notify,
     async close() {
       if (closed.signal.aborted) return;
@@ -372,21 +204,6 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       await wire.close();
     },
   };
-}
-
-/** Progress and log messages on a request's stream are that request's; anything else concerns the whole server. */
-function belongsToRequest(method: string): boolean {
-  return (
-    method === 'notifications/progress' ||
-    method === 'notifications/message' ||
-    method === subscriptionAcknowledged ||
-    method.startsWith('notifications/tasks')
-  );
-}
-
-function resultOf(message: RpcMessage): Result {
-  if ('error' in message) throw new RpcError(message.error.code, message.error.message, message.error.data);
-  return 'result' in message ? message.result : {};
 }
 
 function toProblem(answer: WireAnswer): Error {
@@ -411,7 +228,7 @@ export function requestHeaders(
   sessionId: string | undefined,
   method?: string,
   params?: JsonObject,
-  more?: Record<string, string>,
+  more?: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',

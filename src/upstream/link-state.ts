@@ -1,4 +1,4 @@
-/** Everything a link to a server can be, as a pure function over a table. `link.ts` carries out the effects. */
+/** Everything a link to a server can be, as a pure function over a table. `shared-connection.ts` carries out the effects. */
 import type { AppError } from '../errors.ts';
 import { behaviour, type Status } from '../registry/lifecycle.ts';
 

@@ -183,8 +183,8 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
 /** An owner's session is asked of nobody else, so a question is its newest call's, or its own. */
 function answerFor(owner: SessionOwner): SessionEvents['onRequest'] {
   return async (method, params, inFlight, signal) => {
-    const newest = inFlight().findLast((exchange) => exchange.onRequest !== undefined);
-    const handle = newest?.onRequest ?? owner.onRequest;
+    const newest = inFlight().findLast((request) => request.ask !== undefined);
+    const handle = newest?.ask ?? owner.onRequest;
     if (handle !== undefined) return await handle(method, params, signal);
     if (method === 'roots/list') return { roots: [] };
     throw new RpcError(rpcCodes.internalError, 'The client cannot receive requests at the moment.');

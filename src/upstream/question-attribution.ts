@@ -3,7 +3,7 @@ import { toAbortSignal } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import { interruptibleDelay } from '../interruptible-delay.ts';
 import { rpcCodes } from '../json-rpc.ts';
-import type { Exchange, SessionEvents } from './session.ts';
+import type { SessionEvents, SessionRequest } from './session.ts';
 
 const timeoutMs = 5_000;
 const pollMs = 50;
@@ -18,7 +18,7 @@ export function createQuestionAttribution(onAsked: () => void): SessionEvents['o
     onAsked();
     const isRoots = method === 'roots/list';
     const candidates = inFlight().filter(isCallers);
-    const left = () => withoutSuperseded(inFlight().filter((exchange) => candidates.includes(exchange)));
+    const left = () => withoutSuperseded(inFlight().filter((request) => candidates.includes(request)));
     const ended = AbortSignal.any([
       ...[signal, AbortSignal.timeout(timeoutMs)],
       ...candidates.flatMap(({ signal: own }) => (own === undefined || own.aborted ? [] : toAbortSignal(own))),
@@ -30,8 +30,8 @@ export function createQuestionAttribution(onAsked: () => void): SessionEvents['o
     }
     unattributed -= 1;
     const [only, ...others] = left();
-    if (only?.onRequest !== undefined && others.length === 0 && !ended.aborted) {
-      return await only.onRequest(method, params, signal);
+    if (only?.ask !== undefined && others.length === 0 && !ended.aborted) {
+      return await only.ask(method, params, signal);
     }
     if (isRoots) return { roots: [] };
     throw new RpcError(rpcCodes.internalError, 'The request cannot be attributed to one client. Repeat the call.');
@@ -39,11 +39,12 @@ export function createQuestionAttribution(onAsked: () => void): SessionEvents['o
 }
 
 /** Without what was given up by clients that wait for something else: whichever asks, they are the ones to answer. */
-function withoutSuperseded(exchanges: readonly Exchange[]): Exchange[] {
-  const isGivenUp = ({ signal }: Exchange) => signal?.aborted === true;
-  const waiting = new Set(exchanges.flatMap((one) => (isGivenUp(one) || one.owner === undefined ? [] : one.owner)));
-  return exchanges.filter((one) => !isGivenUp(one) || one.owner === undefined || !waiting.has(one.owner));
+function withoutSuperseded(requests: readonly SessionRequest[]): SessionRequest[] {
+  const isGivenUp = ({ signal }: SessionRequest) => signal?.aborted === true;
+  const ownerOf = ({ caller }: SessionRequest) => caller?.owner?.key;
+  const waiting = new Set(requests.filter((one) => !isGivenUp(one)).map(ownerOf));
+  return requests.filter((one) => !isGivenUp(one) || ownerOf(one) === undefined || !waiting.has(ownerOf(one)));
 }
 
 /** A caller's, not one of our own such as a ping. Also of a caller who cannot be asked: the question may be theirs. */
-const isCallers = ({ onNotification }: Exchange) => onNotification !== undefined;
+const isCallers = ({ notify }: SessionRequest) => notify !== undefined;

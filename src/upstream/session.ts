@@ -27,17 +27,28 @@ export interface ClientIdentity {
   logLevel?: string;
 }
 
-/** One request's side channel: what the server says and asks while it works on it. */
-export interface Exchange {
-  signal?: CancelSignal;
-  /** Whose it is, where that is a client with a session: two of its requests may be taken for one another. */
-  owner?: string;
-  client?: ClientIdentity;
-  headers?: Record<string, string>;
-  onNotification?: (method: string, params: JsonObject) => void;
-  onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+/** A request on its way to a server. A caller's is a `Call` of routing; our own (pings, lists) are no more than this. */
+export interface SessionRequest {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly caller?: {
+    readonly client?: ClientIdentity;
+    /** Where that is a client with a session: two of its requests may be taken for one another. */
+    readonly owner?: { readonly key: string };
+  };
+  readonly signal?: CancelSignal;
+  /** `Mcp-Param-*` of 2026-07-28. */
+  readonly parameterHeaders?: Readonly<Record<string, string>>;
+  /** Takes what the server says while it works on the request. */
+  readonly notify?: (method: string, params: JsonObject) => void;
+  /** Answers what the server asks while it works on the request. */
+  readonly ask?: (method: string, params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>;
   /** The server closed the stream of the request and will go on when it is asked for the rest (2025-11-25). */
-  onPause?: () => void;
+  readonly pause?: () => void;
+}
+
+interface OwnRequestOptions extends Pick<SessionRequest, 'signal' | 'notify'> {
+  client?: ClientIdentity;
 }
 
 export interface ServerIdentity {
@@ -51,9 +62,10 @@ export interface ServerIdentity {
 export interface Session extends ServerIdentity {
   /** When the server last said anything at all (epoch, ms). */
   readonly heardAt: number;
-  request(method: string, params: JsonObject, exchange?: Exchange): Promise<JsonObject>;
-  /** The same for those who pass the result on. */
-  relay(method: string, params: JsonObject, exchange?: Exchange): Promise<Result>;
+  /** One of our own. */
+  request(method: string, params: JsonObject, options?: OwnRequestOptions): Promise<JsonObject>;
+  /** A caller's, to whom the result is passed on. */
+  relay(request: SessionRequest): Promise<Result>;
   notify(method: string, params?: JsonObject): Promise<void>;
   close(): Promise<void>;
 }
@@ -68,7 +80,7 @@ export interface SessionEvents {
   onRequest: (
     method: string,
     params: JsonObject,
-    inFlight: () => Exchange[],
+    inFlight: () => SessionRequest[],
     signal: AbortSignal,
   ) => Promise<JsonObject>;
   /** Called once, when the connection ended without our asking. */
@@ -118,10 +130,9 @@ export interface ChannelHandlers {
 }
 
 interface Pending {
-  method: string;
+  request: SessionRequest;
   resolve: (result: Result) => void;
   reject: (error: Error) => void;
-  exchange: Exchange;
   progressToken: unknown;
 }
 
@@ -144,20 +155,21 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   const questions = createQuestions((answer) => channel.send(answer));
   const channel = open({ onMessage: receive, onClose: fail });
 
-  function relay(method: string, params: JsonObject, exchange: Exchange = {}): Promise<Result> {
+  function relay(request: SessionRequest): Promise<Result> {
+    const { method, signal } = request;
     if (lost !== undefined) return Promise.reject(new ConnectionLost(lost.message, 'no', lost));
-    if (exchange.signal?.aborted) return Promise.reject(exchange.signal.reason);
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const adapted = adaptParams(params, identity, exchange.client);
+    const adapted = adaptParams(request.params, identity, request.caller?.client);
     // Tokens are unique per channel only if we choose them: two clients may both use 1.
     const meta = isObject(adapted._meta) ? adapted._meta : undefined;
     const progressToken = meta?.progressToken;
-    const id = pending.add({ method, resolve, reject, exchange, progressToken });
+    const id = pending.add({ request, resolve, reject, progressToken });
     const sent = progressToken === undefined ? adapted : { ...adapted, _meta: { ...meta, progressToken: id } };
 
     const cancel = () => {
       if (pending.remove(id) === undefined) return;
-      abandoned.add(id, exchange);
+      abandoned.add(id, request);
       void Promise.resolve(
         channel.send({
           jsonrpc: '2.0',
@@ -165,14 +177,14 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
           params: { requestId: id, reason: 'cancelled' },
         }),
       ).catch(() => undefined); // the channel reports its own end through onClose
-      reject(exchange.signal?.reason);
+      reject(signal?.reason);
     };
-    exchange.signal?.addEventListener('abort', cancel, { once: true });
+    signal?.addEventListener('abort', cancel, { once: true });
     const message: RpcRequest = { jsonrpc: '2.0', id, method, params: sent };
     void Promise.resolve(channel.send(message)).catch((error: Error) => {
       if (pending.remove(id) !== undefined) reject(error);
     });
-    return promise.finally(() => exchange.signal?.removeEventListener('abort', cancel));
+    return promise.finally(() => signal?.removeEventListener('abort', cancel));
   }
 
   function receive(message: RpcMessage): void {
@@ -183,28 +195,28 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     if (message.method === 'notifications/progress') {
       const owner = pending.get(params.progressToken as number);
       if (owner === undefined) return countUnasked();
-      return owner.exchange.onNotification?.(message.method, { ...params, progressToken: owner.progressToken });
+      return owner.request.notify?.(message.method, { ...params, progressToken: owner.progressToken });
     }
     if (message.method === 'notifications/cancelled') {
       return questions.withdraw(params.requestId);
     }
     countUnasked();
     const only = message.method === 'notifications/message' ? onlyListener() : subscriber(message.method, params);
-    if (only?.onNotification === undefined) return events.onNotification(message.method, params);
-    only.onNotification(message.method, params);
+    if (only?.notify === undefined) return events.onNotification(message.method, params);
+    only.notify(message.method, params);
   }
 
   /** A log message does not say which call it is about: it is certain only while there is just one. */
-  function onlyListener(): Exchange | undefined {
+  function onlyListener(): SessionRequest | undefined {
     const [only, ...others] = [...pending].filter(
-      ({ method, exchange }) => exchange.onNotification !== undefined && method !== 'subscriptions/listen',
+      ({ request: { method, notify } }) => notify !== undefined && method !== 'subscriptions/listen',
     );
-    return others.length === 0 ? only?.exchange : undefined;
+    return others.length === 0 ? only?.request : undefined;
   }
 
-  function subscriber(method: string, { _meta: meta }: JsonObject): Exchange | undefined {
+  function subscriber(method: string, { _meta: meta }: JsonObject): SessionRequest | undefined {
     if (method !== subscriptionAcknowledged || !isObject(meta)) return undefined;
-    return pending.get(meta[hopMeta.subscriptionId] as number)?.exchange;
+    return pending.get(meta[hopMeta.subscriptionId] as number)?.request;
   }
 
   function settleResponse(message: {
@@ -224,7 +236,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
 
   function take(message: RpcRequest): void {
     countUnasked();
-    const inFlight = () => [...abandoned.list(), ...Array.from(pending, (owner) => owner.exchange)];
+    const inFlight = () => [...abandoned.list(), ...Array.from(pending, (owner) => owner.request)];
     void questions.answer(message, (params, signal) => events.onRequest(message.method, params, inFlight, signal));
   }
 
@@ -248,8 +260,8 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
       return heardAt;
     },
     relay,
-    request: (method: string, params: JsonObject, exchange?: Exchange): Promise<JsonObject> =>
-      relay(method, params, exchange).then(toObject),
+    request: (method: string, params: JsonObject, options?: OwnRequestOptions): Promise<JsonObject> =>
+      relay(ownRequest(method, params, options)).then(toObject),
     async notify(method: string, params: JsonObject = {}): Promise<void> {
       await channel.send({ jsonrpc: '2.0', method, params: adaptParams(params, identity, undefined) });
     },
@@ -264,23 +276,31 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   };
 }
 
+export function ownRequest(
+  method: string,
+  params: JsonObject,
+  { client, signal, notify }: OwnRequestOptions = {},
+): SessionRequest {
+  return { method, params, caller: client && { client }, signal, notify };
+}
+
 const abandonedMs = 600_000;
 const maxAbandoned = 1_000;
 
 /** Requests that were given up. A server may go on with one, and ask, until it answers all the same. */
 export function createAbandoned() {
-  const requests = new Map<number, { exchange: Exchange; until: number }>();
+  const requests = new Map<number, { request: SessionRequest; until: number }>();
   return {
-    add(id: number, exchange: Exchange): void {
-      requests.set(id, { exchange, until: performance.now() + abandonedMs });
+    add(id: number, request: SessionRequest): void {
+      requests.set(id, { request, until: performance.now() + abandonedMs });
       const [oldest] = requests.keys();
       if (requests.size > maxAbandoned && oldest !== undefined) requests.delete(oldest);
     },
     remove: (id: number) => requests.delete(id),
-    list(): Exchange[] {
+    list(): SessionRequest[] {
       const now = performance.now();
       for (const [id, { until }] of requests) if (until <= now) requests.delete(id);
-      return Array.from(requests.values(), ({ exchange }) => exchange);
+      return Array.from(requests.values(), ({ request }) => request);
     },
   };
 }

@@ -78,11 +78,7 @@ export function createWatch({ onNotification, onUnfollowed }: WatchOptions): Wat
     while (!ended.aborted) {
       const beganAt = performance.now();
       try {
-        await on.request(
-          'subscriptions/listen',
-          { notifications: filter() },
-          { signal: ended, onNotification: handle },
-        );
+        await on.request('subscriptions/listen', { notifications: filter() }, { signal: ended, notify: handle });
       } catch (error) {
         if (error instanceof RpcError) return acknowledge(); // it has nothing to tell
       }

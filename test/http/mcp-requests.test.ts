@@ -32,6 +32,26 @@ test('requests of MCP clients have an id, a measurement and a line; their trace 
   assert.deepEqual(lines.map((line) => line.msg).sort(), ['request', 'tool call']);
 });
 
+test('a call in a session is logged with the id of its request', async (t) => {
+  const upstream = await startFeatureServer({ transport: 'streamable-modern' });
+  t.after(() => upstream.close());
+  const app = await startApp(t);
+  await app.register('web', { transport_type: 'HTTP', connection_config: { base_url: upstream.url } });
+  const accept = 'application/json, text/event-stream';
+  const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  const begin = { jsonrpc: '2.0', id: 1, method: 'initialize', params: client };
+  const opened = await app.ask('POST', '/mcp', begin, { accept });
+  const session = { accept, 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+  const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'web__echo', arguments: {} } };
+  const answer = await app.ask('POST', '/mcp', call, { ...session, 'x-request-id': 'legacy-1' });
+  assert.equal(answer.status, 200, answer.text);
+  const lines = app.lines.map((line) => JSON.parse(line)).filter((line) => line.request_id === 'legacy-1');
+  assert.ok(
+    lines.some((line) => line.msg === 'tool call'),
+    JSON.stringify(lines),
+  );
+});
+
 test('every kind of MCP answer names its request', async (t) => {
   const app = await startApp(t);
   const accept = 'application/json, text/event-stream';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { mock, type TestContext, test } from 'node:test';
 import { Cancellation } from '../../src/cancellation.ts';
-import { createDeadlines, type RelayExchange } from '../../src/routing/deadline.ts';
+import type { RoutedCall } from '../../src/routing/call.ts';
+import { createDeadlines } from '../../src/routing/deadline.ts';
 
 const config = { requestTimeoutMs: 10_000, requestTimeoutCapMs: 25_000 };
 
@@ -12,7 +13,7 @@ test('a call that takes too long is cancelled, and the others go on', (t) => {
   const late = begin();
   pass(6_000);
   assert.deepEqual([early.timedOut, late.timedOut], [true, false]);
-  assert.equal(early.cancel.reason?.name, 'TimeoutError');
+  assert.equal(early.call.signal.reason?.name, 'TimeoutError');
   pass(4_000);
   assert.equal(late.timedOut, true);
 });
@@ -29,34 +30,34 @@ test('a server with less time than others is not waited for longer', (t) => {
 
 test('LIM-005: progress begins the time anew, up to the cap', (t) => {
   const { begin, pass } = useClock(t);
-  const call = begin();
+  const running = begin();
   for (const _ of [1, 2]) {
     pass(9_000);
-    call.exchange.onNotification?.('notifications/progress', {});
+    running.call.notify?.('notifications/progress', {});
   }
   pass(6_999);
-  assert.equal(call.timedOut, false);
+  assert.equal(running.timedOut, false);
   pass(1);
-  assert.equal(call.timedOut, true);
+  assert.equal(running.timedOut, true);
 });
 
 test('while a person is asked, no time passes', async (t) => {
   const { begin, pass } = useClock(t);
   const answered = Promise.withResolvers<object>();
-  const call = begin({ onRequest: () => answered.promise as Promise<Record<string, unknown>> });
-  const asking = call.exchange.onRequest?.('elicitation/create', {}, new AbortController().signal);
+  const running = begin({ ask: () => answered.promise as Promise<Record<string, unknown>> });
+  const asking = running.call.ask?.('elicitation/create', {}, new AbortController().signal);
   pass(24_000);
-  assert.equal(call.timedOut, false);
+  assert.equal(running.timedOut, false);
   answered.resolve({});
   await asking;
   pass(1_000);
-  assert.equal(call.timedOut, true);
+  assert.equal(running.timedOut, true);
 });
 
 test('an answered call is not cancelled any more', (t) => {
   const { begin, pass } = useClock(t);
   const cancel = new Cancellation();
-  begin({ cancel }).clear();
+  begin({ signal: cancel }).clear();
   pass(60_000);
   assert.equal(cancel.aborted, false);
 });
@@ -64,11 +65,11 @@ test('an answered call is not cancelled any more', (t) => {
 test('whoever asked can cancel before', (t) => {
   const { begin } = useClock(t);
   const asked = new AbortController();
-  const call = begin({ signal: asked.signal });
+  const running = begin({ signal: asked.signal });
   asked.abort(new Error('changed my mind'));
-  assert.deepEqual([call.cancel.aborted, call.timedOut], [true, false]);
-  assert.equal(call.cancel.reason?.message, 'changed my mind');
-  assert.equal(begin({ signal: asked.signal }).cancel.aborted, true);
+  assert.deepEqual([running.call.signal.aborted, running.timedOut], [true, false]);
+  assert.equal(running.call.signal.reason?.message, 'changed my mind');
+  assert.equal(begin({ signal: asked.signal }).call.signal.aborted, true);
 });
 
 /** Deadlines on a clock of the test's own. */
@@ -79,8 +80,12 @@ function useClock(t: TestContext) {
   t.after(() => mock.timers.reset());
   const deadlines = createDeadlines(config);
   return {
-    begin: (asked: RelayExchange = {}, seconds?: number) =>
-      deadlines.begin(asked, { seconds, onAsked() {}, mask: (text) => text }),
+    begin: (asked: Partial<RoutedCall> = {}, seconds?: number) =>
+      deadlines.begin({ signal: new Cancellation(), ...asked } as RoutedCall, {
+        server: { options: { request_timeout: seconds } },
+        recordAsked() {},
+        mask: (text) => text,
+      }),
     pass(ms: number) {
       now += ms;
       mock.timers.tick(ms);

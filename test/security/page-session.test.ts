@@ -38,12 +38,8 @@ suite('page sessions', () => {
     await stored.close();
   });
   const admitted = (headers: Record<string, string>, method = 'GET', by = sessions) => {
-    const request: { method: string; headers: Record<string, string | undefined> } = {
-      method,
-      headers: { host, ...headers },
-    };
-    by.admit(request);
-    return request.headers.authorization;
+    const request = { method, headers: Object.freeze({ host, ...headers }) };
+    return by.authorizationOf(request);
   };
 
   test('the cookie cannot be read by scripts, is sent to us only, and opens the session', async () => {

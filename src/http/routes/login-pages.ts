@@ -184,9 +184,8 @@ function callbackRoute(deps: LoginPageDependencies, path: string, params?: typeo
 /** The user of the login pages, or of the dashboard, whose session arrives as a token. */
 async function visitorOf(deps: LoginPageDependencies, context: PageContext): Promise<Principal | undefined> {
   const { sessions } = deps;
-  const { request, reply } = context;
+  const { request, reply, authorization } = context;
   const known = sessions.find(request.headers.cookie);
-  const { authorization } = request.headers;
   if (known !== undefined || authorization === undefined) return known;
   const principal = await identify(deps, authorization, context);
   if (principal === undefined) return undefined;

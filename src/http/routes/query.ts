@@ -54,7 +54,9 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
             },
             handle: ({ body, principal, view, address, requestId, trace, signal }) =>
               collect(body, {
-                caller: { principal, address, requestId, trace },
+                caller: { principal, address },
+                requestId,
+                trace,
                 view,
                 signal,
               }),
@@ -105,7 +107,9 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
       async handle(context) {
         const { body, principal, view, address, requestId, trace, signal, request } = context;
         const asking: Asking = {
-          caller: { principal, address, requestId, trace },
+          caller: { principal, address },
+          requestId,
+          trace,
           view,
           signal,
         };

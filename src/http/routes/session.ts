@@ -86,8 +86,8 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
         204: { description: 'No session' },
         429: tooMany,
       },
-      async handle({ request, reply, address }) {
-        const principal = await whoIs(request.headers.authorization, address);
+      async handle({ authorization, reply, address }) {
+        const principal = await whoIs(authorization, address);
         if (principal !== undefined) return toView(principal);
         reply.status(204);
       },
@@ -167,8 +167,8 @@ export function sessionRoutes(deps: SessionRouteDependencies): AnyRoute[] {
           schema: z.object({ path: z.string(), expires_at: z.string() }),
         },
       },
-      async handle({ request, reply }) {
-        const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+      async handle({ authorization, reply }) {
+        const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
         if (token === undefined)
           throw new AppError('UNAUTHENTICATED', 'A sign-in link can only be created with a token');
         const { code, expiresAt } = await sessions.createCode(token);

@@ -143,7 +143,8 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
             const only = 'principal_id' in payload ? payload.principal_id : undefined;
             if (only !== undefined && only !== principal.id) return;
             id += 1;
-            write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(payload)}\n\n`);
+            const shown = 'measured' in payload ? { ...payload, measured: undefined } : payload;
+            write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(shown)}\n\n`);
           }),
         );
         const timer = setInterval(() => write(': keep-alive\n\n'), keepAliveMs).unref();

@@ -6,15 +6,16 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { JsonObject } from '../../json-rpc.ts';
 import { memberOf, RawResult, type Result } from '../../raw-result.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { Caller, Router } from '../../routing/call.ts';
+import type { Call } from '../../routing/call.ts';
 import { resolveTool } from '../../routing/resolve.ts';
+import type { Router } from '../../routing/router.ts';
 import { type AnyRoute, route } from '../route.ts';
 import { lookUpServer } from '../view.ts';
 
 /** The gateway's own tools, which the MCP module provides. */
 interface InternalToolCalls {
   has(name: string): boolean;
-  call(name: string, args: JsonObject, caller: Caller, signal: AbortSignal): Promise<JsonObject>;
+  call(call: Call): Promise<JsonObject>;
 }
 
 export interface ToolRouteDependencies {
@@ -69,18 +70,25 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
       async handle({ body, principal, view, address, requestId, trace, note, signal }) {
         const started = performance.now();
         const { name, server_id: id } = body;
-        const caller = { principal, address, requestId, trace, searcher: principal.id };
+        const call: Call = {
+          method: 'tools/call',
+          params: { name, arguments: body.arguments },
+          caller: { principal, address, searcher: principal.id },
+          requestId,
+          trace,
+          signal,
+        };
         if (id === undefined && internalTools.has(name)) {
           note({ tool: name });
-          const result = await internalTools.call(name, body.arguments, caller, signal);
+          const result = await internalTools.call(call);
           return toInternalAnswer(name, result, milliseconds(performance.now() - started));
         }
         const server = id === undefined ? undefined : lookUpServer(registry, view, id);
         const { tool, strategy } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
         note({ server: tool.server.name, tool: tool.row.name });
         // A progress token lets the server report progress, which extends the deadline.
-        const params = { name: body.name, arguments: body.arguments, _meta: { progressToken: randomUUID() } };
-        const called = await router.callTool(tool, params, caller, { signal });
+        const params = { ...call.params, _meta: { progressToken: randomUUID() } };
+        const called = await router.callTool({ ...call, params, server: tool.server, tool });
         const { warning, routingMs, executionMs } = called;
         return withMetadata(called.result, {
           routed_to: tool.server.name,

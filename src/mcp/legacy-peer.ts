@@ -1,0 +1,70 @@
+/** The client of a legacy session, as its `initialize` and its latest request show it. */
+import { isObject, type JsonObject, legacyVersions, newestLegacy } from '../json-rpc.ts';
+import type { Principal } from '../security/auth.ts';
+import { canAnswer } from './client-questions.ts';
+import type { Peer } from './peer.ts';
+import type { Scope } from './scope.ts';
+
+export interface Opener {
+  principal: Principal;
+  address: string;
+  /** Asked for every request: a profile may change while a session is open. */
+  scope: (principal: Principal) => Scope;
+  kind: 'streamable' | 'sse';
+}
+
+interface LegacyPeer {
+  readonly current: Peer;
+  /** With what it is offered now. */
+  refresh(): Peer;
+  /** By the params of `initialize`. */
+  introduce(params: JsonObject): void;
+  /** An identity provider may give another role than before. */
+  recognise(principal: Principal): void;
+}
+
+/** `owner` takes what belongs to the client alone, where it can be asked. */
+export function createLegacyPeer(
+  params: JsonObject,
+  { principal, address, scope }: Opener,
+  owner: Omit<NonNullable<Peer['owner']>, 'client'>,
+): LegacyPeer {
+  let current = describe(params, principal);
+
+  function describe(input: JsonObject, who: Principal): Peer {
+    const client = clientOf(input);
+    return {
+      era: 'legacy',
+      protocolVersion: legacyVersions.find((version) => version === input.protocolVersion) ?? newestLegacy,
+      principal: who,
+      address,
+      scope: scope(who),
+      client,
+      searcher: owner.key,
+      owner: canAnswer(client.capabilities) ? { ...owner, client } : undefined,
+    };
+  }
+
+  return {
+    get current() {
+      return current;
+    },
+    refresh() {
+      const offered = scope(current.principal);
+      if (offered !== current.scope) current = { ...current, scope: offered };
+      return current;
+    },
+    introduce(input) {
+      current = describe(input, current.principal);
+    },
+    recognise(who) {
+      if (who !== current.principal) current = { ...current, principal: who };
+    },
+  };
+}
+
+/** What this hop cannot carry is not promised to servers. */
+function clientOf({ capabilities, clientInfo }: JsonObject): Peer['client'] {
+  const { tasks: _tasks, extensions: _extensions, ...carried } = isObject(capabilities) ? capabilities : {};
+  return { capabilities: carried, info: isObject(clientInfo) ? clientInfo : undefined };
+}

@@ -1,0 +1,110 @@
+/** What a failed call is answered with, and what is recorded of it. */
+import { AppError, describe, RpcError } from '../errors.ts';
+import type { Server } from '../registry/registry.ts';
+import type { Principal } from '../security/auth.ts';
+import { maskError, maskStrings } from '../security/mask.ts';
+import { HttpProblem } from '../upstream/http.ts';
+import type { Link } from '../upstream/link.ts';
+import { AccessDenied, ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
+import { brief } from '../upstream/unavailable.ts';
+import type { RoutedCall } from './call.ts';
+import type { Deadline } from './deadline.ts';
+
+export type Outcome =
+  | 'ok'
+  | 'tool_error'
+  | 'rpc_error'
+  | 'unavailable'
+  | 'overloaded'
+  | 'held'
+  | 'timeout'
+  | 'cancelled'
+  | 'failed';
+
+/** EC-003: what was in progress when the connection was lost. */
+export function lostInMidCall(
+  { server, mask }: Link,
+  { method, params }: RoutedCall,
+  startedAt: number,
+  cause: ConnectionLost,
+): AppError {
+  const started_at = new Date(Date.now() - (performance.now() - startedAt)).toISOString();
+  return new AppError(
+    'SERVER_UNAVAILABLE',
+    `Server unavailable: ${server.name} was lost during the call: ${mask(cause.message)}`,
+    {
+      cause,
+      body: { server: brief(server) },
+      context: {
+        in_progress: { method, name: params.name ?? params.uri ?? null, started_at },
+        executed: 'unknown',
+      },
+    },
+  );
+}
+
+/** The caller can log in, or send a person who may: the answer says where. */
+export function withLoginLink(
+  error: unknown,
+  server: Server,
+  principal: Principal,
+  loginLink: ((server: Server, principal: Principal) => string) | undefined,
+): unknown {
+  if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED' || loginLink === undefined) return error;
+  const login_url = loginLink(server, principal);
+  const what = error.context?.login === 'expired' ? 'Login expired' : 'Login required';
+  return new AppError('LOGIN_REQUIRED', `${what}: ${server.name}: open ${login_url} to log in`, {
+    cause: error,
+    body: { server: brief(server) },
+    context: { ...error.context, login_url },
+  });
+}
+
+export function translateError(error: unknown, link: Link, { timedOut, call: { signal } }: Deadline): unknown {
+  const { server } = link;
+  if (timedOut || isTimeout(signal.reason)) {
+    return new AppError('EXECUTION_TIMEOUT', `Timed out waiting for ${server.name}`, {
+      cause: error,
+      body: { server: brief(server) },
+    });
+  }
+  if (signal.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
+  if (error instanceof ConnectionLost && !(error instanceof MessageTooLarge)) {
+    return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${link.mask(error.message)}`, {
+      cause: error,
+      body: { server: brief(server) },
+    });
+  }
+  if (error instanceof HttpProblem || error instanceof AccessDenied || error instanceof MessageTooLarge) {
+    return new AppError('EXECUTION_FAILED', `${server.name}: ${link.mask(describe(error))}`, { cause: error });
+  }
+  if (error instanceof RpcError) {
+    const mask = (text: string): string => maskError(text, link.mask);
+    return new RpcError(error.code, mask(error.message), maskStrings(error.data, mask));
+  }
+  return error;
+}
+
+/** A caller that waits for so long and no longer (a query) says so by its reason. */
+const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
+
+export function outcomeOf(error: unknown): Outcome {
+  if (error instanceof RpcError) return 'rpc_error';
+  if (!(error instanceof AppError)) return 'failed';
+  switch (error.code) {
+    case 'EXECUTION_TIMEOUT':
+      return 'timeout';
+    case 'CALL_CANCELLED':
+      return 'cancelled';
+    case 'SERVER_OVERLOADED':
+      return 'overloaded';
+    case 'TOOL_CHANGE_PENDING':
+      return 'held';
+    case 'SERVER_UNAVAILABLE':
+    case 'SERVER_CONNECTION_FAILED':
+    case 'LOGIN_REQUIRED':
+      return 'unavailable';
+    default:
+      return 'failed';
+  }
+}

@@ -1,0 +1,180 @@
+/** Opens sessions with one server: the shared one and those of single clients, with what is known of its connection. */
+import type { Config } from '../config/config.ts';
+import { AppError, describe } from '../errors.ts';
+import { jsonSize } from '../json-size.ts';
+import type { Registry, Server } from '../registry/registry.ts';
+import type { Connection } from '../registry/server.ts';
+import { maskBeginning } from '../security/mask.ts';
+import type { EraVerdict } from './era.ts';
+import { maskNotice } from './notice.ts';
+import type { OrphanReaper } from './orphan-reaper.ts';
+import { type ClientIdentity, ConnectionLost, type Session, type SessionEvents } from './session.ts';
+import { openSession } from './transport.ts';
+import { brief } from './unavailable.ts';
+import type { Credentials } from './wire.ts';
+
+export interface SessionOpenerDependencies {
+  config: Config;
+  registry: Registry;
+  orphanReaper: OrphanReaper;
+  childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
+  /** Tokens of servers that want some; undefined where this one gets none. Without a principal: the shared session's. */
+  credentials?: (server: Server, connection: Connection, principal: string | undefined) => Credentials | undefined;
+}
+
+/** What stays the same as long as a link lasts. */
+export type ServerConstants = Pick<Server, 'id' | 'name' | 'transport_type'>;
+
+interface SessionOpenerOptions {
+  server: ServerConstants;
+  /** Its record as it is now. */
+  current: () => Server;
+  /** An attempt failed: the era that is remembered may be wrong. */
+  isEraInDoubt: () => boolean;
+  /** The credentials of the shared session were refused, whichever request met it. */
+  onRefused: (error: unknown) => void;
+}
+
+export interface SessionOpener {
+  open(client: ClientIdentity, events: SessionEvents, ended: AbortSignal, principal?: string): Promise<Session>;
+  /** For one client, or with one principal's credentials. */
+  openOwned(client: ClientIdentity, events: SessionEvents, principal: string | undefined): Promise<Session>;
+  forget(session: Session): void;
+  forgetAll(): void;
+  readonly childPids: number[];
+  /** The last lines a child wrote to stderr, masked. */
+  readonly output: readonly string[];
+  /** Hides the secrets of the server's connection in a text. */
+  mask(text: string): string;
+  /** Why a session could not be opened, or was lost. */
+  explain(error: unknown): string;
+}
+
+const stderrLines = 40;
+
+export function createSessionOpener(
+  deps: SessionOpenerDependencies,
+  { server, current, isEraInDoubt, onRefused }: SessionOpenerOptions,
+): SessionOpener {
+  const { config, registry } = deps;
+  const pids = new Map<Session, number>();
+  const output: string[] = [];
+  let mask = (text: string) => text;
+
+  async function open(
+    client: ClientIdentity,
+    events: SessionEvents,
+    ended: AbortSignal,
+    principal?: string,
+  ): Promise<Session> {
+    const { connection, mask: maskOf } = registry.resolveConnection(server.id);
+    mask = maskOf;
+    if (connection.transport_type === 'STDIO' && config.stdio === 'deny') {
+      throw new ConnectionLost('STDIO servers are disabled (MCP_AGGREGATOR_STDIO=deny)', 'no');
+    }
+    const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
+    const opened = await openSession({
+      connection,
+      client,
+      events: {
+        ...events,
+        onNotification: (method, params) => events.onNotification(method, maskNotice(method, params, maskOf)),
+      },
+      verdict: isEraInDoubt() ? undefined : verdictOf(current()),
+      signal: AbortSignal.any([ended, timeout]),
+      connectTimeoutMs: config.connectionTimeoutMs,
+      maxMessageBytes: config.maxMessageBytes,
+      childEnvironment: deps.childEnvironment,
+      childUser: config.childUser,
+      orphanReaper: deps.orphanReaper,
+      onLine: keepLine,
+      credentials: credentialsOf(connection, principal),
+      mask,
+    });
+    await refuseLargeIdentity(opened.session, config.maxDefinitionBytes);
+    registry.recordVerdict(server.id, opened.verdict);
+    if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
+    return opened.session;
+  }
+
+  function credentialsOf(connection: Connection, principal: string | undefined): Credentials | undefined {
+    const given = deps.credentials?.(current(), connection, principal);
+    if (given === undefined || principal !== undefined) return given;
+    const watched = async <T>(asked: Promise<T>): Promise<T> => {
+      try {
+        return await asked;
+      } catch (error) {
+        onRefused(error);
+        throw error;
+      }
+    };
+    return {
+      headers() {
+        const headers = given.headers();
+        return headers instanceof Promise ? watched(headers) : headers;
+      },
+      refused: (refusal) => watched(given.refused(refusal)),
+    };
+  }
+
+  function keepLine(line: string): void {
+    output.push(maskBeginning(line, mask, 500));
+    if (output.length > stderrLines) output.shift();
+  }
+
+  async function openOwned(
+    client: ClientIdentity,
+    events: SessionEvents,
+    principal: string | undefined,
+  ): Promise<Session> {
+    try {
+      return await open(client, events, AbortSignal.timeout(config.connectionTimeoutMs), principal);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'LOGIN_REQUIRED') throw error;
+      const problem = `Server connection failed: ${server.name}: ${explain(error)}`;
+      throw new AppError('SERVER_CONNECTION_FAILED', problem, { cause: error, body: { server: brief(current()) } });
+    }
+  }
+
+  function explain(error: unknown): string {
+    const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
+    const what = timedOut
+      ? `no answer to the MCP handshake within ${config.connectionTimeoutMs / 1_000} s; is it an MCP server?`
+      : mask(describe(error));
+    const last = output.at(-1);
+    return last === undefined || server.transport_type !== 'STDIO'
+      ? what
+      : `${what} (its last output: ${last.slice(0, 200)})`;
+  }
+
+  return {
+    open,
+    openOwned,
+    forget: (session) => void pids.delete(session),
+    forgetAll: () => pids.clear(),
+    get childPids() {
+      return [...pids.values()];
+    },
+    output,
+    mask: (text) => mask(text),
+    explain,
+  };
+}
+
+/** What a server says of itself is kept and stored, as its lists are. */
+async function refuseLargeIdentity(session: Session, most: number): Promise<void> {
+  const { instructions, capabilities, serverInfo } = session;
+  const large = Object.entries({ instructions, capabilities, serverInfo }).find(
+    ([, value]) => jsonSize(value, most).bytes > most,
+  );
+  if (large === undefined) return;
+  await session.close();
+  const problem = `the server sends ${large[0]} larger than ${most} bytes (MCP_AGGREGATOR_MAX_DEFINITION_BYTES)`;
+  throw new AppError('SERVER_DATA_TOO_LARGE', problem);
+}
+
+function verdictOf(server: Server): EraVerdict | undefined {
+  return server.era === null || server.era_checked_at === null
+    ? undefined
+    : { era: server.era, checkedAt: server.era_checked_at };
+}
