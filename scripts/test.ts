@@ -9,8 +9,7 @@ import { globSync } from 'node:fs';
 import { matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** One after the other; what stands together runs at the same time, since tests wait more than they compute. */
-export const stages = [['types'], ['lint'], ['test:sqlite', 'test:postgres', 'test:chaos']];
+export const stages = ['types', 'lint', 'test:sqlite', 'test:postgres', 'test:chaos'];
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 export interface Plan {
@@ -35,7 +34,7 @@ export function planRuns(words: string[], files: string[]): Plan {
     runs: groups.map((group) => [
       ...before,
       '--test',
-      '--test-concurrency=3',
+      '--test-concurrency=2',
       ...group.flags,
       ...options,
       ...group.files,
@@ -56,37 +55,20 @@ function matches(file: string, pattern: string): boolean {
   return file.includes(pattern) || matchesGlob(file, pattern);
 }
 
-interface RunOptions {
-  shell?: boolean;
-  /** Prints the output when the command has ended, under this title, instead of while it runs. */
-  title?: string;
-}
-
-async function run(command: string, args: string[], { shell = false, title }: RunOptions = {}): Promise<number> {
-  const child = spawn(command, args, { cwd: root, stdio: title === undefined ? 'inherit' : 'pipe', shell });
+async function run(command: string, args: string[], shell = false): Promise<number> {
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', shell });
   const pass = (signal: NodeJS.Signals) => child.kill(signal);
   process.on('SIGINT', pass).on('SIGTERM', pass);
-  const output: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => output.push(chunk));
-  const [code] = await once(child, 'close');
+  const [code] = await once(child, 'exit');
   process.off('SIGINT', pass).off('SIGTERM', pass);
-  if (title !== undefined) process.stdout.write(`\n=== ${title} ===\n${Buffer.concat(output)}`);
   return code ?? 1;
 }
 
 async function runAll(): Promise<number> {
-  for (const group of stages) {
+  for (const stage of stages) {
     // npm is a script on Windows, which only a shell can start.
-    const shell = process.platform === 'win32';
-    const runs = group.map((stage, place) =>
-      run('npm', ['run', stage], { shell, title: place === 0 ? undefined : stage }),
-    );
-    const codes = await Promise.all(runs);
-    const failed = group.filter((_, place) => codes[place] !== 0);
-    if (failed.length > 0) {
-      console.error(`Failed: ${failed.join(', ')}`);
-      return Math.max(...codes);
-    }
+    const code = await run('npm', ['run', stage], process.platform === 'win32');
+    if (code !== 0) return code;
   }
   return 0;
 }

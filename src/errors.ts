@@ -18,6 +18,7 @@ const table = {
   TOOL_LIMIT_REACHED: { status: 409, rpc: -32602 },
   PROMPT_NOT_FOUND: { status: 404, rpc: -32602 },
   RESOURCE_NOT_FOUND: { status: 404, rpc: -32602 },
+  SERVER_DEGRADED: { status: 409, rpc: -32603 },
   SESSION_NOT_FOUND: { status: 503, rpc: -32603 },
   ROUTING_FAILED: { status: 500, rpc: -32603 },
   EXECUTION_FAILED: { status: 502, rpc: -32603 },

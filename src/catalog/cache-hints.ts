@@ -16,5 +16,6 @@ export function mergeHints(
     ttlMs = Math.min(ttlMs, Math.max(0, (hint?.expires ?? 0) - now));
     isPublic &&= hint?.public === true;
   }
-  return { ttlMs: Number.isFinite(ttlMs) ? ttlMs : 0, cacheScope: isPublic ? 'public' : 'private' };
+  // The schemas of clients reject fractions, and the whole list with them.
+  return { ttlMs: Number.isFinite(ttlMs) ? Math.floor(ttlMs) : 0, cacheScope: isPublic ? 'public' : 'private' };
 }

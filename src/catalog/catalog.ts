@@ -58,6 +58,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   const lists = await createServerLists(deps);
   const discovery = createDiscovery({ ...deps, lists, changeReview, onComplete: markSynced });
   const schedule = createRefreshSchedule(refreshInBackground);
+  const postponed = new Set<string>();
   let lastSync: string | null = null;
   let isClosed = false;
 
@@ -66,6 +67,9 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   }
 
   function refreshInBackground(serverId: string, which?: readonly Kind[]): void {
+    // ST-002: a server that fails its health checks is discovered when it is healthy again.
+    if (registry.find(serverId)?.lifecycle.status === 'DEGRADED') return void postponed.add(serverId);
+    postponed.delete(serverId);
     if (!isOurs(serverId)) {
       return changes.publish('discovery.requested', { server_id: serverId, kinds: which && [...which] });
     }
@@ -132,7 +136,8 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     }),
     changes.subscribe('server.status', ({ server_id: id, status, previous }) => {
       // Where several replicas connect, the one that gets to lead discovers.
-      if (status === 'CONNECTED' && previous === 'CONNECTING' && isOurs(id)) refreshInBackground(id);
+      if (status === 'CONNECTED' && (previous === 'CONNECTING' || postponed.has(id)) && isOurs(id))
+        refreshInBackground(id);
       const listedNow = status === 'CONNECTED' || status === 'DEGRADED';
       const listedBefore = previous === 'CONNECTED' || previous === 'DEGRADED';
       if (listedNow !== listedBefore) changes.publish('catalog.changed', { ...allKinds, server_id: id });
@@ -140,6 +145,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     changes.subscribe('server.registered', () => lists.rebuild()),
     changes.subscribe('server.removed', ({ server_id: id }) => {
       schedule.forget(id);
+      postponed.delete(id);
       discovery.forget(id);
       changeReview.forget(id);
       lists.delete(id);

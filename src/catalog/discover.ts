@@ -1,5 +1,6 @@
 /** Asks a server for everything it offers, page by page (BR-003). */
-import { isObject, type JsonObject } from '../json-rpc.ts';
+import { RpcError } from '../errors.ts';
+import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Session } from '../upstream/session.ts';
 import { type Mask, maskDefinition } from './mask-definition.ts';
 
@@ -42,7 +43,8 @@ export async function listAll(
   const seenCursors = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
-    const result = await session.request(method, cursor === undefined ? {} : { cursor }, { signal });
+    const result = await listPage(session, method, cursor, signal);
+    if (result === undefined) return listing;
     for (const definition of Array.isArray(result[member]) ? result[member] : []) {
       take(definition);
       const name = isObject(definition) ? definition[key] : undefined;
@@ -61,4 +63,19 @@ export async function listAll(
     seenCursors.add(cursor);
   }
   return listing;
+}
+
+/** Undefined where the server has no such method: servers of the Python SDK declare resources without having templates. */
+async function listPage(
+  session: Session,
+  method: string,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<JsonObject | undefined> {
+  try {
+    return await session.request(method, cursor === undefined ? {} : { cursor }, { signal });
+  } catch (error) {
+    if (error instanceof RpcError && error.code === rpcCodes.methodNotFound) return undefined;
+    throw error;
+  }
 }

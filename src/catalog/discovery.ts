@@ -12,7 +12,7 @@ import type { Pool } from '../upstream/pool.ts';
 import type { Session } from '../upstream/session.ts';
 import type { CacheHint } from './cache-hints.ts';
 import type { ChangeReview } from './change-review.ts';
-import { type Kind, type Listing, listAll } from './discover.ts';
+import { type Kind, kinds, type Listing, listAll } from './discover.ts';
 import { markedParameters } from './parameter-headers.ts';
 import type { ServerLists } from './server-lists.ts';
 import { differences, hasChanges, namesOf, shortened, toDiscovered } from './tool-diff.ts';
@@ -80,9 +80,12 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
     const { server } = link;
     const changed = { tools: false, prompts: false, resources: false };
     let failure: { error: unknown } | undefined;
+    let warning: string | null = null;
     for (const kind of which) {
       try {
-        if (await discoverKind(server, session, kind)) changed[changedBy[kind]] = true;
+        const discovered = await discoverKind(server, session, kind);
+        if (discovered.isChanged) changed[changedBy[kind]] = true;
+        warning ??= discovered.warning ?? null;
       } catch (error) {
         // A server that cannot list its prompts still has tools.
         failure ??= { error };
@@ -93,19 +96,19 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
       changes.publish('catalog.changed', { ...changed, server_id: serverId });
     }
     if (failure !== undefined) throw failure.error;
-    registry.recordDiscovery(serverId, null);
+    registry.recordDiscovery(serverId, warning);
     deps.onComplete();
   }
 
-  /** True when something changed; the snapshot has it then. */
-  async function discoverKind(server: Server, session: Session, kind: Kind): Promise<boolean> {
+  /** What changed is in the snapshot then. */
+  async function discoverKind(server: Server, session: Session, kind: Kind): Promise<Discovered> {
     const bytes = lists.budget.open(server.id, kind);
     try {
-      const listed = await list(server, session, kind, bytes.take);
+      const { items: listed, warning } = await list(server, session, kind, bytes.take);
       const isChanged =
         kind === 'tool' ? await storeTools(deps, server, listed) : await storeItems(server, kind, listed);
       if (registry.find(server.id) !== undefined) bytes.keep();
-      return isChanged;
+      return { isChanged, warning };
     } finally {
       bytes.release();
     }
@@ -116,7 +119,7 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
     session: Session,
     kind: Kind,
     take: (definition: unknown) => void,
-  ): Promise<Listing['items']> {
+  ): Promise<{ items: Listing['items']; warning?: string }> {
     const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
     const most = kind === 'tool' ? config.maxToolsPerServer : 100_000;
     const mask = (text: string) => registry.mask(server.id, text);
@@ -131,7 +134,11 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
         'ignored tools with invalid x-mcp-header annotations',
       );
     }
-    return kept;
+    if (kept.length <= most) return { items: kept };
+    const warning = tooMany(kind, most);
+    // Before its tools are counted: a client that waits for them reads both.
+    registry.recordDiscovery(server.id, warning);
+    return { items: kept.slice(0, most), warning };
   }
 
   async function storeItems(server: Server, kind: Exclude<Kind, 'tool'>, listed: Listing['items']): Promise<boolean> {
@@ -150,6 +157,18 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
       await Promise.allSettled([...refreshing.values()].map(({ done }) => done));
     },
   };
+}
+
+interface Discovered {
+  isChanged: boolean;
+  /** For the server's row: not all of it is offered. */
+  warning?: string;
+}
+
+function tooMany(kind: Kind, most: number): string {
+  const what = kinds[kind].member;
+  const setting = kind === 'tool' ? ' (MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER)' : '';
+  return `the server lists more than ${most} ${what}; the first ${most} are offered${setting}`;
 }
 
 /** 2026-07-28: a tool whose `x-mcp-header` marks are invalid must not be offered; the others stay. */

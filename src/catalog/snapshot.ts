@@ -29,6 +29,7 @@ export interface Snapshot {
   readonly toolsByCanonicalName: Lookup<CatalogTool>;
   readonly toolsByOriginalName: Lookup<readonly CatalogTool[]>;
   readonly toolsByServer: Lookup<readonly CatalogTool[]>;
+  readonly serversByName: Lookup<Server>;
   readonly items: Readonly<Record<ServerItemKind, readonly CatalogItem[]>>;
   readonly promptsByName: Lookup<CatalogItem>;
 }
@@ -112,6 +113,7 @@ function assemble(parts: ReadonlyMap<string, Part>, names: Names): CatalogSnapsh
     toolsByCanonicalName: { get: (name) => toolAt(names.canonical.get(name)) },
     toolsByOriginalName: { get: (name) => names.original.get(name)?.flatMap((place) => toolAt(place) ?? []) },
     toolsByServer: { get: (id) => parts.get(id)?.tools },
+    serversByName: { get: (name) => all.find(({ server }) => server.name === name)?.server },
     promptsByName: {
       get(name) {
         const place = names.prompts.get(name);

@@ -1,5 +1,6 @@
 /** Checks every connected server in parallel, each at its own interval (BR-006, EC-010). */
 import type { Changes } from '../changes.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Link } from '../upstream/link.ts';
@@ -78,7 +79,10 @@ export function createHealthMonitor(deps: HealthDependencies): HealthMonitor {
     const reason = link.mask(verdict.reason);
     log.warn({ server: server.name, reason, counted: verdict.health === 'failed' }, 'health check');
     if (verdict.health === 'misconfigured') return;
-    const next = registry.apply(server.id, 'health_failed', { error: `health check failed: ${reason}` });
+    const next = registry.apply(server.id, 'health_failed', {
+      error: `health check failed: ${reason}`,
+      details: { error_code: 'HEALTH_CHECK_FAILED' satisfies ErrorCode },
+    });
     if (next?.status === 'ERROR' && shared !== undefined) void link.reportLost(shared, new Error(reason));
   }
 

@@ -18,16 +18,25 @@ interface Reconnector {
   close(): void;
 }
 
+interface ReconnectState {
+  attempt: number;
+  /** A connection was lost and no attempt has followed yet: the history has one entry for each loss. */
+  isLost: boolean;
+  connectedAt?: number;
+  timer?: NodeJS.Timeout;
+}
+
 export function createReconnector(deps: { registry: Registry; pool: Pool; changes: Changes }): Reconnector {
-  const states = new Map<string, { attempt: number; connectedAt?: number; timer?: NodeJS.Timeout }>();
+  const states = new Map<string, ReconnectState>();
 
   const offStatus = deps.changes.subscribe('server.status', ({ server_id: id, status, previous }) => {
-    const state = states.get(id) ?? { attempt: 0 };
+    const state = states.get(id) ?? { attempt: 0, isLost: false };
     states.set(id, state);
     clearTimeout(state.timer);
     if (status === 'CONNECTED' && previous === 'CONNECTING') state.connectedAt = performance.now();
     if (status === 'DISCONNECTED') states.delete(id);
     if (status !== 'ERROR') return;
+    state.isLost ||= previous !== 'CONNECTING';
     const wasGood = state.connectedAt !== undefined && performance.now() - state.connectedAt >= goodLifeMs;
     if (wasGood) state.attempt = 0;
     const wait = wasGood ? 0 : reconnectDelayMs(state.attempt++, Math.random());
@@ -41,7 +50,11 @@ export function createReconnector(deps: { registry: Registry; pool: Pool; change
 
   function reconnect(id: string): void {
     const server = deps.registry.find(id);
-    if (server?.desired === 'connected' && server.lifecycle.status === 'ERROR') deps.pool.open(server).connect(1);
+    if (server?.desired !== 'connected' || server.lifecycle.status !== 'ERROR') return;
+    const state = states.get(id);
+    if (state?.isLost) deps.registry.record(id, 'RECONNECT', { reason: server.error_message });
+    if (state !== undefined) state.isLost = false;
+    deps.pool.open(server).connect(1);
   }
 
   return {

@@ -101,7 +101,7 @@ function serverScope(server: Server, profile: Profile | undefined, { catalog, re
     view,
     searchOnly: () => false,
     listTools: () => (catalog.isListed(server) ? tools().map((tool) => ({ name: tool.row.original_name, tool })) : []),
-    findTool: (name) => resolveTool(catalog.snapshot, { name, server, visible: view.tool }).tool,
+    findTool: (name) => resolveTool(catalog.snapshot, { name, server, view }).tool,
     nameOf: (tool) => tool.row.original_name,
     listItems: items,
     findPrompt(name) {
@@ -151,7 +151,7 @@ function sharedScope(
         renamed === undefined
           ? undefined
           : catalog.snapshot.tools.find((tool) => select(tool) === renamed && sees(tool.server));
-      return wanted ?? resolveTool(catalog.snapshot, { name, visible: view.tool }).tool;
+      return wanted ?? resolveTool(catalog.snapshot, { name, view }).tool;
     },
     nameOf: (tool) => select(tool)?.rename ?? tool.wireName,
     listItems: (kind) =>

@@ -141,7 +141,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     };
     return {
       async callTool(name, args, signal) {
-        const { tool } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
+        const { tool } = resolveTool(catalog.snapshot, { name, server, view });
         const params = { name, arguments: args };
         const call: ToolCall = { ...from, server: tool.server, tool, method: 'tools/call', params, signal };
         return await toExcerpt((await router.callTool(call)).result);

@@ -29,18 +29,18 @@ export function lostInMidCall(
   cause: ConnectionLost,
 ): AppError {
   const started_at = new Date(Date.now() - (performance.now() - startedAt)).toISOString();
-  return new AppError(
-    'SERVER_UNAVAILABLE',
-    `Server unavailable: ${server.name} was lost during the call: ${mask(cause.message)}`,
-    {
-      cause,
-      body: { server: brief(server) },
-      context: {
-        in_progress: { method, name: params.name ?? params.uri ?? null, started_at },
-        executed: 'unknown',
-      },
+  const problem =
+    server.lifecycle.status === 'DISCONNECTING' || server.lifecycle.status === 'DISCONNECTED'
+      ? `${server.name} was disconnected during the call`
+      : `${server.name} was lost during the call: ${mask(cause.message)}`;
+  return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${problem}`, {
+    cause,
+    body: { server: brief(server) },
+    context: {
+      in_progress: { method, name: params.name ?? params.uri ?? null, started_at },
+      executed: 'unknown',
     },
-  );
+  });
 }
 
 /** The caller can log in, or send a person who may: the answer says where. */

@@ -1,8 +1,11 @@
 /** From the name a caller used to one tool (BR-005, BR-009, EC-002). Pure: a snapshot in, a tool or an error out. */
 import type { CatalogTool, Snapshot } from '../catalog/catalog.ts';
 import { fromCanonical } from '../catalog/tool-name.ts';
+import type { View } from '../catalog/view.ts';
 import { AppError } from '../errors.ts';
+import { behaviour } from '../registry/lifecycle.ts';
 import type { Server } from '../registry/registry.ts';
+import { unavailable } from '../upstream/unavailable.ts';
 
 type RoutingStrategy = 'explicit_server' | 'wire_name' | 'namespace_resolved' | 'lookup_resolved';
 
@@ -15,28 +18,42 @@ interface RouteRequest {
   name: string;
   /** By id or by name; the tool's own name is expected then, the canonical one is accepted. */
   server?: Server;
-  visible: (tool: CatalogTool) => boolean;
+  view: View;
 }
 
-export function resolveTool(snapshot: Snapshot, { name, server, visible }: RouteRequest): ResolvedRoute {
+export function resolveTool(snapshot: Snapshot, { name, server, view }: RouteRequest): ResolvedRoute {
   if (server !== undefined) {
     const own = snapshot.toolsByServer.get(server.id) ?? [];
     const tool = own.find(({ row, wireName }) => row.original_name === name || row.name === name || wireName === name);
-    if (tool === undefined || !visible(tool)) throw notFound(name, server.name);
+    if (tool === undefined || !view.tool(tool)) throw unknown(name, server, own);
     return { tool, strategy: 'explicit_server' };
   }
 
   const byWire = snapshot.toolsByWireName.get(name);
-  if (byWire !== undefined && visible(byWire)) return { tool: byWire, strategy: 'wire_name' };
+  if (byWire !== undefined && view.tool(byWire)) return { tool: byWire, strategy: 'wire_name' };
 
   const byCanonical = snapshot.toolsByCanonicalName.get(name);
-  if (byCanonical !== undefined && visible(byCanonical)) return { tool: byCanonical, strategy: 'namespace_resolved' };
+  if (byCanonical !== undefined && view.tool(byCanonical)) return { tool: byCanonical, strategy: 'namespace_resolved' };
 
-  const candidates = (snapshot.toolsByOriginalName.get(name) ?? []).filter(visible);
+  const candidates = (snapshot.toolsByOriginalName.get(name) ?? []).filter(view.tool);
   const [only, ...others] = candidates;
-  if (only === undefined) throw notFound(name, fromCanonical(name)?.server);
+  if (only === undefined) throw unknownByName(snapshot, name, view);
   if (others.length > 0) throw ambiguous(name, candidates);
   return { tool: only, strategy: 'lookup_resolved' };
+}
+
+/** A server in the name tells why its tool is unknown, to those who may know of it. */
+function unknownByName(snapshot: Snapshot, name: string, view: View): AppError {
+  const serverName = fromCanonical(name)?.server ?? name.slice(0, Math.max(0, name.indexOf('__')));
+  const server = view.server(serverName) ? snapshot.serversByName.get(serverName) : undefined;
+  if (server === undefined) return notFound(name, fromCanonical(name)?.server);
+  return unknown(name, server, snapshot.toolsByServer.get(server.id) ?? []);
+}
+
+/** BR-005: which tools a server has is not known before it was connected for the first time. */
+function unknown(name: string, server: Server, known: readonly CatalogTool[]): AppError {
+  const isUndiscovered = known.length === 0 && !behaviour[server.lifecycle.status].executes;
+  return isUndiscovered ? unavailable(server) : notFound(name, server.name);
 }
 
 function notFound(name: string, server: string | undefined): AppError {

@@ -1,4 +1,5 @@
 /** What came of classifying a tool, and what it changes in the tool's row. Pure. */
+import { isObject, type JsonObject } from '../json-rpc.ts';
 import type { ToolRow } from '../store/schema.ts';
 import type { ToolSkills } from '../store/tools.ts';
 import type { ToolToClassify } from './classifier-model.ts';
@@ -11,8 +12,20 @@ export type Outcome = Omit<ToolSkills, 'id'> | null;
 export const unclassified: NonNullable<Outcome> = { skill_ids: [], primary_skill_id: null, skill_confidences: {} };
 
 /** Where the tool describes itself its server's name adds little, and without it the same tool elsewhere is the same. */
-export function toToolToClassify({ id, name, original_name, description }: ToolRow): ToolToClassify {
-  return { id, name: description ? original_name : name, description: description ?? '' };
+export function toToolToClassify({ id, name, original_name, description, input_schema }: ToolRow): ToolToClassify {
+  const parameters = summarizeParameters(input_schema);
+  return { id, name: description ? original_name : name, description: description ?? '', parameters };
+}
+
+function summarizeParameters({ properties, required }: JsonObject): string {
+  if (!isObject(properties)) return '';
+  const isRequired = (name: string) => Array.isArray(required) && required.includes(name);
+  return Object.entries(properties)
+    .map(([name, schema]) => {
+      const type = isObject(schema) && typeof schema.type === 'string' ? schema.type : 'any';
+      return `${name}${isRequired(name) ? '' : '?'}: ${type}`;
+    })
+    .join(', ');
 }
 
 export function toOutcome({ skillIds, primarySkillId, assignments }: Classification): NonNullable<Outcome> {

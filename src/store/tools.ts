@@ -32,10 +32,7 @@ export async function replaceServerTools(
   { maxPerServer, maxTotal }: { maxPerServer: number; maxTotal: number },
 ): Promise<ToolChanges> {
   // BR-003: a name that a server lists twice is one tool, and the later definition holds.
-  const listed = [...new Map(tools.map((tool) => [tool.original_name, tool])).values()];
-  if (listed.length > maxPerServer) {
-    throw limitReached(`a server can have at most ${maxPerServer} tools, this server lists ${listed.length}`);
-  }
+  const listed = [...new Map(tools.map((tool) => [tool.original_name, tool])).values()].slice(0, maxPerServer);
   const now = new Date().toISOString();
 
   return lockedTransaction(db, 'tools', async (transaction) => {

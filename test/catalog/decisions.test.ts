@@ -93,6 +93,7 @@ test('a server that says all the time that its lists changed is asked ever less 
 const hints: { what: string; hints: Parameters<typeof mergeHints>[0]; merged: ReturnType<typeof mergeHints> }[] = [
   { what: 'no server', hints: [], merged: { ttlMs: 0, cacheScope: 'public' } },
   { what: 'one server', hints: [{ expires: 150, public: true }], merged: { ttlMs: 50, cacheScope: 'public' } },
+  { what: 'a fraction', hints: [{ expires: 150.7, public: true }], merged: { ttlMs: 50, cacheScope: 'public' } },
   {
     what: 'the shortest counts',
     hints: [

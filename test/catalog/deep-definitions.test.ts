@@ -84,11 +84,14 @@ suite('a definition that is nested too deeply', () => {
         names.push(`stdio-${name}`, `http-${name}`);
       }
     }
-    const expected = 'discovery failed: a definition in tools/list is nested more than 200 levels deep';
+    const expected = [
+      'discovery failed: a definition in tools/list is nested more than 200 levels deep',
+      "discovery failed: The server's answer is nested more than 1000 levels deep",
+    ];
     for (const name of names) {
       const look = () => app.server(name);
       const server = await untilSeen(look, ({ error_message: error }) => error !== null, `${name} has failed`);
-      assert.equal(server.error_message, expected, name);
+      assert.equal(server.error_message, expected[name.includes('-300') && !name.includes('-3000') ? 0 : 1], name);
     }
     assert.ok(!app.log.join('').includes('call stack'));
   });

@@ -111,7 +111,7 @@ suite('signing in on the command line', () => {
     await signIn('bob');
     const refused = await run('token', 'list');
     assert.equal(refused.code, 5);
-    assert.match(refused.stderr, /bob is caller/);
+    assert.match(refused.stderr, /bob has the role caller/);
     assert.equal((await run('token', 'list', '--token', app.adminToken)).code, 0, 'what is given counts');
   });
 

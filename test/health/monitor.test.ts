@@ -45,11 +45,16 @@ suite('health', () => {
     const call = await app.call('failing.whoami');
     assert.equal(call.status, 200);
     assert.match(call.body.metadata.warning, /Server failing is DEGRADED/);
+    const refused = await app.api('POST', `${servers}/failing/tools/refresh`);
+    assert.equal(refused.status, 409);
+    assert.equal(refused.body.error_code, 'SERVER_DEGRADED');
+    assert.equal(refused.body.context.reason, degraded.error_message);
     probe.answer = [200];
     const healthy = await app.untilStatus('failing', 'CONNECTED');
     assert.equal(healthy.error_message, null);
     assert.equal(healthy.consecutive_failures, 0);
     assert.equal((await app.call('failing.whoami')).body.metadata.warning, undefined);
+    assert.equal((await app.api('POST', `${servers}/failing/tools/refresh`)).status, 202);
   });
 
   test('BR-006, EC-005: three failures are an error, and the server is connected again', async (t) => {
@@ -66,6 +71,11 @@ suite('health', () => {
     await app.untilStatus('dying', 'CONNECTED');
     assert.deepEqual(statuses(), ['CONNECTING', 'CONNECTED', 'DEGRADED', 'ERROR', 'CONNECTING', 'CONNECTED']);
     assert.ok(app.log.some((line) => line.includes('"warn"') && line.includes('"dying"') && line.includes('HTTP 503')));
+    const { history } = (await app.api('GET', `${servers}/dying/history`)).body;
+    const events = history.map(({ event_type }: { event_type: string }) => event_type);
+    assert.equal(events.filter((event: string) => event === 'RECONNECT').length, 1, events.join());
+    const lost = history.find(({ event_type }: { event_type: string }) => event_type === 'ERROR');
+    assert.equal(lost.details.error_code, 'HEALTH_CHECK_FAILED');
   });
 
   for (const status of [400, 401, 404, 429]) {

@@ -95,7 +95,10 @@ suite('disconnecting', () => {
       await app.api('POST', `${servers}/${name}/disconnect`);
       const forced = await app.api('POST', `${servers}/${name}/disconnect`, { force: true });
       assert.equal(forced.body.status, 'DISCONNECTED');
-      assert.equal((await pending).status, 503);
+      const { status, body } = await pending;
+      assert.equal(status, 503);
+      assert.equal(body.detail, `Server unavailable: ${name} was disconnected during the call`);
+      assert.equal(body.context.executed, 'unknown');
     });
   }
 

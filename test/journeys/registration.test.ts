@@ -289,8 +289,8 @@ suite('limits', () => {
     await app.register('three', { command: 'true' }, idle);
   });
 
-  test('LIM-002: a server with too many tools stays connected and says what is wrong', async (t) => {
-    const app = await startApp({ MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '30', MCP_AGGREGATOR_MAX_TOOLS: '50' });
+  test('LIM-002: a server with too many tools offers the first ones and says so', async (t) => {
+    const app = await startApp({ MCP_AGGREGATOR_MAX_TOOLS_PER_SERVER: '30', MCP_AGGREGATOR_MAX_TOOLS: '80' });
     const upstream = await startFeatureServer({ transport: 'streamable-modern', extraTools: 40 });
     const small = await startFeatureServer({ transport: 'streamable-modern' });
     t.after(async () => {
@@ -299,18 +299,17 @@ suite('limits', () => {
       await small.close();
     });
     await app.register('many', { base_url: upstream.url });
-    const failed = await discoveryFailed(app, 'many');
-    assert.match(failed.details.error, /Tool limit reached: a server can have at most 30 tools/);
+    await app.seen.waitFor('server.updated', ({ name }) => name === 'many');
     const details = await app.server('many');
     assert.equal(details.status, 'CONNECTED');
-    assert.match(details.error_message, /discovery failed: Tool limit reached/);
-    assert.equal(details.tool_count, 0);
+    assert.match(details.error_message, /^the server lists more than 30 tools; the first 30 are offered/);
+    assert.equal(details.tool_count, 30);
 
     await app.add('small-1', { base_url: small.url });
     await app.add('small-2', { base_url: small.url });
     await app.register('small-3', { base_url: small.url });
     const total = await discoveryFailed(app, 'small-3');
-    assert.match(total.details.error, /50 tools in total/);
+    assert.match(total.details.error, /80 tools in total/);
     assert.equal((await app.server('small-1')).tool_count > 15, true);
   });
 
@@ -329,7 +328,7 @@ suite('limits', () => {
     await app.seen.waitFor('server.updated', ({ name }) => name === 'growing', mark);
     const details = await app.server('growing');
     assert.equal(details.status, 'CONNECTED');
-    assert.match(details.error_message, /discovery failed: Tool limit reached: a server can have at most 2 tools/);
+    assert.match(details.error_message, /^the server lists more than 2 tools; the first 2 are offered/);
     const { tools } = (await app.api('GET', `${servers}/growing/tools`)).body;
     assert.deepEqual(
       tools.map(({ original_name }: { original_name: string }) => original_name),

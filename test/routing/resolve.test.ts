@@ -21,6 +21,7 @@ function snapshotOf(names: Record<string, string[]>): Snapshot {
     toolsByCanonicalName: new Map(tools.map((tool) => [tool.row.name, tool])),
     toolsByOriginalName: group((tool) => tool.row.original_name),
     toolsByServer: group((tool) => tool.server.id),
+    serversByName: new Map(tools.map(({ server }) => [server.name, server])),
     items: { prompt: [], resource: [], resource_template: [] },
     promptsByName: new Map(),
   };
@@ -31,7 +32,10 @@ const everything = () => true;
 
 function find(name: string, sees: (server: { name: string }) => boolean = everything): string {
   try {
-    const { tool, strategy } = resolveTool(snapshot, { name, visible: ({ server }) => sees(server) });
+    const { tool, strategy } = resolveTool(snapshot, {
+      name,
+      view: { server: () => true, tool: ({ server }) => sees(server) },
+    });
     return `${tool.row.name} ${strategy}`;
   } catch (error) {
     assert.ok(error instanceof AppError);

@@ -12,7 +12,15 @@ import {
 import type { ToolRow } from '../../src/store/schema.ts';
 
 const row = (id: number, more: Partial<ToolRow> = {}) =>
-  ({ id, name: 'a.x', original_name: 'x', description: null, skill_ids: ['old'], ...more }) as ToolRow;
+  ({
+    id,
+    name: 'a.x',
+    original_name: 'x',
+    description: null,
+    skill_ids: ['old'],
+    input_schema: {},
+    ...more,
+  }) as ToolRow;
 
 const fits: Outcome = { skill_ids: ['mail'], primary_skill_id: 'mail', skill_confidences: { mail: 0.9 } };
 
@@ -49,6 +57,15 @@ test('an outcome keeps the confidence of every skill', () => {
     primary_skill_id: 'mail',
     skill_confidences: { mail: 0.9, files: 0.6 },
   });
+});
+
+test('what is classified has a summary of the parameters', () => {
+  const input_schema = {
+    properties: { path: { type: 'string' }, limit: { type: 'integer' }, more: true },
+    required: ['path'],
+  };
+  assert.equal(toToolToClassify(row(1, { input_schema })).parameters, 'path: string, limit?: integer, more?: any');
+  assert.equal(toToolToClassify(row(1)).parameters, '');
 });
 
 test("the server's name is part of what is classified only where the tool does not describe itself", () => {

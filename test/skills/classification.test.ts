@@ -11,7 +11,13 @@ import { embedder } from '../search/sample-tools.ts';
 
 const prototypes = defaultSkills.map((skill) => ({ id: skill.id, vector: embedder.embedText(toSkillText(skill)) }));
 const classify = (text: string) => classifyTool(embedder.embedText(text), prototypes);
-const tools = (...ids: number[]) => ids.map((id) => ({ id, name: `s.t${id}`, description: 'Send an email' }));
+const tools = (...ids: number[]) =>
+  ids.map((id) => ({
+    id,
+    name: `s.t${id}`,
+    description: 'Send an email',
+    parameters: 'path: string, limit?: integer',
+  }));
 const email: Classification = toClassification([{ skillId: 'email', confidence: 0.9 }]);
 
 test('taxonomy: ids are distinct and every skill describes itself', () => {
@@ -87,7 +93,9 @@ test('model: one forced tool call for several tools; unknown skills and tools ar
   assert.ok(sent?.headers['anthropic-version']);
   const body = sent?.body as { tool_choice: object; messages: { content: string }[]; max_tokens: number };
   assert.deepEqual(body.tool_choice, { type: 'tool', name: 'assign_skills' });
-  assert.equal(JSON.parse(body.messages[0]?.content ?? '[]').length, 2);
+  const described = JSON.parse(body.messages[0]?.content ?? '[]');
+  assert.equal(described.length, 2);
+  assert.equal(described[0].parameters, 'path: string, limit?: integer');
   assert.ok(body.max_tokens < 1_000);
 });
 

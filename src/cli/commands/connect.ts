@@ -76,7 +76,8 @@ export function reportSettled(server: Settled, { terminal }: CommandContext): vo
     throw new CommandFailure('failed', `${name}: ${status}, but discovering its tools failed: ${undiscovered}`);
   }
   if (status === 'CONNECTED' || status === 'DEGRADED') {
-    if (!terminal.json) terminal.print(`${name}: ${terminal.status(status)}, ${countTools(server)}`);
+    if (!terminal.json)
+      terminal.print(`${name}: ${terminal.status(status)}, ${countTools(server)}${error === null ? '' : `: ${error}`}`);
     return;
   }
   throw new CommandFailure(

@@ -250,7 +250,10 @@ function checkServer(server: ServerDetail, undiscovered?: string): Finding {
       if (undiscovered !== undefined) {
         return { what, verdict: 'problem', detail: `CONNECTED, but discovering its tools failed: ${undiscovered}` };
       }
-      if (server.tool_count > 0) return { what, verdict: 'ok', detail: `CONNECTED, ${server.tool_count} tools` };
+      if (server.tool_count > 0) {
+        const verdict = server.error_message === null ? 'ok' : 'warning';
+        return { what, verdict, detail: `CONNECTED, ${server.tool_count} tools${reason}` };
+      }
       return { what, verdict: 'warning', detail: 'CONNECTED, but it lists no tools', advice: lastOutput(server) };
     case 'CONNECTING':
     case 'DISCONNECTING':

@@ -251,10 +251,12 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
           schema: z.object({ server_id: z.string(), status: z.literal('REFRESHING'), message: z.string() }),
         },
         404: notFound,
+        409: { description: 'The server is DEGRADED; its tools are discovered when it is healthy again' },
         503: { description: 'The server is not connected' },
       },
       async handle(context) {
         const server = lookUp(context.params.id, context.view);
+        requireDiscoverable(server);
         if (deps.pool.link(server.id)?.shared === undefined) {
           throw new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}`, {
             body: { server: { id: server.id, name: server.name, status: server.lifecycle.status } },
@@ -302,4 +304,13 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       },
     }),
   ];
+}
+
+/** ST-001: a server that fails its health checks is not discovered. */
+function requireDiscoverable({ id, name, lifecycle: { status }, error_message: reason }: Server): void {
+  if (status !== 'DEGRADED') return;
+  throw new AppError('SERVER_DEGRADED', `Server degraded: ${name}: its tools are discovered when it is healthy again`, {
+    body: { server: { id, name, status } },
+    context: reason === null ? undefined : { reason },
+  });
 }

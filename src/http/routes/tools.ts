@@ -84,7 +84,7 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
           return toInternalAnswer(name, result, milliseconds(performance.now() - started));
         }
         const server = id === undefined ? undefined : lookUpServer(registry, view, id);
-        const { tool, strategy } = resolveTool(catalog.snapshot, { name, server, visible: view.tool });
+        const { tool, strategy } = resolveTool(catalog.snapshot, { name, server, view });
         note({ server: tool.server.name, tool: tool.row.name });
         // A progress token lets the server report progress, which extends the deadline.
         const params = { ...call.params, _meta: { progressToken: randomUUID() } };
