@@ -10,6 +10,7 @@ import type { ToolSearch } from '../search/tool-search.ts';
 import { ProtocolError } from './adapt-result.ts';
 import type { McpCall } from './peer.ts';
 import type { Scope } from './scope.ts';
+import { joinInstructions } from './server-instructions.ts';
 
 export interface GatewayTool {
   definition: JsonObject & { name: string };
@@ -46,18 +47,25 @@ export function createGatewayTools(deps: GatewayToolDependencies): GatewayTools 
   const byName = new Map(own.map((tool) => [tool.definition.name, tool]));
 
   return {
-    listed: (scope) =>
-      scope.single === undefined ? own.filter((tool) => tool.listed(scope)).map((tool) => tool.definition) : [],
+    listed: (scope) => (scope.single === undefined ? own.filter((tool) => tool.listed(scope)).map(toAlwaysLoaded) : []),
     find: (name) => byName.get(name),
     instructions(scope) {
-      const names = [...new Set(scope.listTools().map(({ tool }) => tool.server.name))];
-      if (names.length === 0) return 'No server is connected yet.';
-      const known = `Tools of these servers are available: ${names.join(', ')}.`;
-      if (!scope.searchOnly()) return `${known} A tool's name begins with its server's name.`;
-      return `${known} Find the right ones with search_tools, read their parameters with describe_tools, use them with call_tool.`;
+      const servers = new Map(scope.listTools().map(({ tool: { server } }) => [server.name, server]));
+      if (servers.size === 0) return 'No server is connected yet.';
+      const known = `Tools of these servers are available: ${[...servers.keys()].join(', ')}.`;
+      const how = scope.searchOnly()
+        ? 'Find the right ones with search_tools, read their parameters with describe_tools, use them with call_tool.'
+        : "A tool's name begins with its server's name.";
+      return [`${known} ${how}`, ...joinInstructions([...servers.values()])].join('\n\n');
     },
   };
 }
+
+/** Clients with a tool search of their own would hide ours behind it, and with them all servers. */
+const toAlwaysLoaded = ({ definition }: GatewayTool): JsonObject => ({
+  ...definition,
+  _meta: { 'anthropic/alwaysLoad': true },
+});
 
 /** Ours that exist on every aggregator. */
 export const gatewayToolDefinitions = () => [searchToolsDefinition, describeToolsDefinition, callToolDefinition];

@@ -63,8 +63,8 @@ export function createLegacyPeer(
   };
 }
 
-/** What this hop cannot carry is not promised to servers. */
+/** Tasks of 2025-11-25 cannot be carried over this hop, so they are not promised to servers. */
 function clientOf({ capabilities, clientInfo }: JsonObject): Peer['client'] {
-  const { tasks: _tasks, extensions: _extensions, ...carried } = isObject(capabilities) ? capabilities : {};
+  const { tasks: _tasks, ...carried } = isObject(capabilities) ? capabilities : {};
   return { capabilities: carried, info: isObject(clientInfo) ? clientInfo : undefined };
 }

@@ -95,6 +95,7 @@ export function createLegacySession(
   const notices = createSessionNotices(() => peer.current, standalone, subscriptions);
   const peer = createLegacyPeer(params, opener, {
     key: ownerKey,
+    era: 'legacy',
     gone: closed.signal,
     onNotification: notices.handleOwn,
     onRequest: (method, question, signal) => clientRequests.ask(standalone.send, method, question, { signal }),

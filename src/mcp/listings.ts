@@ -4,9 +4,11 @@ import type { Kind } from '../catalog/discover.ts';
 import { type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import { adaptTool, ProtocolError } from './adapt-result.ts';
+import { hasApps, isApp, withAppAddress } from './apps.ts';
 import type { GatewayTools } from './gateway-tools.ts';
 import type { McpCall } from './peer.ts';
 import type { ResourceOwners } from './resource-owners.ts';
+import type { OfferedTool } from './scope.ts';
 
 export interface ListingDependencies {
   catalog: Catalog;
@@ -29,10 +31,15 @@ export function createListings({ catalog, owners, gatewayTools, listServers }: L
   return {
     tools(call: McpCall): JsonObject {
       const { scope } = call.caller;
-      const offered = scope.searchOnly() ? [] : scope.listTools();
-      const definitions = offered.map(({ name, tool, description }) =>
-        adaptTool(call.caller, { ...tool.row.definition, name, ...(description === undefined ? {} : { description }) }),
-      );
+      const showsApps = hasApps(call.caller.client.capabilities);
+      const isOffered = scope.searchOnly()
+        ? ({ tool }: OfferedTool) => showsApps && isApp(tool.row.definition)
+        : undefined;
+      const offered = isOffered === undefined ? scope.listTools() : scope.listTools().filter(isOffered);
+      const definitions = offered.map(({ name, tool, description }) => {
+        const definition = withAppAddress(tool.row.definition, (uri) => owners.addressOf(scope, tool.server, uri));
+        return adaptTool(call.caller, { ...definition, name, ...(description === undefined ? {} : { description }) });
+      });
       return listed(call, 'tool', 'tools', [...gatewayTools.listed(scope), ...definitions]);
     },
     prompts(call: McpCall): JsonObject {

@@ -72,10 +72,8 @@ export function createMethods(deps: MethodDependencies): Methods {
   }
 
   async function send(call: McpCall, server: Server, params: JsonObject, tool?: CatalogTool): Promise<Result> {
-    const result = await bridge.send({ ...call, server, params, tool });
-    // Whose the resources are that a result speaks of.
-    if (call.caller.scope.single === undefined) owners.remember(server, result, call.caller.principal);
-    return result;
+    const { scope, principal } = call.caller;
+    return owners.present(scope, server, await bridge.send({ ...call, server, params, tool }), principal);
   }
 
   async function getPrompt(call: McpCall): Promise<Result> {
@@ -168,7 +166,7 @@ export function createMethods(deps: MethodDependencies): Methods {
       return handler(call);
     },
 
-    capabilities: capabilitiesOf,
+    capabilities: (scope, era) => capabilitiesOf(scope, deps.listServers().filter(scope.sees), era),
 
     instructions(scope) {
       if (scope.single !== undefined) return scope.single.instructions ?? undefined;
@@ -177,22 +175,35 @@ export function createMethods(deps: MethodDependencies): Methods {
   };
 }
 
-function capabilitiesOf(scope: Scope, era: Peer['era']): JsonObject {
+/** What the servers of the scope can do, as far as it passes through us. */
+function capabilitiesOf(scope: Scope, servers: readonly Server[], era: Peer['era']): JsonObject {
   const ours = {
     tools: { listChanged: true },
     prompts: { listChanged: true },
-    resources: { subscribe: true, listChanged: true },
+    resources: { subscribe: servers.some(canSubscribe), listChanged: true },
     completions: {},
     logging: {},
   };
-  if (scope.single === undefined) {
-    return era === 'modern' ? { ...ours, extensions: { [tasksExtension]: {} } } : ours;
-  }
+  const extensions = extensionsOf(scope, servers, era);
+  const all = Object.keys(extensions).length === 0 ? ours : { ...ours, extensions };
+  if (scope.single === undefined) return all;
   const theirs = scope.single.capabilities ?? {};
-  const kept = Object.entries(ours).filter(([name]) => theirs[name] !== undefined);
-  const extensions = era === 'modern' && theirs.extensions !== undefined ? { extensions: theirs.extensions } : {};
+  const kept = Object.entries(all).filter(([name]) => theirs[name] !== undefined);
   const experimental = theirs.experimental === undefined ? {} : { experimental: theirs.experimental };
-  return { ...Object.fromEntries(kept), ...extensions, ...experimental };
+  return { ...Object.fromEntries(kept), ...experimental };
+}
+
+const canSubscribe = ({ capabilities }: Server): boolean =>
+  isObject(capabilities?.resources) && capabilities.resources.subscribe === true;
+
+/** Of all servers; where two describe the same one, the first description holds. Tasks are ours to translate. */
+function extensionsOf({ single }: Scope, servers: readonly Server[], era: Peer['era']): JsonObject {
+  const theirs = servers.map(({ capabilities }) => (isObject(capabilities?.extensions) ? capabilities.extensions : {}));
+  const { [tasksExtension]: tasks, ...others } = Object.assign({}, ...theirs.toReversed()) as JsonObject;
+  if (era === 'legacy') return others;
+  return single === undefined
+    ? { ...others, [tasksExtension]: {} }
+    : { ...others, ...(tasks === undefined ? {} : { [tasksExtension]: tasks }) };
 }
 
 /** Methods that concern one hop only and are never passed on. */

@@ -4,7 +4,7 @@
  */
 import type { CatalogItem } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
-import { isObject } from '../json-rpc.ts';
+import { isObject, type JsonObject } from '../json-rpc.ts';
 import { linkingMembers, memberOf, RawResult, type Result } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
@@ -18,6 +18,9 @@ const maxLinksPerServer = 500;
 const maxPairs = 500;
 const maxLinkLength = 2_048;
 
+/** How a link was shown: as its server spelt it, or under an address that names the server. */
+type Spelling = 'plain' | 'qualified';
+
 interface OfferedResource {
   uri: string;
   item: CatalogItem;
@@ -28,26 +31,33 @@ export interface ResourceOwners {
   offered(scope: Scope, kind: 'resource' | 'resource_template'): OfferedResource[];
   /** The server and the URI as that server knows it. */
   find(scope: Scope, uri: string, principal: Principal): { server: Server; uri: string };
-  /** Results may link to resources that no list has: known to whoever got the result. */
-  remember(server: Server, result: Result, principal: Principal): void;
+  /** The address under which a client can use what a server calls by this URI. */
+  addressOf(scope: Scope, server: Server, uri: string): string;
+  /**
+   * A result with the addresses that clients can use. Results may link to resources that no list has: they are known to
+   * whoever got the result.
+   */
+  present(scope: Scope, server: Server, result: Result, principal: Principal): Result;
 }
 
 export function createResourceOwners(findServer: (id: string) => Server | undefined): ResourceOwners {
   /** By principal and server: what one of them was told must not lead another astray. */
-  const linked = new Map<string, { principal: string; serverId: string; uris: Set<string> }>();
+  const linked = new Map<string, { principal: string; serverId: string; uris: Map<string, Spelling> }>();
 
-  function note(uri: string, server: Server, principal: Principal): void {
+  function note(uri: string, server: Server, principal: Principal, spelling: Spelling): void {
     if (uri.length > maxLinkLength) return;
     const key = `${server.id} ${principal.id}`;
-    const pair = linked.get(key) ?? { principal: principal.id, serverId: server.id, uris: new Set() };
+    const pair = linked.get(key) ?? { principal: principal.id, serverId: server.id, uris: new Map() };
     renew(linked, key, maxPairs);
     linked.set(key, pair);
     renew(pair.uris, uri, maxLinksPerServer);
-    pair.uris.add(uri);
+    pair.uris.set(uri, spelling);
   }
 
-  function linkedBy(uri: string, principal: Principal): Server[] {
-    const pairs = [...linked.values()].filter((pair) => pair.principal === principal.id && pair.uris.has(uri));
+  function linkedBy(uri: string, principal: Principal, spelling: Spelling): Server[] {
+    const isLinked = (pair: { uris: Map<string, Spelling> }) =>
+      spelling === 'plain' ? pair.uris.get(uri) === 'plain' : pair.uris.has(uri);
+    const pairs = [...linked.values()].filter((pair) => pair.principal === principal.id && isLinked(pair));
     return pairs.map(({ serverId }) => findServer(serverId)).filter((server) => server !== undefined);
   }
 
@@ -84,7 +94,8 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
       for (const item of scope.listItems('resource')) if (item.key === plain) candidate(item.server);
       // A link is no claim: anybody can link to anything. A template that fits every address is none either.
       covering(true);
-      if (owners.size === 0) for (const server of linkedBy(plain, principal)) candidate(server);
+      const spelling = qualified === undefined ? 'plain' : 'qualified';
+      if (owners.size === 0) for (const server of linkedBy(plain, principal, spelling)) candidate(server);
       covering(false);
       const [server, ...others] = owners.values();
       if (server === undefined)
@@ -100,10 +111,29 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
       );
     },
 
-    remember(server, result, principal) {
-      eachUri(result, (uri) => note(uri, server, principal));
+    addressOf: (scope, server, uri) => (claimsOfOthers(scope, server)(uri) ? qualify(server, uri) : uri),
+
+    present(scope, server, result, principal) {
+      if (scope.single !== undefined || (result instanceof RawResult && !result.hasUri)) return result;
+      const isClaimed = claimsOfOthers(scope, server);
+      let count = 0;
+      return withUris(result, (uri) => {
+        count += 1;
+        if (count > maxLinksPerServer) return uri;
+        const isShared = isClaimed(uri) || linkedBy(uri, principal, 'plain').some(({ id }) => id !== server.id);
+        note(uri, server, principal, isShared ? 'qualified' : 'plain');
+        return isShared ? qualify(server, uri) : uri;
+      });
     },
   };
+}
+
+/** Whether another server of the scope lists the URI or has a template for it. */
+function claimsOfOthers(scope: Scope, { id }: Server): (uri: string) => boolean {
+  const others = <Item extends { server: Server }>(items: Item[]) => items.filter(({ server }) => server.id !== id);
+  const listed = new Set(others(scope.listItems('resource')).map(({ key }) => key));
+  const templates = others(scope.listItems('resource_template')).filter(({ key }) => claimsScheme(key));
+  return (uri) => listed.has(uri) || templates.some(({ key }) => matchesTemplate(key, uri));
 }
 
 /** Makes a key the newest, and room for it. */
@@ -126,23 +156,46 @@ function unqualify(uri: string): { server: string; uri: string } | undefined {
   return slash === -1 ? undefined : { server: uri.slice(scheme.length, slash), uri: uri.slice(slash + 1) };
 }
 
-/** Links and embedded resources in tool results, prompt messages and resource contents. */
-function eachUri(result: Result, take: (uri: string) => void): void {
-  if (result instanceof RawResult && !result.hasUri) return;
-  const [content, contents, messages] = linkingMembers.map((name) => memberOf(result, name));
-  eachUriIn(content, take);
-  eachUriIn(contents, take);
-  if (!Array.isArray(messages)) return;
-  for (const message of messages) if (isObject(message)) eachUriIn(message.content, take);
+/** Links and embedded resources in tool results, prompt messages and resource contents, each with another address. */
+function withUris(result: Result, addressOf: (uri: string) => string): Result {
+  const changed: JsonObject = {};
+  for (const name of linkingMembers) {
+    const given = memberOf(result, name);
+    const shown = name === 'messages' ? inMessages(given, addressOf) : inParts(given, addressOf);
+    if (shown !== given) changed[name] = shown;
+  }
+  if (Object.keys(changed).length === 0) return result;
+  if (!(result instanceof RawResult)) return { ...result, ...changed };
+  const written = Object.entries(changed).map(([name, value]) => [name, JSON.stringify(value)]);
+  return result.withChanges(Object.fromEntries(written));
 }
 
-function eachUriIn(parts: unknown, take: (uri: string) => void): void {
-  if (Array.isArray(parts)) return parts.forEach((part) => void takeUri(part, take));
-  takeUri(parts, take);
+/** Each function returns what it was given where nothing changes. */
+function inMessages(messages: unknown, addressOf: (uri: string) => string): unknown {
+  return mapped(messages, (message) => {
+    if (!isObject(message)) return message;
+    const content = inParts(message.content, addressOf);
+    return content === message.content ? message : { ...message, content };
+  });
 }
 
-function takeUri(part: unknown, take: (uri: string) => void): void {
-  if (!isObject(part)) return;
-  const { uri } = isObject(part.resource) ? part.resource : part;
-  if (typeof uri === 'string') take(uri);
+function inParts(parts: unknown, addressOf: (uri: string) => string): unknown {
+  return Array.isArray(parts) ? mapped(parts, (part) => inPart(part, addressOf)) : inPart(parts, addressOf);
+}
+
+function inPart(part: unknown, addressOf: (uri: string) => string): unknown {
+  if (!isObject(part)) return part;
+  if (isObject(part.resource)) {
+    const resource = inPart(part.resource, addressOf);
+    return resource === part.resource ? part : { ...part, resource };
+  }
+  if (typeof part.uri !== 'string') return part;
+  const uri = addressOf(part.uri);
+  return uri === part.uri ? part : { ...part, uri };
+}
+
+function mapped(list: unknown, change: (one: unknown) => unknown): unknown {
+  if (!Array.isArray(list)) return list;
+  const after = list.map(change);
+  return after.every((one, at) => one === list[at]) ? list : after;
 }

@@ -9,7 +9,7 @@ import { resolveTool } from '../routing/resolve.ts';
 import type { Principal } from '../security/auth.ts';
 import { maySee } from '../security/policy.ts';
 
-interface OfferedTool {
+export interface OfferedTool {
   name: string;
   tool: CatalogTool;
   description?: string;

@@ -9,6 +9,8 @@ export interface ServerEvent {
   event?: string;
   /** In the parts in which it came. */
   data: readonly Buffer[];
+  /** Of the whole event, with its field names and line ends. */
+  bytes: number;
 }
 
 interface EventHandlers {
@@ -43,7 +45,7 @@ export function createEventReader({ onEvent, onRetry }: EventHandlers): EventRea
       const end = Math.min(nextFeed, nextReturn);
       if (end === chunk.length) break;
       line.push(chunk.subarray(start, end));
-      pendingBytes += end - start;
+      pendingBytes += end - start + 1;
       endLine();
       start = end + 1;
       if (chunk[end] !== carriageReturn) continue;
@@ -85,7 +87,7 @@ export function createEventReader({ onEvent, onRetry }: EventHandlers): EventRea
   }
 
   function dispatch(): void {
-    const complete = event;
+    const complete = { ...event, bytes: pendingBytes };
     event = { data: [] };
     pendingBytes = 0;
     if (complete.data.length > 0) onEvent(complete);

@@ -4,6 +4,7 @@
  */
 import type { CancelSignal } from '../cancellation.ts';
 import type { Changes } from '../changes.ts';
+import { AppError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import { behaviour } from '../registry/lifecycle.ts';
 import type { Server } from '../registry/registry.ts';
@@ -83,6 +84,7 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
   const { config, registry, log } = deps;
   const server: ServerConstants = given;
   let latest = given;
+  let isModernOnly = false;
   const concurrency = createConcurrencyLimit(server.name, {
     concurrent: given.options.max_concurrent_calls ?? config.maxConcurrentCalls,
     queued: given.options.max_queued_calls ?? config.maxQueuedCalls,
@@ -155,12 +157,33 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     if (connection.state.phase === 'draining') throw unavailable(current());
     if (hasOwnCredentials(current())) return principalSession(principal.id, owner);
     if (owner !== undefined && wantsOwnSession(current())) return ownSession(owner, signal);
+    if (owner?.era === 'legacy' && current().era === 'modern' && !isModernOnly) return legacySession(owner, signal);
     return connection.session !== undefined && executes(current()) ? connection.session : connection.wait(signal);
   }
 
   async function ownSession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
     if (!owned.has(owner.key) && !executes(current())) await connection.wait(signal);
     return await owned.get(owner);
+  }
+
+  /**
+   * A server that speaks both eras asks clients of the old one in the old way only, which a session of the new era
+   * cannot carry. Whether it speaks the old one shows when it is tried.
+   */
+  async function legacySession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
+    const shared = executes(current()) ? connection.session : undefined;
+    const fallback = shared ?? (await connection.wait(signal));
+    const own = asksClients(current()) ? owner : legacyOwner;
+    try {
+      const session = await owned.get(own);
+      if (own !== owner) owned.expireUnused(own.key);
+      return session;
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'SERVER_CONNECTION_FAILED') throw error;
+      log.debug({ server: server.name, error: error.message }, 'the server speaks the new era only');
+      isModernOnly = true;
+      return fallback;
+    }
   }
 
   /** Everybody has credentials of their own, so nobody's calls may go over a session that was opened with another's. */
@@ -173,6 +196,15 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     owned.expireUnused(common.key);
     return session;
   }
+
+  /** Stands for all clients of the old era, as long as the server asks them nothing. */
+  const legacyOwner: SessionOwner = {
+    key: 'legacy',
+    era: 'legacy',
+    client: { info: ourInfo, capabilities: everythingAClientCan },
+    attribute: answerShared,
+    onNotification: handleShared,
+  };
 
   /** Stands for all clients of one principal. */
   function commonOwner(principal: string): SessionOwner {
@@ -250,9 +282,12 @@ export const allKinds = { tools: true, prompts: true, resources: true };
 
 /** The server asks its clients questions, so that each needs a session to be asked in. */
 function wantsOwnSession(server: Server): boolean {
-  const mode = server.options.sessions ?? 'auto';
   // A server of the new era asks within the call's own answer, so it needs no session to ask in.
-  return server.era !== 'modern' && (mode === 'per_client' || (mode === 'auto' && server.interactive));
+  return server.era !== 'modern' && asksClients(server);
+}
+
+function asksClients({ options: { sessions = 'auto' }, interactive }: Server): boolean {
+  return sessions === 'per_client' || (sessions === 'auto' && interactive);
 }
 
 const executes = (server: Server): boolean => behaviour[server.lifecycle.status].executes;

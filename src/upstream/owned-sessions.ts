@@ -1,13 +1,16 @@
 /** The sessions with one server that single clients have of their own, because it asks its clients questions. */
 import { AppError, RpcError } from '../errors.ts';
-import { type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { type Era, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { ClientIdentity, Session, SessionEvents } from './session.ts';
+import type { Opening } from './session-opener.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';
 
 export interface SessionOwner {
   key: string;
   client: ClientIdentity;
+  /** Of the session that it needs, where the server speaks both. */
+  era?: Era;
   /** Aborted when it left, for good. */
   gone?: AbortSignal;
   onNotification: (method: string, params: JsonObject, server: Server) => void;
@@ -42,7 +45,7 @@ interface OwnedSessionsOptions {
   followers: Followers;
   most: number;
   unusedMs: number;
-  open(client: ClientIdentity, events: SessionEvents, principal: string | undefined): Promise<Session>;
+  open(client: ClientIdentity, events: SessionEvents, how: Opening): Promise<Session>;
   /** False where a session could not be opened, or should not be. */
   isReachable(): boolean;
   /** Changed lists are everybody's. */
@@ -77,7 +80,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     if (owned.size >= options.most) throw crowded();
     const onRequest = owner.attribute ?? answerFor(owner);
     const events = { onRequest, onNotification: handleNotification(owner), onClose: () => lose(owner.key) };
-    const entry: Owned = { opening: options.open(owner.client, events, principal) };
+    const entry: Owned = { opening: options.open(owner.client, events, { principal, era: owner.era }) };
     owned.set(owner.key, entry);
     try {
       entry.session = await entry.opening;

@@ -1,6 +1,7 @@
 /** Opens sessions with one server: the shared one and those of single clients, with what is known of its connection. */
 import type { Config } from '../config/config.ts';
 import { AppError, describe } from '../errors.ts';
+import type { Era } from '../json-rpc.ts';
 import { jsonSize } from '../json-size.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection } from '../registry/server.ts';
@@ -35,10 +36,17 @@ interface SessionOpenerOptions {
   onRefused: (error: unknown) => void;
 }
 
+export interface Opening {
+  /** Whose credentials it is opened with. */
+  principal?: string;
+  /** Where it is not to be the one that the server was last met in. */
+  era?: Era;
+}
+
 export interface SessionOpener {
-  open(client: ClientIdentity, events: SessionEvents, ended: AbortSignal, principal?: string): Promise<Session>;
+  open(client: ClientIdentity, events: SessionEvents, ended: AbortSignal, how?: Opening): Promise<Session>;
   /** For one client, or with one principal's credentials. */
-  openOwned(client: ClientIdentity, events: SessionEvents, principal: string | undefined): Promise<Session>;
+  openOwned(client: ClientIdentity, events: SessionEvents, how: Opening): Promise<Session>;
   forget(session: Session): void;
   forgetAll(): void;
   readonly childPids: number[];
@@ -65,7 +73,7 @@ export function createSessionOpener(
     client: ClientIdentity,
     events: SessionEvents,
     ended: AbortSignal,
-    principal?: string,
+    { principal, era }: Opening = {},
   ): Promise<Session> {
     const { connection, mask: maskOf } = registry.resolveConnection(server.id);
     mask = maskOf;
@@ -80,7 +88,7 @@ export function createSessionOpener(
         ...events,
         onNotification: (method, params) => events.onNotification(method, maskNotice(method, params, maskOf)),
       },
-      verdict: isEraInDoubt() ? undefined : verdictOf(current()),
+      verdict: era === undefined ? remembered() : { era, checkedAt: new Date().toISOString() },
       signal: AbortSignal.any([ended, timeout]),
       connectTimeoutMs: config.connectionTimeoutMs,
       maxMessageBytes: config.maxMessageBytes,
@@ -92,10 +100,12 @@ export function createSessionOpener(
       mask,
     });
     await refuseLargeIdentity(opened.session, config.maxDefinitionBytes);
-    registry.recordVerdict(server.id, opened.verdict);
+    if (era === undefined) registry.recordVerdict(server.id, opened.verdict);
     if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
     return opened.session;
   }
+
+  const remembered = () => (isEraInDoubt() ? undefined : verdictOf(current()));
 
   function credentialsOf(connection: Connection, principal: string | undefined): Credentials | undefined {
     const given = deps.credentials?.(current(), connection, principal);
@@ -122,13 +132,9 @@ export function createSessionOpener(
     if (output.length > stderrLines) output.shift();
   }
 
-  async function openOwned(
-    client: ClientIdentity,
-    events: SessionEvents,
-    principal: string | undefined,
-  ): Promise<Session> {
+  async function openOwned(client: ClientIdentity, events: SessionEvents, how: Opening): Promise<Session> {
     try {
-      return await open(client, events, AbortSignal.timeout(config.connectionTimeoutMs), principal);
+      return await open(client, events, AbortSignal.timeout(config.connectionTimeoutMs), how);
     } catch (error) {
       if (error instanceof AppError && error.code === 'LOGIN_REQUIRED') throw error;
       const problem = `Server connection failed: ${server.name}: ${explain(error)}`;

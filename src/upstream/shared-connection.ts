@@ -70,10 +70,12 @@ interface SharedConnection {
   close(): Promise<void>;
 }
 
+/** Servers hide tools from clients that cannot use them; which of our clients can is decided when one asks. */
 export const everythingAClientCan: JsonObject = {
   sampling: {},
   elicitation: { form: {}, url: {} },
   roots: { listChanged: true },
+  extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
 };
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;

@@ -299,6 +299,7 @@ export async function readEvents(
     const complete = events;
     events = [];
     for (const event of complete) {
+      if (event.bytes > limit) throw new MessageTooLarge(limit);
       const handled = onEvent(event);
       if (handled !== undefined) await handled;
     }

@@ -14,9 +14,9 @@ const logins: [role: Principal['role'], credentials: 'shared' | 'per_principal',
   ['admin', 'shared'],
   ['admin', 'per_principal'],
   ['caller', 'per_principal'],
-  ['caller', 'shared', /an admin has to make it; ann is caller/],
-  ['viewer', 'per_principal', /needs the role caller; ann is viewer/],
-  ['viewer', 'shared', /an admin has to make it; ann is viewer/],
+  ['caller', 'shared', /requires an admin; ann has the role caller/],
+  ['viewer', 'per_principal', /requires the role caller; ann has the role viewer/],
+  ['viewer', 'shared', /requires an admin; ann has the role viewer/],
 ];
 for (const [role, credentials, refusal] of logins) {
   test(`a ${role} may ${refusal === undefined ? '' : 'not '}make a login that is ${credentials}`, () => {

@@ -106,7 +106,7 @@ suite('a model at work', () => {
 
   for (const [how, reply, reason] of [
     ['is down', 503, /answered 503/],
-    ['answers outside the protocol', { hello: 'world' }, /protocol/],
+    ['answers outside the protocol', { hello: 'world' }, /invalid response/],
     ['names a result that does not exist', uses(['rank_results', { ranking: [{ id: 99 }] }]), /does not exist/],
     ['names one twice', uses(['rank_results', { ranking: [{ id: 1 }, { id: 1 }] }]), /twice/],
     ['says something', { content: [{ type: 'text', text: 'no' }], usage }, /not a ranking/],

@@ -68,7 +68,8 @@ for (const [era, request] of Object.entries(clients)) {
             { ...resourceDefinition, uri },
           );
           const read = (await request('resources/read', { uri })).result;
-          assert.deepEqual(read.contents, [{ ...resourceContent, uri: 'mirror://one' }]);
+          // Several servers have it, so that its address names the server.
+          assert.deepEqual(read.contents, [{ ...resourceContent, uri }]);
         });
 
         test('results of tools and prompts', async () => {
@@ -126,12 +127,14 @@ suite('content that a client of an older revision does not know', () => {
   const link = { type: 'resource_link', uri: 'mirror://one', name: 'one', title: 'The one' };
   const audio = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' };
   const text = { type: 'text', text: 'plain' };
-  const linkAsText = { type: 'text', text: 'The one: mirror://one' };
+  // Several servers have it.
+  const address = 'mcp-aggregator://http-modern/mirror://one';
+  const linkAsText = { type: 'text', text: `The one: ${address}` };
   const audioAsText = { type: 'text', text: '[audio, audio/wav]' };
   const expected = {
     '2024-11-05': [text, linkAsText, audioAsText],
     '2025-03-26': [text, linkAsText, audio],
-    '2025-06-18': [text, link, audio],
+    '2025-06-18': [text, { ...link, uri: address }, audio],
   };
   for (const [revision, parts] of Object.entries(expected)) {
     test(`${revision}: reaches it as text, in results and in prompts`, async () => {

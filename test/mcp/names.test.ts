@@ -158,8 +158,12 @@ suite('names through the endpoint', () => {
     await call('one__link');
     const { contents } = (await request('resources/read', { uri: 'fixture://unlisted' })).result;
     assert.equal(contents[0].text, 'found by link');
-    await call('two__link');
-    assert.equal((await request('resources/read', { uri: 'fixture://unlisted' })).error.data.candidates.length, 2);
+    const [link] = (await call('two__link')).result.content;
+    assert.equal(link.uri, 'mcp-aggregator://two/fixture://unlisted');
+    for (const uri of ['fixture://unlisted', link.uri]) {
+      const [read] = (await request('resources/read', { uri })).result.contents;
+      assert.deepEqual([read.text, read.uri], ['found by link', uri]);
+    }
   });
 
   test('tokens decide which servers are there', async () => {

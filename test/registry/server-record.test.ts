@@ -135,7 +135,7 @@ test('a server that is connected at any replica is connected', () => {
 const connections: { url: string; environment: Record<string, string>; problem?: RegExp }[] = [
   { url: 'https://example.com/mcp', environment: {} },
   { url: 'https://${HOST}/mcp', environment: { HOST: 'example.com' } },
-  { url: 'https://${HOST}/mcp', environment: {}, problem: /\$\{HOST\}, which is not set/ },
+  { url: 'https://${HOST}/mcp', environment: {}, problem: /variables that are not set .*: \$\{HOST\}$/ },
   { url: '${URL}', environment: { URL: 'no address' }, problem: /the server's URL/ },
 ];
 for (const { url, environment, problem } of connections) {

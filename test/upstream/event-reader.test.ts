@@ -65,12 +65,19 @@ test('a byte order mark before the first line is none of its text', () => {
 test('a large event is not copied, and counts until it is complete', () => {
   const chunk = Buffer.alloc(65_536, 'x');
   const received: (readonly Buffer[])[] = [];
-  const reader = createEventReader({ onEvent: ({ data }) => received.push(data) });
+  const sizes: number[] = [];
+  const reader = createEventReader({
+    onEvent({ data, bytes }) {
+      received.push(data);
+      sizes.push(bytes);
+    },
+  });
   reader.read(Buffer.from('data: '));
   for (let count = 0; count < 10; count += 1) reader.read(chunk);
   assert.equal(reader.pendingBytes, 10 * chunk.length + 6);
   reader.read(Buffer.from('\n\n'));
   assert.equal(reader.pendingBytes, 0);
+  assert.equal(sizes[0], 10 * chunk.length + 8);
   const [data = []] = received;
   assert.equal(Buffer.concat(data).toString(), 'x'.repeat(10 * chunk.length));
   assert.ok(data.filter((part) => part.buffer === chunk.buffer).length >= 9);

@@ -133,7 +133,7 @@ suite('losing a server', () => {
     const down = await app.untilStatus('maintained', 'ERROR');
     assert.match(down.error_message, /connection refused by 127\.0\.0\.1/);
     const answer = await app.api('POST', '/api/v1/tools/call', { name: 'x', server_id: 'maintained' });
-    assert.equal(answer.status, 404);
+    assert.equal(answer.status, 503);
     const upstream = await startFeatureServer({ transport: 'streamable-legacy', port });
     t.after(upstream.close);
     await app.untilStatus('maintained', 'CONNECTED');

@@ -109,6 +109,8 @@ export interface ProgramParts {
   /** Methods beyond the core ones, such as `tasks/get`. */
   methods?: Record<string, (exchange: Exchange) => JsonObject | Promise<JsonObject>>;
   extensions?: JsonObject;
+  /** Instead of the usual ones. */
+  capabilities?: JsonObject;
 }
 
 export function createProgram(parts: ProgramParts): Program {
@@ -160,13 +162,14 @@ export function createProgram(parts: ProgramParts): Program {
     tools,
     prompts,
     notices,
-    capabilities: (era) => ({
+    capabilities: () => ({
       tools: { listChanged: true },
       prompts: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
       completions: {},
       logging: {},
-      ...(era === 'modern' && parts.extensions ? { extensions: parts.extensions } : {}),
+      ...(parts.extensions ? { extensions: parts.extensions } : {}),
+      ...parts.capabilities,
     }),
     handles: (method) => Object.hasOwn(methods, method),
     async handle(exchange) {
