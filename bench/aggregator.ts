@@ -36,7 +36,7 @@ const profileDir = process.env.PROFILE_DIR;
 const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
 
 /** As in bin/mcp-aggregator.js. */
-const usualFlags = ['--max-semi-space-size=4'];
+const usualFlags = ['--max-semi-space-size=4', '--max-old-space-size=768'];
 
 export async function startAggregator(
   env: Record<string, string> = {},

