@@ -8,6 +8,7 @@ import { startApp, type TestApp, toRegistration } from '../support/app.ts';
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import { createProgram, type Tool, text } from '../support/servers/program.ts';
+import { until } from '../support/until.ts';
 
 const servers = '/api/v1/aggregator/servers';
 const idle = { auto_connect: false };
@@ -299,7 +300,7 @@ suite('limits', () => {
       await small.close();
     });
     await app.register('many', { base_url: upstream.url });
-    await app.seen.waitFor('server.updated', ({ name }) => name === 'many');
+    await until(async () => (await app.server('many')).tool_count === 30, 'the first tools are stored');
     const details = await app.server('many');
     assert.equal(details.status, 'CONNECTED');
     assert.match(details.error_message, /^the server lists more than 30 tools; the first 30 are offered/);
