@@ -62,13 +62,13 @@ function checkFiles(): void {
   const own = files.filter((file) => !file.startsWith('node_modules/'));
   const megabytes = files.reduce((sum, file) => sum + statSync(join(image, file)).size, 0) / 1_048_576;
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const { dependencies } = JSON.parse(readFileSync(join(image, 'package.json'), 'utf8'));
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const stray = own.filter(
     (file) => /\.ts$|^(src|test|bench|deploy|docs)\//.test(file) || /admin-token$|credential-key$|\.env/.test(file),
   );
   assert.deepEqual(stray, []);
   for (const name of Object.keys(devDependencies)) {
-    if (!(name in dependencies))
+    if (packages[`node_modules/${name}`]?.dev === true)
       assert.ok(!files.some((file) => file.startsWith(`node_modules/${name}/package.json`)), name);
   }
   for (const file of ['LICENSE', 'package.json', 'bin/mcp-aggregator.js', 'dist/cli/cli.js'])

@@ -1,5 +1,6 @@
 /**
- * The digests that the tags of our images have now. `--base` prints the base image of deploy/Dockerfile by digest; a file
+ * The digests that the tags of our images have now. `--base` prints the base image of deploy/Dockerfile by digest, `--name`
+ * the name of our own image, which the chart states; a file
  * name writes an addition to deploy/compose/compose.yml that names every other image by digest:
  * docker compose -f compose.yml -f compose.pinned.yml up. Needs Docker and its registries.
  */
@@ -13,6 +14,13 @@ export function baseImageOf(dockerfile: string): string {
   const image = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile)?.[1];
   if (image === undefined) throw new Error('deploy/Dockerfile names no NODE_IMAGE');
   return image;
+}
+
+/** Of our own image, without a tag. */
+export function ourImageOf(values: string): string {
+  const name = /^image:\n {2}repository: (\S+)$/m.exec(values)?.[1];
+  if (name === undefined) throw new Error('the values of the chart name no image.repository');
+  return name;
 }
 
 /** Services and the images that they take from a registry; our own image has no tag. */
@@ -41,8 +49,9 @@ function pin(image: string): string {
 
 if (import.meta.main) {
   const [target] = process.argv.slice(2);
-  if (target === undefined) throw new Error('usage: node scripts/pin-images.ts --base | <file>');
+  if (target === undefined) throw new Error('usage: node scripts/pin-images.ts --base | --name | <file>');
   if (target === '--base') console.log(pin(baseImageOf(read('Dockerfile'))));
+  else if (target === '--name') console.log(ourImageOf(read('helm/mcp-aggregator/values.yaml')));
   else {
     const images = imagesOf(read('compose/compose.yml')).map(
       ([service, image]) => [service, pin(image)] as [string, string],

@@ -5,15 +5,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
 import { parseAllDocuments } from 'yaml';
+import { checkProxyFile, hasProxy, proxyNames } from '../../scripts/chaos/proxies.ts';
+import { findHelm, renderChart } from '../../scripts/deploy/helm.ts';
+import { createManifests, hashOfChart } from '../../scripts/deploy/manifests.ts';
+import { expectationsFor, findWrong, podOf } from '../../scripts/deploy/reachability.ts';
+import { findUnresolved, secretKeysOf } from '../../scripts/deploy/references.ts';
 import { settings } from '../../src/config/settings.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { promtool, withoutPromtool } from '../support/promtool.ts';
 
 const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
-const files = readdirSync(deploy, { recursive: true, withFileTypes: true })
+const everyFile = readdirSync(deploy, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => join(entry.parentPath, entry.name));
+const isTemplate = (file: string) => file.startsWith(join(deploy, 'helm/mcp-aggregator/templates'));
+const templates = everyFile.filter(isTemplate);
+const files = everyFile.filter((file) => !isTemplate(file));
 const read = (name: string) => readFileSync(join(deploy, name), 'utf8');
 // biome-ignore lint/suspicious/noExplicitAny: manifests of every kind
 const parse = (text: string): any[] =>
@@ -23,11 +32,18 @@ const parse = (text: string): any[] =>
   });
 const [compose] = parse(read('compose/compose.yml'));
 const manifests = files
-  .filter((file) => file.includes('kubernetes'))
+  .filter((file) => file.startsWith(join(deploy, 'kubernetes')))
   .flatMap((file) => parse(readFileSync(file, 'utf8')));
 const manifest = (kind: string) => manifests.find((one) => one.kind === kind);
 const known = new Set<string>(Object.values(settings).map(({ env }) => env));
+const secret = new Set(
+  Object.values(settings)
+    .filter((setting) => 'secret' in setting)
+    .map(({ env }) => env as string),
+);
 const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const kubernetesDocs = readFileSync(new URL('../../docs/kubernetes.md', import.meta.url), 'utf8');
+const helm = findHelm();
 
 test('every YAML and JSON file parses', () => {
   for (const file of files.filter((name) => /\.ya?ml$/.test(name)))
@@ -38,7 +54,7 @@ test('every YAML and JSON file parses', () => {
 test('every variable that is used or documented is a setting', () => {
   // Of the image, of other programs, and of the compose file itself.
   const others = new Set(['MCP_AGGREGATOR_URL', 'MCP_AGGREGATOR_TOKEN']);
-  for (const file of files) {
+  for (const file of [...files, ...templates]) {
     for (const [name] of readFileSync(file, 'utf8').matchAll(/\b(?:MCP|OTEL|ANTHROPIC)_[A-Z_]+[A-Z]\b/g)) {
       assert.ok(known.has(name) || others.has(name), `${name} in ${file}`);
     }
@@ -49,20 +65,22 @@ test('every variable that is used or documented is a setting', () => {
     ...manifest('Deployment').spec.template.spec.containers[0].env.map((one: { name: string }) => one.name),
   ];
   for (const name of used) assert.ok(known.has(name), name);
-  for (const [name] of docs.matchAll(/\bMCP_[A-Z_]+[A-Z]\b/g)) {
-    assert.ok(known.has(name) || name === 'MCP_AGGREGATOR', name);
+  for (const page of [docs, kubernetesDocs]) {
+    for (const [name] of page.matchAll(/\bMCP_[A-Z_]+[A-Z]\b/g)) {
+      assert.ok(known.has(name) || name === 'MCP_AGGREGATOR', name);
+    }
   }
 });
 
 test('MON-003: probes, resources and replicas', () => {
   const { spec } = manifest('Deployment');
   const [container] = spec.template.spec.containers;
-  for (const [probe, initialDelaySeconds, periodSeconds] of [
-    ['livenessProbe', 10, 30],
-    ['readinessProbe', 5, 10],
+  for (const [probe, path, initialDelaySeconds, periodSeconds] of [
+    ['livenessProbe', '/livez', 10, 30],
+    ['readinessProbe', '/readyz', 5, 10],
   ] as const) {
     const { httpGet, ...times } = container[probe];
-    assert.deepEqual([httpGet.path, httpGet.port], ['/api/v1/aggregator/health', 8081]);
+    assert.deepEqual([httpGet.path, httpGet.port, httpGet.httpHeaders], [path, 8081, undefined]);
     assert.deepEqual([times.initialDelaySeconds, times.periodSeconds], [initialDelaySeconds, periodSeconds]);
   }
   assert.deepEqual(container.resources, {
@@ -73,42 +91,148 @@ test('MON-003: probes, resources and replicas', () => {
   assert.equal(manifest('Service').spec.sessionAffinity, 'ClientIP');
 });
 
-test('the manifests fit together, and secrets come by reference only', () => {
-  const { spec, metadata } = manifest('Deployment');
-  const labels = spec.template.metadata.labels;
-  const selectors = [
-    spec.selector.matchLabels,
-    manifest('Service').spec.selector,
-    manifest('PodDisruptionBudget').spec.selector.matchLabels,
-    manifest('NetworkPolicy').spec.podSelector.matchLabels,
-  ];
-  for (const selector of selectors) assert.deepEqual(selector, labels);
-  assert.equal(manifest('PodDisruptionBudget').spec.minAvailable, 1);
-  assert.deepEqual(manifest('NetworkPolicy').spec.policyTypes, ['Ingress', 'Egress']);
+test('the manifests are those of the chart as it is', () => {
+  const [{ resources }] = parse(read('kubernetes/kustomization.yaml'));
+  const present = readdirSync(join(deploy, 'kubernetes')).filter((name) => name !== 'kustomization.yaml');
+  assert.deepEqual(resources.sort(), present.sort());
+  const recorded = /^# Chart: sha256:(\w+)$/m.exec(read('kubernetes/kustomization.yaml'))?.[1];
+  assert.equal(recorded, hashOfChart(), 'the chart was changed: npm run manifests');
+});
 
-  const secret = new Set(
-    Object.values(settings)
-      .filter((setting) => 'secret' in setting)
-      .map(({ env }) => env as string),
-  );
+test('the chart renders to the manifests and, with every example, to objects that fit together', {
+  skip: helm === undefined ? 'helm is not installed (HELM names it; npm run deploy:check builds it)' : false,
+}, () => {
+  for (const [name, text] of createManifests(helm ?? '')) assert.equal(read(`kubernetes/${name}`), text, name);
+  for (const name of readdirSync(join(deploy, 'helm/examples'))) {
+    const rendered = parse(renderChart(helm ?? '', { valueFiles: [join(deploy, 'helm/examples', name)] }));
+    assert.deepEqual(findUnresolved(rendered), [], name);
+  }
+});
+
+test('the manifests fit together, and secrets come by reference only', () => {
+  assert.deepEqual(findUnresolved(manifests), []);
+  const { spec, metadata } = manifest('Deployment');
+  assert.equal(manifest('PodDisruptionBudget').spec.minAvailable, 1);
   const [container] = spec.template.spec.containers;
   for (const { name, value, valueFrom } of container.env) {
     assert.ok(value === undefined && valueFrom.secretKeyRef.name === metadata.name, name);
-    const { key, optional } = valueFrom.secretKeyRef;
-    assert.ok(optional === true || docs.includes(`--from-literal=${key}=`), `${key} is made by a command in the docs`);
+    assert.ok(kubernetesDocs.includes(`\`${valueFrom.secretKeyRef.key}\``), `${name} is documented`);
+  }
+  for (const key of secretKeysOf([manifest('Deployment')], metadata.name)) {
+    assert.ok(kubernetesDocs.includes(`--from-literal=${key}=`), `${key} is created by a command in the docs`);
   }
   for (const name of Object.keys(manifest('ConfigMap').data)) assert.equal(secret.has(name), false, name);
   for (const [name, value] of Object.entries(compose.services['aggregator-1'].environment)) {
     if (secret.has(name) && name !== 'QDRANT_URL') assert.match(String(value), /\$\{/, name);
   }
-
-  const { securityContext } = container;
-  assert.equal(securityContext.readOnlyRootFilesystem, true);
+  assert.equal(container.securityContext.readOnlyRootFilesystem, true);
   assert.equal(spec.template.spec.securityContext.runAsNonRoot, true);
-  const listed = parse(read('kubernetes/kustomization.yaml'))[0].resources.sort();
-  const present = readdirSync(join(deploy, 'kubernetes')).filter((name) => name !== 'kustomization.yaml');
-  assert.deepEqual(listed, present.sort());
 });
+
+test('a reference that does not resolve, or a stop that takes too long, is found', () => {
+  const changed = (change: (all: typeof manifests) => void) => {
+    const copy = structuredClone(manifests);
+    change(copy);
+    return findUnresolved(copy).join('\n');
+  };
+  const of = (all: typeof manifests, kind: string) => all.find((one) => one.kind === kind);
+  assert.match(
+    changed((all) => {
+      of(all, 'Service').spec.selector = { app: 'another' };
+    }),
+    /Service mcp-aggregator selects nothing/,
+  );
+  assert.match(
+    changed((all) => {
+      of(all, 'ConfigMap').metadata.name = 'another';
+    }),
+    /no ConfigMap mcp-aggregator/,
+  );
+  assert.match(
+    changed((all) => {
+      of(all, 'Deployment').spec.template.spec.terminationGracePeriodSeconds = 30;
+    }),
+    /a stop takes longer than its grace period/,
+  );
+});
+
+test('DEP-005: under the network policy pods reach what they need, and nothing reaches what it must not', () => {
+  const { spec, metadata } = manifest('Deployment');
+  const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+  assert.equal(policies.length, 1);
+  const pod = podOf(spec.template.metadata.labels, metadata.namespace);
+  const expectations = expectationsFor(pod);
+  assert.ok(expectations.some(({ isAllowed }) => isAllowed) && expectations.some(({ isAllowed }) => !isAllowed));
+  assert.deepEqual(findWrong(policies, expectations), []);
+  // Each rule is needed: without it more is unreachable. That for MCP servers inside includes our own pods.
+  const without = (...places: number[]) => {
+    const fewer = structuredClone(policies);
+    fewer[0].spec.egress = fewer[0].spec.egress.filter((_rule: unknown, place: number) => !places.includes(place));
+    return findWrong(fewer, expectations).length;
+  };
+  const serversInside = 3;
+  for (const place of policies[0].spec.egress.keys()) {
+    const before = place === serversInside ? 0 : without(serversInside);
+    assert.ok(without(serversInside, place) > before, `egress rule ${place}`);
+  }
+  assert.deepEqual(findWrong([], expectations).length, expectations.filter(({ isAllowed }) => !isAllowed).length);
+});
+
+test('the schema of the chart accepts its values and the examples, and refuses secrets and unknown values', () => {
+  const schema = JSON.parse(read('helm/mcp-aggregator/values.schema.json'));
+  const validate = new Ajv({ strict: true, allowUnionTypes: true, strictRequired: false }).compile(schema);
+  const [values] = parse(read('helm/mcp-aggregator/values.yaml'));
+  const isValid: boolean = validate(values);
+  assert.ok(isValid, JSON.stringify(validate.errors));
+  assert.deepEqual(
+    Object.keys(schema.properties)
+      .filter((name) => name !== 'global')
+      .sort(),
+    Object.keys(values).sort(),
+  );
+  for (const name of readdirSync(join(deploy, 'helm/examples'))) {
+    const example = parse(read(`helm/examples/${name}`))[0];
+    const isValid: boolean = validate(example);
+    assert.ok(isValid, `${name}: ${JSON.stringify(validate.errors)}`);
+    for (const setting of Object.keys(example.settings ?? {})) assert.ok(known.has(setting), setting);
+  }
+  const open = new Set(['OTEL_EXPORTER_OTLP_ENDPOINT']);
+  for (const name of secret) assert.equal(validate({ settings: { [name]: 'x' } }), open.has(name), name);
+  for (const wrong of [
+    { replicas: 2 },
+    { replicaCount: 0 },
+    { image: { repository: 'a:1' } },
+    { publicUrl: 'mcp.example.com' },
+    { shutdown: { preStopSeconds: 5, delaySeconds: 5 } },
+    { networkPolicy: { egress: { services: { ports: [], cidrs: [] } } } },
+    { networkPolicy: { egress: { outside: { cidrs: ['10.0.0.1'] } } } },
+  ]) {
+    assert.equal(validate(wrong), false, JSON.stringify(wrong));
+  }
+});
+
+test('load balancers send again only what was not sent, and ask whether a replica is ready', () => {
+  const nginx = read('nginx/mcp-aggregator.conf');
+  assert.match(nginx, /^ +proxy_next_upstream error timeout;$/m);
+  assert.doesNotMatch(nginx, /non_idempotent|http_5/);
+  const haproxy = read('haproxy/haproxy.cfg');
+  assert.match(haproxy, /^ +retry-on conn-failure$/m);
+  assert.match(haproxy, /http-check send meth GET uri \/readyz/);
+  const [envoy] = parse(read('envoy/envoy.yaml'));
+  const [cluster] = envoy.static_resources.clusters;
+  assert.equal(cluster.health_checks[0].http_health_check.path, '/readyz');
+  assert.match(read('envoy/envoy.yaml'), /^ +retry_on: connect-failure,refused-stream$/m);
+  for (const name of ['aggregator-1', 'aggregator-2'])
+    for (const text of [nginx, haproxy, read('envoy/envoy.yaml')]) assert.ok(text.includes(name));
+});
+
+for (const name of proxyNames) {
+  test(`${name} accepts its file`, { skip: hasProxy(name) ? false : `${name} is not installed` }, async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), `${name}-`));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    assert.equal(checkProxyFile(name, directory), undefined);
+  });
+}
 
 test('the image and the replicas of the compose file write nowhere but to their volumes', () => {
   const dockerfile = read('Dockerfile');
@@ -118,7 +242,7 @@ test('the image and the replicas of the compose file write nowhere but to their 
     const service = compose.services[name];
     assert.equal(service.read_only, true);
     assert.deepEqual(service.cap_drop, ['ALL']);
-    assert.ok(read('compose/nginx.conf').includes(`${name}:8081`));
+    assert.ok(read('nginx/mcp-aggregator.conf').includes(`${name}:8081`));
     assert.ok(
       parse(read('prometheus/prometheus.yml'))[0].scrape_configs[0].static_configs[0].targets.includes(`${name}:8081`),
     );

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { baseImageOf, imagesOf, toOverride, withDigest } from '../../scripts/pin-images.ts';
+import { baseImageOf, imagesOf, ourImageOf, toOverride, withDigest } from '../../scripts/pin-images.ts';
 import { createSbom } from '../../scripts/sbom.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -21,6 +21,7 @@ const jobs = Object.entries<{ permissions: Record<string, string>; 'timeout-minu
 );
 const runsOf = (job: string) => workflow.jobs[job].steps.map(({ run = '' }: Step) => run).join('\n');
 const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Record<string, unknown>> };
+const ourImage = ourImageOf(read('deploy/helm/mcp-aggregator/values.yaml'));
 const shipped = Object.entries(packages).filter(([path, entry]) => path !== '' && entry.dev !== true);
 
 test('the lock names no registry, and what is shipped is complete in it', () => {
@@ -91,15 +92,36 @@ test('the release workflow signs what it publishes, with actions by commit and n
   assert.match(runsOf('image'), /NODE_IMAGE=\$base" --sbom=true --provenance=mode=max/);
   assert.match(runsOf('image'), /base="\$\(node scripts\/pin-images\.ts --base\)"/);
   assert.match(runsOf('package'), /node scripts\/pin-images\.ts compose\.pinned\.yml/);
+  assert.match(runsOf('image'), /--platform linux\/amd64,linux\/arm64/);
+  assert.match(runsOf('image'), /cosign sign --yes --recursive "\$NAME@\$DIGEST"/);
+});
+
+test('our image has one name everywhere, and the release pushes it', () => {
+  assert.match(ourImage, /^ghcr\.io\/[\w-]+\/mcp-aggregator$/);
+  assert.match(runsOf('image'), /name="\$\(node scripts\/pin-images\.ts --name\)"/);
+  const pages = ['docs/operations.md', 'docs/kubernetes.md', 'docs/scaling.md', 'README.md', 'deploy/Dockerfile'];
+  const manifests = ['deploy/compose/compose.yml', 'deploy/kubernetes/deployment.yaml'];
+  for (const path of [...pages, ...manifests]) {
+    for (const [name] of read(path).matchAll(/ghcr\.io\/[\w./-]+/g)) {
+      const isOurs =
+        name === ourImage || name === `${ourImage.slice(0, ourImage.lastIndexOf('/'))}/charts/mcp-aggregator`;
+      assert.ok(isOurs, `${name} in ${path}`);
+    }
+  }
+  for (const path of manifests) assert.ok(read(path).includes(ourImage), path);
+  const { version } = JSON.parse(read('package.json'));
+  const chart = parse(read('deploy/helm/mcp-aggregator/Chart.yaml'));
+  assert.deepEqual([chart.version, chart.appVersion], [version, version], 'of the chart and of the package');
+  assert.ok(read('deploy/kubernetes/deployment.yaml').includes(`image: ${ourImage}:${version}\n`));
 });
 
 test('every image of the compose file and the Dockerfile can be pinned', () => {
   const compose = read('deploy/compose/compose.yml');
   const dockerfile = read('deploy/Dockerfile');
   assert.match(baseImageOf(dockerfile), /^node:\d+-/);
-  for (const [, from] of dockerfile.matchAll(/^FROM (\S+)/gm)) assert.equal(from, '${NODE_IMAGE}');
+  for (const [, from] of dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)) assert.equal(from, '${NODE_IMAGE}');
   const named = Object.entries<{ image: string }>(parse(compose, { merge: true }).services)
-    .filter(([, { image }]) => image !== 'mcp-aggregator')
+    .filter(([, { image }]) => image !== ourImage)
     .map(([service, { image }]) => [service, image]);
   assert.deepEqual(imagesOf(compose), named);
   for (const [, image = ''] of named) assert.match(image, /:v?\d/);
