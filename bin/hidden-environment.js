@@ -17,11 +17,14 @@ const pipeBytes = 4_000;
 
 export const isVisible = (name) => visible.test(name);
 
-/** Returns where there is nothing to hide, or where the platform cannot. */
-export function hideEnvironment(program, words) {
+/** With these flags of Node. Returns where there is nothing to hide and no flag to add, or where the platform cannot. */
+export function restartHidden(program, words, flags) {
   if (process.platform === 'win32' || process.execve === undefined || process.env.NODE_CHANNEL_FD !== undefined) return;
   const { hidden, rest } = divide(process.env);
-  if (Object.keys(hidden).length === 0) return;
+  const given = process.execArgv.map(nameOf);
+  // What the user set stays.
+  const added = flags.filter((flag) => !given.includes(nameOf(flag)));
+  if (Object.keys(hidden).length === 0 && added.length === 0) return;
   const text = Buffer.from(JSON.stringify(hidden)).toString('base64');
   const pipes = {};
   for (let pipe = firstPipe, at = 0; at < text.length; pipe += 1, at += pipeBytes) {
@@ -34,12 +37,15 @@ export function hideEnvironment(program, words) {
     `unset ${names.join(' ')}`,
     'exec "$0" "$@"',
   ].join('\n');
-  process.execve('/bin/sh', ['sh', '-c', script, process.execPath, ...process.execArgv, program, ...words], {
+  const command = [process.execPath, ...process.execArgv, ...added, program, ...words];
+  process.execve('/bin/sh', ['sh', '-c', script, ...command], {
     ...rest,
     ...pipes,
     [pipesVariable]: numbers.join(','),
   });
 }
+
+const nameOf = (flag) => flag.split('=')[0];
 
 /** True where this process is the one that was started again. */
 export function restoreEnvironment() {

@@ -5,6 +5,8 @@ export interface ToolView {
   wire_name: string;
   description: string;
   input_schema: Record<string, unknown>;
+  enabled: boolean;
+  override?: { fixed_arguments?: Record<string, unknown>; hidden_arguments?: string[] };
 }
 
 interface ServerAnswer {
@@ -13,6 +15,8 @@ interface ServerAnswer {
   description: string | null;
   transport_type: string;
   status: 'DISCONNECTED' | 'CONNECTING' | 'CONNECTED' | 'DEGRADED' | 'ERROR' | 'DISCONNECTING';
+  /** Not running: the next call starts it. */
+  parked: boolean;
   tool_count: number;
   error_message: string | null;
   tools?: ToolView[];
@@ -20,6 +24,8 @@ interface ServerAnswer {
 
 export interface ServerDetail extends ServerAnswer {
   connection_config: Record<string, unknown>;
+  options: Record<string, unknown>;
+  sessions: { ownership: string; source: string; reason: string };
   stderr_tail: string | null;
 }
 
@@ -35,7 +41,9 @@ export interface ToolList {
 export interface ImportAnswer {
   results: {
     key: string;
+    name: string | null;
     outcome: 'registered' | 'would_register' | 'already_exists' | 'skipped' | 'invalid';
     reason: string | null;
+    warnings: string[];
   }[];
 }

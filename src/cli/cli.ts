@@ -3,53 +3,74 @@ import { Command, CommanderError } from 'commander';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { version } from '../version.ts';
 import { type AddCommand, withGlobalFlags } from './command.ts';
+import { separateServerCommand } from './command-words.ts';
 import { addAdd } from './commands/add.ts';
 import { addAudit } from './commands/audit.ts';
 import { addCall } from './commands/call.ts';
+import { addCompletion } from './commands/completion.ts';
 import { addConnect } from './commands/connect.ts';
 import { addConnectClient } from './commands/connect-client.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addEdit } from './commands/edit.ts';
 import { addExport } from './commands/export.ts';
+import { addHelp } from './commands/help.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
 import { addLogin } from './commands/login.ts';
 import { addOpen } from './commands/open.ts';
 import { addProfile } from './commands/profile.ts';
 import { addQuery } from './commands/query.ts';
+import { addRename } from './commands/rename.ts';
 import { addRotateKey } from './commands/rotate-key.ts';
 import { addSearch } from './commands/search.ts';
-import { addServe, describeSettings } from './commands/serve.ts';
+import { addSecret } from './commands/secret.ts';
+import { addServe } from './commands/serve.ts';
+import { addService } from './commands/service.ts';
+import { addSetup } from './commands/setup.ts';
 import { addSignIn } from './commands/sign-in.ts';
 import { addSkills } from './commands/skills.ts';
+import { addStart } from './commands/start.ts';
 import { addStdio } from './commands/stdio.ts';
 import { addToken } from './commands/token.ts';
+import { addToolSwitches } from './commands/tool-switches.ts';
 import { addVersion } from './commands/version.ts';
 import { CommandFailure, type Exit, exitCodes } from './exit-code.ts';
+import { commandGroups, inOwnWords } from './own-words.ts';
 import { withoutControls } from './terminal.ts';
+import { toUsageFailure } from './usage-failure.ts';
 
 /** In the order of `--help`. */
 const commands: readonly AddCommand[] = [
-  addServe,
-  addOpen,
-  addSignIn,
-  addStdio,
+  addSetup,
   addAdd,
   addImport,
-  addExport,
+  addConnectClient,
+  addOpen,
   addList,
+  addEdit,
+  addRename,
+  addToolSwitches,
+  addConnect,
+  addLogin,
+  addCall,
   addSearch,
   addQuery,
-  addCall,
-  addConnect,
-  addConnectClient,
-  addLogin,
   addSkills,
   addProfile,
-  addToken,
-  addAudit,
-  addRotateKey,
+  addServe,
+  addStart,
+  addService,
+  addStdio,
   addDoctor,
+  addToken,
+  addSecret,
+  addSignIn,
+  addAudit,
+  addExport,
+  addRotateKey,
+  addCompletion,
   addVersion,
+  addHelp,
 ];
 
 export async function run(words: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
@@ -59,37 +80,59 @@ export async function run(words: readonly string[], environment: NodeJS.ProcessE
     process.exit(0);
   });
   try {
-    await createProgram(environment).parseAsync(words, { from: 'user' });
+    const program = createProgram(environment);
+    await program.parseAsync(separateServerCommand(words, takesValue(program)), { from: 'user' });
   } catch (error) {
     const { exit, message, answer } = explain(error);
     process.exitCode = exitCodes[exit].code;
     if (message === undefined) return;
     const json = beforeDashes(words).includes('--json');
-    console.error(json ? JSON.stringify({ error: message, exit, answer }) : `error: ${withoutControls(message)}`);
+    console.error(
+      json
+        ? JSON.stringify({ error: message, exit, answer })
+        : `error: ${inOwnWords(withoutControls(message), environment)}`,
+    );
   }
 }
 
-function createProgram(environment: NodeJS.ProcessEnv): Command {
+function takesValue(program: Command): (option: string) => boolean {
+  const commands = [program, ...program.commands.filter((command) => ['add', 'edit'].includes(command.name()))];
+  const options = commands.flatMap((command) => command.options).filter((option) => option.required || option.optional);
+  const names = new Set(options.flatMap(({ long, short }) => [long, short]));
+  return (option) => names.has(option);
+}
+
+export function createProgram(environment: NodeJS.ProcessEnv): Command {
   const program = withGlobalFlags(new Command('mcp-aggregator'))
     .description('One MCP endpoint and one REST API in front of many MCP servers.')
-    .version(version, '--version', 'print the version')
+    .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .enablePositionalOptions()
-    .showSuggestionAfterError()
-    .addHelpText('after', () => `\n${describeSettings()}\n\n${describeExitCodes()}`)
-    .exitOverride();
+    .showSuggestionAfterError(false)
+    .usage('<command> [options]')
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .addHelpText('after', '\nMore: mcp-aggregator help <command>, help settings, help exit-codes')
+    // Errors are printed in one place, with what was meant.
+    .configureOutput({ outputError: () => undefined });
   for (const add of commands) add(program, environment);
-  for (const command of program.commands) withGlobalFlags(command);
+  for (const command of withSubcommands(program)) command.exitOverride(translate(command));
+  for (const command of program.commands) {
+    withGlobalFlags(command);
+    const [group] = Object.entries(commandGroups).find(([, names]) => names.includes(command.name())) ?? [];
+    if (group !== undefined) command.helpGroup(`${group}:`);
+  }
   return program;
 }
 
-function describeExitCodes(): string {
-  return ['Exit codes:', ...Object.values(exitCodes).map(({ code, meaning }) => `  ${code}  ${meaning}`)].join('\n');
-}
+const withSubcommands = (command: Command): Command[] => [command, ...command.commands.flatMap(withSubcommands)];
 
-/** Commander has already printed its own messages. */
+/** `--help` and `--version` end as errors, too. */
+const translate = (command: Command) => (error: CommanderError) => {
+  throw error.exitCode === 0 ? error : toUsageFailure(error, command);
+};
+
 function explain(error: unknown): { exit: Exit; message?: string; answer?: unknown } {
-  if (error instanceof CommanderError) return { exit: error.exitCode === 0 ? 'ok' : 'usage' };
+  if (error instanceof CommanderError) return { exit: 'ok' };
   if (error instanceof CommandFailure) return error;
   if (error instanceof AppError) {
     return { exit: exits[error.code] ?? 'usage', message: error.message };

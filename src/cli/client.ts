@@ -4,6 +4,7 @@ import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { Problem } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
+import { proofHeader } from '../security/identity.ts';
 import { CommandFailure, exitOfStatus } from './exit-code.ts';
 import type { Target } from './target.ts';
 
@@ -14,6 +15,7 @@ export interface Client {
   getText(path: string): Promise<string>;
   post<Answer>(path: string, body?: unknown): Promise<Answer>;
   put<Answer>(path: string, body: unknown): Promise<Answer>;
+  patch<Answer>(path: string, body: unknown): Promise<Answer>;
   delete(path: string): Promise<void>;
 }
 
@@ -25,12 +27,15 @@ export function createClient(target: Target): Client {
 
   async function receive(method: string, path: string, body?: unknown): Promise<string> {
     const token = await target.token();
+    const content = body === undefined ? '' : JSON.stringify(body);
+    const proof = body === undefined ? undefined : await target.prove?.({ path, body: content });
     const headers = {
       accept: 'application/json',
+      ...(proof === undefined ? {} : { [proofHeader]: proof }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     };
-    const sent = exchange(`${url}${path}`, { method, headers, body: body === undefined ? '' : JSON.stringify(body) });
+    const sent = exchange(`${url}${path}`, { method, headers, body: content });
     const response = await sent.catch((cause: unknown) => {
       throw unreachable(url, cause);
     });
@@ -50,6 +55,7 @@ export function createClient(target: Target): Client {
     getText: (path) => receive('GET', path),
     post: (path, body) => send('POST', path, body),
     put: (path, body) => send('PUT', path, body),
+    patch: (path, body) => send('PATCH', path, body),
     delete: (path) => send('DELETE', path),
   };
 }
@@ -82,7 +88,7 @@ function unreachable(url: string, cause: unknown): CommandFailure {
   const { code } = cause as NodeJS.ErrnoException;
   return new CommandFailure(
     'unreachable',
-    `No aggregator answers at ${url}${code === undefined ? '' : ` (${code})`}. Start it with: mcp-aggregator serve`,
+    `No aggregator answers at ${url}${code === undefined ? '' : ` (${code})`}. Start it with: mcp-aggregator start`,
     { cause },
   );
 }

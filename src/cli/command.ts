@@ -8,6 +8,7 @@ export interface CommandContext {
   client: Client;
   terminal: Terminal;
   environment: NodeJS.ProcessEnv;
+  flags: GlobalFlags;
 }
 
 type GlobalFlags = TargetFlags & { json?: boolean };
@@ -37,5 +38,6 @@ export function createContext(command: Command, environment: NodeJS.ProcessEnv):
     client: createClient(resolveTarget(flags, environment)),
     terminal: createTerminal({ json: flags.json === true, environment }),
     environment,
+    flags,
   };
 }

@@ -23,7 +23,8 @@ export async function awaitSettled(client: Client, name: string, update: (text: 
     } else if (server.status !== 'CONNECTING' && server.status !== 'DISCONNECTING') {
       return server;
     } else {
-      update(`${name}: ${server.status.toLowerCase()}`);
+      const last = server.stderr_tail?.trim().split('\n').at(-1);
+      update(`${name}: ${server.status.toLowerCase()}${last ? `: ${last}` : ''}`);
     }
     await delay(pollMs);
   }

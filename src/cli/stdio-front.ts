@@ -3,9 +3,11 @@
  * endpoint of an aggregator. Each message shows the protocol era that the client uses.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
+import { describe } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { interruptibleDelay } from '../interruptible-delay.ts';
 import {
@@ -19,12 +21,14 @@ import {
   keyOf,
   listChanges,
   namedBy,
+  newestModern,
   type RpcMessage,
   type RpcRequest,
   rpcCodes,
   toLine,
 } from '../json-rpc.ts';
 import { toObject } from '../raw-result.ts';
+import { version } from '../version.ts';
 
 interface StdioFrontOptions {
   input: Readable;
@@ -58,14 +62,24 @@ const goodbyeMs = 1_000;
 
 export function createStdioFront({ input, output, reach }: StdioFrontOptions): StdioFront {
   const running = new Map<unknown, AbortController>();
+  const handle = randomUUID();
   const unanswered = new Set<Promise<void>>();
   const closed = new AbortController();
-  let endpoint = reach();
+  let endpoint: Promise<FrontEndpoint> | undefined;
   let session: FrontSession | undefined;
   let recovering: Promise<void> | undefined;
+  let isAttending = false;
+
+  /** One that failed is looked for again by the next message. */
+  function reached(): Promise<FrontEndpoint> {
+    endpoint ??= reach().catch((error: unknown) => {
+      endpoint = undefined;
+      throw error;
+    });
+    return endpoint;
+  }
 
   async function run(): Promise<void> {
-    await endpoint;
     for await (const line of linesOf(input)) {
       if (line.trim() === '') continue;
       const parsed = parse(line);
@@ -104,7 +118,29 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     }
   }
 
+  /** Shows the aggregator how long a modern client is there, so that its sessions with servers end with it. */
+  async function attend(): Promise<void> {
+    isAttending = true;
+    const meta = {
+      [hopMeta.protocolVersion]: newestModern,
+      [hopMeta.clientInfo]: { name: 'mcp-aggregator stdio', version },
+      [hopMeta.clientCapabilities]: {},
+    };
+    const params = { notifications: {}, _meta: meta };
+    const message = { jsonrpc: '2.0', id: 'attend', method: 'subscriptions/listen', params } as const;
+    while (!closed.signal.aborted) {
+      try {
+        const response = await post(message, closed.signal);
+        await readMessages(response, () => undefined);
+      } catch {
+        // The next request of the client detects whether the aggregator has stopped.
+      }
+      await interruptibleDelay(retryMs, closed.signal);
+    }
+  }
+
   async function pass(request: RpcRequest): Promise<void> {
+    if (isModern(request) && !isAttending) void attend();
     const controller = new AbortController();
     running.set(keyOf(request.id), controller);
     const signal = AbortSignal.any([controller.signal, closed.signal]);
@@ -112,7 +148,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
       await relay(await send(request, signal), request, signal);
     } catch (error) {
       if (signal.aborted) return;
-      const reason = error instanceof Error ? error.message : 'no answer';
+      const reason = describe(error);
       write({
         jsonrpc: '2.0',
         id: request.id,
@@ -138,7 +174,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
   }
 
   async function post(message: RpcMessage, signal: AbortSignal): Promise<Response> {
-    const { url, token } = await endpoint;
+    const { url, token } = await reached();
     return await fetch(url, {
       method: 'POST',
       headers: { ...headersOf(message), ...authorization(await token()) },
@@ -153,6 +189,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
       accept: 'application/json, text/event-stream',
       // This client cannot repeat parameters in headers.
       'mcp-aggregator-front': 'stdio',
+      'mcp-aggregator-client': handle,
     };
     const version = modernVersionOf(message);
     if (version === undefined) return { ...headers, ...sessionHeaders(message) };
@@ -200,7 +237,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     lastEventId: string | undefined,
     signal: AbortSignal,
   ): Promise<Response> {
-    const { url, token } = await endpoint;
+    const { url, token } = await reached();
     return await fetch(url, {
       headers: {
         accept: 'text/event-stream',
@@ -235,7 +272,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
   /** Runs once, even if several requests fail at the same time. */
   function recover(moved: boolean): Promise<void> {
     recovering ??= (async () => {
-      if (moved) endpoint = reach();
+      if (moved) endpoint = undefined;
       await reopen();
     })().finally(() => {
       recovering = undefined;
@@ -286,7 +323,7 @@ export function createStdioFront({ input, output, reach }: StdioFrontOptions): S
     await Promise.race([Promise.all(unanswered), delay(goodbyeMs, undefined, { ref: false })]);
     closed.abort();
     if (ending?.id === undefined) return;
-    const { url, token } = await endpoint;
+    const { url, token } = await reached();
     const last = await token().catch(() => undefined); // unreachable; the session expires on its own
     await fetch(url, {
       method: 'DELETE',

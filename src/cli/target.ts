@@ -1,10 +1,12 @@
 /** Finds the aggregator and the token that a command uses. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileVariableOf } from '../config/config.ts';
 import { settings } from '../config/settings.ts';
 import { isLoopback } from '../loopback.ts';
+import { identityKeyFile, proveRequest } from '../security/identity.ts';
 import { CommandFailure } from './exit-code.ts';
+import { identify, strangerAt } from './identity.ts';
+import { readIfThere } from './read-if-there.ts';
 import { findSignIn, tokenOf } from './sign-ins.ts';
 
 export interface TargetFlags {
@@ -17,6 +19,8 @@ export interface Target {
   url: string;
   /** Called before every request, because the token of a sign-in expires and is refreshed. */
   token(): Promise<string | undefined>;
+  /** Proves to the aggregator of the data directory that this command can read the directory. */
+  prove?(request: { path: string; body: string }): Promise<string | undefined>;
   /** Source of the token; undefined if there is none. */
   source: 'given' | 'sign-in' | 'data directory' | undefined;
   dataDir: string;
@@ -31,12 +35,37 @@ export function resolveTarget(flags: TargetFlags, environment: NodeJS.ProcessEnv
       `"${url}" is not the address of an aggregator; example: --url http://127.0.0.1:8081`,
     );
   }
-  return { url: url.replace(/\/+$/, ''), dataDir, ...tokenFor(url, dataDir, flags, environment) };
+  const plain = url.replace(/\/+$/, '');
+  const isOwn = identifyOnce(plain, dataDir);
+  return {
+    url: plain,
+    dataDir,
+    ...tokenFor(plain, dataDir, isOwn, flags, environment),
+    prove: proveTo(plain, dataDir, isOwn),
+  };
+}
+
+/** Asked when it is needed, because most commands do one thing. Only this host can have the data directory. */
+function identifyOnce(url: string, dataDir: string): () => ReturnType<typeof identify> {
+  let asked: ReturnType<typeof identify> | undefined;
+  return () => {
+    asked ??= isLoopback(new URL(url).hostname) ? identify(url, dataDir) : Promise.resolve('stranger');
+    return asked;
+  };
+}
+
+function proveTo(url: string, dataDir: string, isOwn: () => ReturnType<typeof identify>): NonNullable<Target['prove']> {
+  return async (request) => {
+    if (!isLoopback(new URL(url).hostname) || (await isOwn()) !== 'own') return undefined;
+    const key = readIfThere(join(dataDir, identityKeyFile))?.trim();
+    return key === undefined ? undefined : proveRequest(key, request);
+  };
 }
 
 function tokenFor(
   url: string,
   dataDir: string,
+  isOwn: () => ReturnType<typeof identify>,
   flags: TargetFlags,
   environment: NodeJS.ProcessEnv,
 ): Pick<Target, 'token' | 'source'> {
@@ -51,7 +80,22 @@ function tokenFor(
   // The token in the data directory must not be sent to an aggregator on another host.
   const isHere = isLoopback(new URL(url).hostname);
   const token = isHere ? readIfThere(join(dataDir, 'admin-token'))?.trim() : undefined;
-  return { source: token === undefined ? undefined : 'data directory', token: async () => token };
+  if (token === undefined) return { source: undefined, token: async () => undefined };
+  return { source: 'data directory', token: ownToken(token, url, dataDir, isOwn) };
+}
+
+/** Not to another program on this host either. Where none listens, the request itself reports it. */
+function ownToken(
+  token: string,
+  url: string,
+  dataDir: string,
+  isOwn: () => ReturnType<typeof identify>,
+): Target['token'] {
+  return async () => {
+    const verdict = await isOwn();
+    if (verdict === 'stranger') throw strangerAt(url, dataDir);
+    return verdict === 'own' ? token : undefined;
+  };
 }
 
 export function dataDirOf(flags: TargetFlags, environment: NodeJS.ProcessEnv): string {
@@ -90,20 +134,4 @@ function reachable(url: string): string {
 
 function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    throw new CommandFailure(
-      'denied',
-      `${path} cannot be read (${code}); use --token, or run the command as the owner of the file`,
-      {
-        cause: error,
-      },
-    );
-  }
 }

@@ -1,6 +1,8 @@
 /** Output for terminals: tables, colours, progress, prompts; or JSON for programs. */
 import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { inOwnWords } from './own-words.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -9,6 +11,8 @@ export interface Terminal {
   /** The result of the command, on stdout. */
   print(text: string): void;
   printJson(value: unknown): void;
+  /** Text of ours that may name commands, on stdout. */
+  say(text: string): void;
   /** Messages other than the result, on stderr; none with `--json`. */
   note(text: string): void;
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
@@ -18,6 +22,8 @@ export interface Terminal {
   progress<T>(text: string, task: (update: (text: string) => void) => Promise<T>): Promise<T>;
   readonly canAsk: boolean;
   confirm(question: string): Promise<boolean>;
+  /** What the user types; a secret is not shown. */
+  ask(question: string, options?: { isSecret?: boolean }): Promise<string>;
 }
 
 const shownAfterMs = 1_000;
@@ -43,8 +49,9 @@ export function createTerminal({ json, environment }: { json: boolean; environme
     json,
     print,
     printJson: (value) => print(JSON.stringify(value, null, 2)),
+    say: (text) => print(inOwnWords(text, environment)),
     note(text) {
-      if (!json) stderr.write(`${withoutControls(text)}\n`);
+      if (!json) stderr.write(`${inOwnWords(withoutControls(text), environment)}\n`);
     },
     table(headings, rows) {
       // A terminal without a known size reports 0.
@@ -80,6 +87,15 @@ export function createTerminal({ json, environment }: { json: boolean; environme
       const answer = await asking.question(`${question} [y/N] `);
       asking.close();
       return /^y(es)?$/i.test(answer.trim());
+    },
+    async ask(question, { isSecret = false } = {}) {
+      const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+      if (isSecret) stderr.write(`${question}: `);
+      const asking = createInterface({ input: stdin, output: isSecret ? silent : stderr, terminal: true });
+      const answer = await asking.question(isSecret ? '' : `${question}: `);
+      asking.close();
+      if (isSecret) stderr.write('\n');
+      return answer.trim();
     },
   };
 }

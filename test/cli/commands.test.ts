@@ -121,14 +121,15 @@ test('BR-001: wrong input ends with 2, a name that is taken with 6', async () =>
     [['add', 'x', '--stdio', '--http', 'https://a.example'], 2, /not --stdio and --http/],
     [['add', 'x', '--stdio'], 2, /specify the command after --/],
     [['add', 'x', '--http', 'http://example.com/mcp'], 2, /must start with https/],
-    [['add', 'x', '--http', 'https://a.example', '--env', 'A=1'], 2, /--env and --cwd are for --stdio/],
+    [['add', 'x', '--http', 'https://a.example', '--env', 'A=1'], 2, /--env, --dotenv and --cwd are for --stdio/],
     [['add', 'x', '--stdio', '--env', 'A', '--', 'y'], 2, /"A" is not of the form name=value/],
     [['add', 'everything', '--stdio', '--', 'x'], 6, /Server already exists: everything/],
     [['add'], 2, /missing required argument/],
-    [['list', '--status', 'asleep'], 2, /status must be one of/],
+    [['list', '--status', 'asleep'], 2, /--status: "ASLEEP" is not one of/],
     [['list', '--nonsense'], 2, /unknown option/],
-    [['lsit'], 2, /unknown command "lsit"; the commands are: add, audit, call/],
-    [['show', 'nobody'], 4, /Server not found: nobody/],
+    [['lsit'], 2, /unknown command "lsit"\. Did you mean list\?/],
+    [['sing'], 2, /unknown command "sing"; the commands are: add, audit, call/],
+    [['show', 'nobody'], 4, /No server or tool is named nobody/],
     [['tools', 'nobody'], 4, /Server not found/],
     [['connect', 'nobody'], 4, /Server not found/],
     [['disconnect', 'nobody'], 4, /Server not found/],
@@ -142,7 +143,7 @@ test('BR-001: wrong input ends with 2, a name that is taken with 6', async () =>
     [['token', 'create', 'x', '--expires', 'soon'], 2, /"soon" is not a valid time/],
     [['token', 'revoke', 'x'], 4, /Token not found: x/],
     [['list', '--url', 'nowhere'], 2, /not the address of an aggregator/],
-    [['list', '--url', 'http://127.0.0.1:1'], 3, /No aggregator answers at .*mcp-aggregator serve/],
+    [['list', '--url', 'http://127.0.0.1:1'], 3, /No aggregator answers at .*mcp-aggregator start/],
     [['list', '--token', 'wrong'], 5, /Not authenticated/],
   ];
   for (const [words, code, message] of cases) {
@@ -153,10 +154,26 @@ test('BR-001: wrong input ends with 2, a name that is taken with 6', async () =>
   }
 });
 
+test('add sets whose a session is, when the server starts and which revisions are used', async () => {
+  const server = stdioFeatureServer('legacy', { label: 'own' });
+  const flags = ['--sessions', 'principal', '--start', 'always', '--protocol', 'legacy'];
+  const added = await run(['add', 'own', ...flags, '--', server.command, ...server.args]);
+  assert.equal(added.code, 0, added.stderr);
+  const { options } = await json<{ options: Record<string, string> }>('show', 'own');
+  assert.deepEqual(options, { sessions: 'principal', start: 'always', protocol: 'legacy' });
+  const shown = await run(['show', 'own']);
+  assert.match(shown.stdout, /^sessions +principal \(setting\): options\.sessions is principal$/m);
+  const wrong = await run(['add', 'other', '--sessions', 'mine', '--', 'true']);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /--sessions.*auto, shared, client, principal/);
+  await run(['remove', 'own', '--yes']);
+});
+
 test('tools of one server and of all', async () => {
   const { stdout } = await run(['tools', 'everything']);
-  assert.match(stdout, /^TOOL +DESCRIPTION\n/);
-  assert.match(stdout, /^everything\.echo +Echoes/m);
+  assert.match(stdout, /^TOOL +PARAMETERS +DESCRIPTION\n/);
+  assert.match(stdout, /^everything\.echo +message +Echoes/m);
+  assert.match(stdout, /^everything\.get-annotated-message +messageType, includeImage\? /m);
   const all = await json<{ tools: { name: string }[]; total: number }>('tools');
   assert.ok(all.tools.some(({ name }) => name === 'everything.echo'));
   assert.equal(all.total, all.tools.length);

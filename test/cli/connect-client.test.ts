@@ -14,30 +14,43 @@ import { type AggregatorProcess, cleanEnvironment, startAggregator } from '../su
 import { commandsOf, everything, runCommand } from './command-line.ts';
 
 const [command = '', script = ''] = everything;
-const program = { command, args: [script] };
+/** The same program, as another server each time. */
+const programOf = (name: string) => ({ command, args: [script, 'stdio', name] });
+const argsOf = (name: string) => JSON.stringify(programOf(name).args);
 
 /** As people have them: with comments, other settings, tabs, trailing commas. */
 const recorded: Record<string, { path: string; text: string; key?: string }> = {
   'claude-desktop': {
     path: '.config/Claude/claude_desktop_config.json',
-    text: JSON.stringify({ mcpServers: { 'from-desktop': program }, globalShortcut: 'Ctrl+Space' }, null, 2),
-  },
-  'claude-code': {
-    path: '.claude.json',
     text: JSON.stringify(
-      { numStartups: 7, mcpServers: { 'from-code': { type: 'stdio', ...program, env: {} } }, projects: {} },
+      { mcpServers: { 'from-desktop': programOf('from-desktop') }, globalShortcut: 'Ctrl+Space' },
       null,
       2,
     ),
   },
-  cursor: { path: '.cursor/mcp.json', text: JSON.stringify({ mcpServers: { 'from-cursor': program } }, null, '\t') },
+  'claude-code': {
+    path: '.claude.json',
+    text: JSON.stringify(
+      {
+        numStartups: 7,
+        mcpServers: { 'from-code': { type: 'stdio', ...programOf('from-code'), env: {} } },
+        projects: {},
+      },
+      null,
+      2,
+    ),
+  },
+  cursor: {
+    path: '.cursor/mcp.json',
+    text: JSON.stringify({ mcpServers: { 'from-cursor': programOf('from-cursor') } }, null, '\t'),
+  },
   vscode: {
     path: '.config/Code/User/mcp.json',
     text: `{
     // What I use every day
     "inputs": [],
     "servers": {
-        "from-code-editor": { "type": "stdio", "command": ${JSON.stringify(command)}, "args": [${JSON.stringify(script)}] }, // mine
+        "from-code-editor": { "type": "stdio", "command": ${JSON.stringify(command)}, "args": ${argsOf('from-code-editor')} }, // mine
     },
 }
 `,
@@ -67,10 +80,22 @@ notifications = true
 {
   "theme": "One Dark",
   "context_servers": {
-    "from-zed": { "source": "custom", "command": ${JSON.stringify(command)}, "args": [${JSON.stringify(script)}], "env": {} }
+    "from-zed": { "source": "custom", "command": ${JSON.stringify(command)}, "args": ${argsOf('from-zed')}, "env": {} }
   }
 }
 `,
+  },
+  'gemini-cli': {
+    path: '.gemini/settings.json',
+    text: JSON.stringify(
+      { theme: 'Default', mcpServers: { 'from-gemini': { ...programOf('from-gemini'), trust: true } } },
+      null,
+      2,
+    ),
+  },
+  cline: {
+    path: '.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
+    text: JSON.stringify({ mcpServers: { 'from-cline': { ...programOf('from-cline'), autoApprove: [] } } }, null, 2),
   },
 };
 
@@ -149,7 +174,7 @@ suite('connect-client', () => {
   test('--move leaves what it cannot take out, and takes the rest over as it is', async () => {
     const file = join(home, '.codex/config.toml');
     mkdirSync(dirname(file), { recursive: true });
-    const args = [script, "it's", "that's"];
+    const args = [script, 'stdio', "it's", "that's"];
     const text = `[mcp_servers.with-quotes]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n\n[tui]\nnote = """\n[mcp_servers.with-quotes]\n"""\n`;
     writeFileSync(file, text);
     const moved = await run('codex', '--yes', '--move');
@@ -160,7 +185,7 @@ suite('connect-client', () => {
     assert.equal((await run('codex', '--undo', '--yes')).code, 0);
     assert.equal(readFileSync(file, 'utf8'), text);
 
-    const twice = `{"mcpServers":{"twice":{"command":"a"},"twice":${JSON.stringify(program)}}}`;
+    const twice = `{"mcpServers":{"twice":{"command":"a"},"twice":${JSON.stringify(programOf('twice'))}}}`;
     const cursor = join(home, '.cursor/mcp.json');
     mkdirSync(dirname(cursor), { recursive: true });
     writeFileSync(cursor, twice);
@@ -202,13 +227,94 @@ suite('connect-client', () => {
 
   test('what was changed in between survives the undoing', async () => {
     const file = join(home, '.cursor/mcp.json');
-    writeFileSync(file, '{ "mcpServers": { "moved-later": { "command": "true" } } }');
+    writeFileSync(file, JSON.stringify({ mcpServers: { 'moved-later': programOf('moved-later') } }));
     assert.equal((await run('cursor', '--yes', '--move')).code, 0);
     writeFileSync(file, setMember(readFileSync(file, 'utf8'), ['mcpServers', 'new'], { command: 'false' }));
     assert.equal((await run('cursor', '--undo', '--yes')).code, 0);
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
-      mcpServers: { new: { command: 'false' }, 'moved-later': { command: 'true' } },
+      mcpServers: { new: { command: 'false' }, 'moved-later': programOf('moved-later') },
     });
+  });
+
+  test('import, then --move: the imported server is the same one, and leaves the client', async () => {
+    const file = join(home, '.cursor/mcp.json');
+    const text = JSON.stringify({ mcpServers: { memory: programOf('memory') } });
+    writeFileSync(file, text);
+    const env = { HOME: home, MCP_AGGREGATOR_DATA_DIR: aggregator.dataDir };
+    assert.equal((await runCommand(['import', '--yes', file], { env })).code, 0);
+    for (const round of ['first', 'after an undo']) {
+      const { code, stdout, stderr } = await run('cursor', '--yes', '--move');
+      assert.deepEqual([code, stderr], [0, ''], round);
+      assert.match(stdout, /Moved into the aggregator: memory/);
+      const entries = clients.find(({ id }) => id === 'cursor')?.read(readFileSync(file, 'utf8'));
+      assert.deepEqual(Object.keys(entries ?? {}), ['gateway']);
+      assert.equal((await run('cursor', '--undo', '--yes')).code, 0);
+      assert.equal(readFileSync(file, 'utf8'), text);
+    }
+    assert.equal((await servers()).filter((name) => name.startsWith('memory')).length, 1);
+  });
+
+  test('--move takes nothing out that does not connect, and says why', async () => {
+    const file = join(home, '.cursor/mcp.json');
+    const mcpServers = {
+      'no-env-file': { ...programOf('no-env-file'), envFile: '/nowhere/.env' },
+      'no-variable': { ...programOf('no-variable'), env: { TOKEN: '${env:A_TOKEN_THAT_IS_NOT_SET}' } },
+      'no-command': { command: 'a-command-that-does-not-exist' },
+      off: { ...programOf('off'), disabled: true },
+      works: programOf('works'),
+    };
+    writeFileSync(file, JSON.stringify({ mcpServers }));
+    const { code, stdout, stderr } = await run('cursor', '--yes', '--move');
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /Moved into the aggregator: works\./);
+    assert.match(stderr, /no-env-file stays in the client: ERROR: env_file cannot be read: .*\/nowhere\/\.env/);
+    assert.match(stderr, /no-variable stays in the client: ERROR: .*A_TOKEN_THAT_IS_NOT_SET/);
+    assert.match(
+      stderr,
+      /no-command stays in the client: ERROR: the command "a-command-that-does-not-exist" was not found/,
+    );
+    assert.match(stderr, /repair it: mcp-aggregator edit no-command/);
+    assert.match(stderr, /off stays in the client: it is disabled there/);
+    const left = Object.keys(JSON.parse(readFileSync(file, 'utf8')).mcpServers);
+    assert.deepEqual(left, ['no-env-file', 'no-variable', 'no-command', 'off', 'gateway']);
+
+    // Repaired in the aggregator, it is still the server that the client has.
+    const env = { HOME: home, MCP_AGGREGATOR_DATA_DIR: aggregator.dataDir };
+    const repaired = await runCommand(['edit', 'no-command', '--', command, script, 'stdio', 'repaired'], { env });
+    assert.equal(repaired.code, 0, repaired.stderr);
+    assert.match((await run('cursor', '--yes', '--move')).stdout, /Moved into the aggregator: no-command\./);
+    assert.equal((await run('cursor', '--undo', '--yes')).code, 0);
+    assert.equal(readFileSync(file, 'utf8'), JSON.stringify({ mcpServers }));
+  });
+
+  test('the difference shows no value that is not ours', async () => {
+    const secret = 'sk-a-secret-of-another-server';
+    const codex = join(home, '.codex/config.toml');
+    const samples: [id: string, file: string, text: string][] = [
+      [
+        'cursor',
+        join(home, '.cursor/mcp.json'),
+        JSON.stringify(
+          { note: secret, mcpServers: { a: { command: secret, env: { A: secret }, args: [secret] } } },
+          null,
+          2,
+        ),
+      ],
+      [
+        'codex',
+        codex,
+        `key = "${secret}"\n[mcp_servers.a]\ncommand = "${secret}"\nenv = { A = "${secret}" }\nlong = """\n${secret}\n"""\n`,
+      ],
+    ];
+    for (const [id, file, text] of samples) {
+      writeFileSync(file, text);
+      const { code, stdout, stderr } = await run(id, '--dry-run', '--move');
+      assert.equal(code, 0, stderr);
+      assert.ok(!`${stdout}${stderr}`.includes(secret), stdout);
+      assert.match(stdout, /"\*\*\*"/);
+      assert.match(stdout, /^\+ .*gateway/m);
+    }
+    rmSync(codex);
   });
 
   test('without --yes and without a terminal nothing is written; an unknown client is named', async () => {
@@ -218,6 +324,7 @@ suite('connect-client', () => {
     const unknown = await run('notepad');
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /claude-desktop, claude-code, cursor/);
+    assert.match((await run('claude-dekstop')).stderr, /Did you mean claude-desktop\?/);
   });
 });
 
@@ -235,7 +342,7 @@ function transportOf(entry: ClientEntry, home: string) {
     return new StdioClientTransport({ command: file, args, env: { ...cleanEnvironment(home), ...env } });
   }
   const headers = (entry.headers ?? entry.http_headers) as Record<string, string>;
-  const url = new URL(String(entry.url ?? entry.serverUrl));
+  const url = new URL(String(entry.url ?? entry.serverUrl ?? entry.httpUrl));
   return new StreamableHTTPClientTransport(url, { requestInit: { headers } });
 }
 
@@ -247,7 +354,7 @@ suite('editing files of other people', () => {
     '/* first */ {\n\t"a": "x\\"y", /* , */\n\t"servers": {}\n}',
   ]) {
     test(`JSON: set and removed in ${JSON.stringify(text)}`, async () => {
-      const { parseClientConfig } = await import('../../src/registry/import.ts');
+      const { parseClientConfig } = await import('../../src/registry/client-files.ts');
       const once = setMember(text, ['servers', 'ours'], { url: 'x' });
       const before = parseClientConfig(text) as Record<string, unknown>;
       assert.deepEqual(parseClientConfig(once), { ...before, servers: { ours: { url: 'x' } } });

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { after, type TestContext, test } from 'node:test';
 import { toTyped } from '../../src/cli/commands/call.ts';
 import { checkNode } from '../../src/cli/commands/doctor.ts';
 import { toTime } from '../../src/cli/commands/token.ts';
@@ -10,6 +14,18 @@ import { exitOfStatus } from '../../src/cli/exit-code.ts';
 import { saveSignIn } from '../../src/cli/sign-ins.ts';
 import { resolveTarget } from '../../src/cli/target.ts';
 import { formatTable, withoutControls } from '../../src/cli/terminal.ts';
+import { proveIdentity } from '../../src/security/identity.ts';
+
+/** Answers the question for its identity as it is told, on a port of its own. */
+async function listen(t: TestContext, answer: (asked: { nonce: string; port: number }) => string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { nonce } = JSON.parse(await text(request));
+    response.end(JSON.stringify({ proof: answer({ nonce, port: request.socket.localPort ?? 0 }) }));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 const dataDir = mkdtempSync(join(tmpdir(), 'target-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -27,10 +43,16 @@ test('the address: flag, variable, host and port, what the aggregator wrote, def
   assert.equal(url({ url: 'http://b.example' }, { MCP_AGGREGATOR_URL: 'https://a.example' }), 'http://b.example');
 });
 
-test('the token in the data directory goes to this machine only', async () => {
+test('the token in the data directory goes to the aggregator of the directory only', async (t) => {
   writeFileSync(join(dataDir, 'admin-token'), 'local-secret\n');
+  writeFileSync(join(dataDir, 'identity-key'), 'the-key\n');
+  const owner = await listen(t, ({ nonce, port }) => proveIdentity('the-key', { nonce, port }));
+  const relay = await listen(t, ({ nonce }) => proveIdentity('the-key', { nonce, port: Number(new URL(owner).port) }));
+  const stranger = await listen(t, () => 'no proof');
   const token = (url: string, env: Record<string, string> = {}) => resolveTarget({ dataDir, url }, env).token();
-  assert.equal(await token('http://localhost:1'), 'local-secret');
+  assert.equal(await token(owner), 'local-secret');
+  assert.equal(await token('http://localhost:1'), undefined, 'where nobody listens');
+  for (const url of [stranger, relay]) await assert.rejects(token(url), /is not the aggregator of .* was not sent/);
   assert.equal(await token('https://a.example'), undefined);
   assert.equal(await token('https://a.example', { MCP_AGGREGATOR_TOKEN: 't', MCP_AGGREGATOR_ADMIN_TOKEN: 'a' }), 't');
   assert.equal(await resolveTarget({ dataDir, token: 'f' }, { MCP_AGGREGATOR_TOKEN: 't' }).token(), 'f');
@@ -51,7 +73,6 @@ test('a sign-in is for its own address, before the token of the data directory a
   assert.equal(await token('https://A.example'), 'a');
   assert.equal(await token('https://a.example:8443'), undefined);
   assert.equal(await token('http://127.0.0.1:1'), 'here');
-  assert.equal(await token('http://127.0.0.1:2'), 'local-secret');
   assert.equal(await token('https://a.example', { MCP_AGGREGATOR_TOKEN: 't' }), 't');
 
   const over = new Date(0).toISOString();
@@ -106,7 +127,7 @@ test('exit codes follow the HTTP status', () => {
 });
 
 test('doctor knows which Node is too old', () => {
-  assert.equal(checkNode('22.13.0').verdict, 'ok');
+  assert.equal(checkNode('22.18.0').verdict, 'ok');
   assert.equal(checkNode('24.1.0').verdict, 'ok');
   assert.equal(checkNode('22.12.0').verdict, 'problem');
   assert.equal(checkNode('20.19.0').verdict, 'problem');

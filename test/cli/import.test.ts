@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { z } from 'zod';
 import type { importView } from '../../src/http/routes/import.ts';
-import { findClientConfigs } from '../../src/registry/import.ts';
+import { findClientConfigs } from '../../src/registry/client-files.ts';
 import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
 import { stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { commandsOf } from './command-line.ts';
@@ -42,7 +42,7 @@ test('import without files finds the configs of every client on this machine', a
   const cwd = join(home, 'project');
   mkdirSync(cwd, { recursive: true });
   const place = (client: string, end: string) => {
-    const found = findClientConfigs(home, process.platform, cwd, {}).find(
+    const found = findClientConfigs({ home, platform: process.platform, cwd, env: {} }).find(
       (file) => file.client === client && file.path.endsWith(end),
     );
     return found?.path ?? assert.fail(`${client} has no ${end}`);
@@ -52,7 +52,9 @@ test('import without files finds the configs of every client on this machine', a
     projects: { [cwd]: { mcpServers: { code: fixture } } },
     mcpServers: { 'desk-top': fixture },
   });
-  write(place('Cursor', 'mcp.json'), { mcpServers: { cursor: { ...fixture, disabled: true } } });
+  write(place('Cursor', 'mcp.json'), {
+    mcpServers: { cursor: { ...fixture, env: { A: 'b' }, disabled: true }, code: { url: 'https://127.0.0.1:9/mcp' } },
+  });
   write(place('VS Code', join('Code', 'User', 'mcp.json')), '{ // mine\n "servers": { "vs": { "type": "teapot" }, } }');
   write(place('VS Code', join('Code', 'User', 'settings.json')), { 'editor.fontSize': 12 });
   write(place('Windsurf', 'mcp_config.json'), { mcpServers: { self: { serverUrl: `${aggregator.url}/mcp` } } });
@@ -67,6 +69,7 @@ test('import without files finds the configs of every client on this machine', a
       ['Claude Code', 'desk-top', 'desk-top', 'duplicate'],
       ['Claude Code', 'code', 'code', 'would_register'],
       ['Cursor', 'cursor', 'cursor', 'would_register'],
+      ['Cursor', 'code', 'code-2', 'would_register'],
       ['VS Code', 'vs', null, 'invalid'],
       ['Windsurf', 'self', null, 'skipped'],
     ],
@@ -81,11 +84,15 @@ test('import without files finds the configs of every client on this machine', a
   const done = await run(['import', '--yes'], { env, cwd });
   assert.match(done.stdout, /registered +desk-top +STDIO .*CONNECTED, \d+ tools/);
   assert.match(done.stdout, /invalid +vs .*transport_type must be one of/);
+  assert.match(done.stdout, /registered +code-2 .*ERROR: .*another server is named code/);
+  assert.equal(done.code, 1);
+  assert.match(done.stderr, /1 server could not be imported.*\n1 server registered but not connected/);
   const { servers } = await json<{ servers: { name: string; status: string }[] }>('list');
   assert.deepEqual(
     servers.map(({ name, status }) => [name, status]),
     [
       ['code', 'CONNECTED'],
+      ['code-2', 'ERROR'],
       ['cursor', 'DISCONNECTED'],
       ['desk-top', 'CONNECTED'],
     ],
@@ -94,7 +101,7 @@ test('import without files finds the configs of every client on this machine', a
 
   const again = await run(['import', '--yes', '--json'], { env, cwd });
   const outcomes: Outcome[] = JSON.parse(again.stdout).results;
-  assert.equal(outcomes.filter(({ outcome }) => outcome === 'already_exists').length, 3);
+  assert.equal(outcomes.filter(({ outcome }) => outcome === 'already_exists').length, 4);
 });
 
 test('import of named files: one that is missing, broken or without servers says so', async () => {
@@ -125,21 +132,22 @@ async function post(path: string, body: string, token = aggregator.token) {
 }
 
 test('API-022: POST /servers/import answers for each server, and one that is wrong spoils nothing', async () => {
-  const mcpServers = { code: fixture, 'Over REST': { ...fixture, disabled: true }, wrong: { url: 'ftp://x' } };
+  const other = { ...fixture, env: { OTHER: '1' } };
+  const mcpServers = { 'desk-top': fixture, 'Over REST': { ...other, disabled: true }, wrong: { url: 'ftp://x' } };
   const body = JSON.stringify({ mcpServers });
   const outcomes = (answer: z.infer<typeof importView>) => answer.results.map(({ key, outcome }) => [key, outcome]);
 
   const dry = await post('?dry_run=true', body);
   assert.deepEqual(outcomes(dry.answer), [
     ['wrong', 'invalid'],
-    ['code', 'already_exists'],
+    ['desk-top', 'already_exists'],
     ['Over REST', 'would_register'],
   ]);
   const { status, answer } = await post('', body);
   assert.equal(status, 200);
   assert.deepEqual(outcomes(answer), [
     ['wrong', 'invalid'],
-    ['code', 'already_exists'],
+    ['desk-top', 'already_exists'],
     ['Over REST', 'registered'],
   ]);
   assert.deepEqual([answer.registered, answer.already_exists, answer.invalid], [1, 1, 1]);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { configurationPage, withMostUsedSettings } from '../../scripts/settings-table.ts';
+import { createProgram } from '../../src/cli/cli.ts';
 import { exitCodes } from '../../src/cli/exit-code.ts';
 import { settings } from '../../src/config/settings.ts';
 
@@ -23,6 +24,10 @@ test('no other page has a table of settings', () => {
   }
 });
 
-test('README lists every exit code', () => {
-  for (const { code, meaning } of Object.values(exitCodes)) assert.ok(readme.includes(`| ${code} | ${meaning} |`));
+test('docs/command-line.md lists every exit code and every command', () => {
+  const page = read('docs/command-line.md');
+  for (const { code, meaning } of Object.values(exitCodes)) assert.ok(page.includes(`| ${code} | ${meaning} |`));
+  const hidden = new Set(['help', 'version', 'complete']);
+  for (const command of createProgram({}).commands.map((one) => one.name()))
+    assert.ok(hidden.has(command) || new RegExp(`^\\|.*\`${command}\\b`, 'm').test(page), command);
 });

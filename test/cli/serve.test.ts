@@ -12,17 +12,15 @@ const directory = mkdtempSync(join(tmpdir(), 'serve-'));
 after(() => rmSync(directory, { recursive: true, force: true }));
 const inDirectory = (name: string) => ({ MCP_AGGREGATOR_DATA_DIR: join(directory, name), MCP_AGGREGATOR_PORT: '0' });
 
-test('--help explains every setting: flag, variable, default, example', async () => {
-  for (const words of [['--help'], ['serve', '--help']]) {
-    const { code, stdout } = await runCommand(words);
-    assert.equal(code, 0);
-    for (const [name, { env, help }] of Object.entries(settings)) {
-      const start = stdout.indexOf(`--${flagOf(name as SettingName)} <value>  ${env}\n`);
-      assert.notEqual(start, -1, name);
-      const paragraph = stdout.slice(start).split('\n').slice(1, 3).join('\n');
-      assert.ok(paragraph.includes(help), name);
-      assert.match(paragraph, /default: .+; example: .+/);
-    }
+test('help settings explains every setting: flag, variable, default, example', async () => {
+  const { code, stdout } = await runCommand(['help', 'settings']);
+  assert.equal(code, 0);
+  for (const [name, { env, help }] of Object.entries(settings)) {
+    const start = stdout.indexOf(`--${flagOf(name as SettingName)} <value>  ${env}\n`);
+    assert.notEqual(start, -1, name);
+    const paragraph = stdout.slice(start).split('\n').slice(1, 3).join('\n');
+    assert.ok(paragraph.includes(help), name);
+    assert.match(paragraph, /default: .+; example: .+/);
   }
 });
 
@@ -72,7 +70,7 @@ test('a command without an aggregator says how to start one; a stale address is 
     env: { ...env, MCP_AGGREGATOR_HOST: '127.0.0.1', MCP_AGGREGATOR_PORT: '1' },
   });
   assert.equal(listed.code, 3);
-  assert.match(listed.stderr, /No aggregator answers at http:\/\/127\.0\.0\.1:1 .*Start it with: mcp-aggregator serve/);
+  assert.match(listed.stderr, /No aggregator answers at http:\/\/127\.0\.0\.1:1 .*Start it with: mcp-aggregator start/);
   const stale = await runCommand(['doctor', '--json'], { env });
   const { port } = new URL(aggregator.url);
   assert.ok(!stale.stdout.includes(`:${port}`));
@@ -83,7 +81,7 @@ test('doctor without an aggregator checks what it can, and the exit code says th
   const absent = await runCommand(['doctor'], { env });
   assert.equal(absent.code, 1);
   assert.match(absent.stdout, /^ok +data directory: .* does not exist yet/m);
-  assert.match(absent.stdout, /^problem +aggregator: not running at .*\n +-> Start it: mcp-aggregator serve/m);
+  assert.match(absent.stdout, /^problem +aggregator: not running at .*\n +-> Start it: mcp-aggregator start/m);
 
   const aggregator = await startAggregator({ dataDir: env.MCP_AGGREGATOR_DATA_DIR });
   assert.equal((await commandsOf(aggregator).run(['doctor'])).code, 0);

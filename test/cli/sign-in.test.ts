@@ -106,13 +106,13 @@ suite('signing in on the command line', () => {
     assert.equal(child.exitCode, 0);
 
     assert.equal(statSync(file()).mode & 0o777, 0o600);
-    assert.equal((await run('token', 'list')).code, 0, 'admins only');
+    assert.equal((await run('audit')).code, 0, 'admins only');
     assert.equal((await run('list')).code, 0);
     await signIn('bob');
-    const refused = await run('token', 'list');
+    const refused = await run('audit');
     assert.equal(refused.code, 5);
     assert.match(refused.stderr, /bob has the role caller/);
-    assert.equal((await run('token', 'list', '--token', app.adminToken)).code, 0, 'what is given counts');
+    assert.equal((await run('audit', '--token', app.adminToken)).code, 0, 'what is given counts');
   });
 
   test('a token that ends is renewed once, however many commands find out at the same time', async () => {

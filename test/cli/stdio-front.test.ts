@@ -13,6 +13,7 @@ import { type AggregatorProcess, cleanEnvironment, program, startAggregator } fr
 import { startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';
 import { until } from '../support/until.ts';
+import { runCommand } from './command-line.ts';
 
 type Era = 'legacy' | 'modern';
 
@@ -159,12 +160,17 @@ suite('where no aggregator runs', () => {
     writeFileSync(join(dataDir, 'servers.json'), JSON.stringify(config));
     const aggregator = await startAggregator({ dataDir, flags: ['--config', join(dataDir, 'servers.json')] });
     await aggregator.logged(({ msg }) => msg === 'mcp-aggregator is listening');
-    await until(async () => (await toolCount(aggregator, 'local')) > 0, 'the tools are known');
+    await untilDiscovered(aggregator, 'local');
     await aggregator.stop();
   });
-  after(() => rmSync(dataDir, { recursive: true, force: true }));
+  after(async () => {
+    await stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const environment = () => ({ ...cleanEnvironment(dataDir), MCP_AGGREGATOR_PORT: '0' });
+  const stop = () => runCommand(['stop', '--data-dir', dataDir], { env: environment() });
 
-  test('the first client brings one, others use it, and when it goes another takes over', async (t) => {
+  test('the first client starts one in the background, others find it, and it stays', async (t) => {
     const first = await connect(t, dataDir, 'modern');
     assert.ok((await first.listTools()).tools.some(({ name }) => name === 'local__add'));
     const { pid } = JSON.parse(readFileSync(join(dataDir, 'address.json'), 'utf8'));
@@ -174,18 +180,35 @@ suite('where no aggregator runs', () => {
     assert.equal(JSON.parse(readFileSync(join(dataDir, 'address.json'), 'utf8')).pid, pid);
 
     await first.close();
-    await until(() => !isAlive(pid), 'the first front is gone');
     assert.deepEqual((await second.callTool(add)).structuredContent, { sum: 3 });
-    const taken = JSON.parse(readFileSync(join(dataDir, 'address.json'), 'utf8')).pid;
-    assert.notEqual(taken, pid);
+    process.kill(pid, 'SIGKILL');
+    await until(() => !isAlive(pid), 'the aggregator is gone');
+    assert.deepEqual((await second.callTool(add)).structuredContent, { sum: 3 });
+    const next = JSON.parse(readFileSync(join(dataDir, 'address.json'), 'utf8')).pid;
+    assert.notEqual(next, pid);
     await second.close();
-    await until(() => !isAlive(taken) && !existsSync(join(dataDir, 'address.json')), 'nothing is left');
+    assert.ok(isAlive(next));
+    assert.equal((await stop()).stdout, 'The aggregator has stopped.\n');
+    assert.ok(!isAlive(next) && !existsSync(join(dataDir, 'address.json')));
+    assert.equal((await stop()).stdout, 'No aggregator is running.\n');
+  });
+
+  test('a start that fails is told to the client, with the reason', async () => {
+    const env = { ...environment(), MCP_AGGREGATOR_HEALTH_INTERVAL: 'soon' };
+    const child = spawn(process.execPath, [program, 'stdio', '--data-dir', dataDir], {
+      env,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    child.stdin.end('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n');
+    const { error } = JSON.parse((await child.stdout.toArray()).join(''));
+    assert.match(error.message, /did not start/);
+    assert.match(error.message, /MCP_AGGREGATOR_HEALTH_INTERVAL: "soon" is not a number of seconds/);
   });
 
   test('it ends with its stdin', async () => {
     const args = ['--disable-warning=ExperimentalWarning', program, 'stdio', '--data-dir', dataDir];
     const child = spawn(process.execPath, args, {
-      env: { ...cleanEnvironment(dataDir), MCP_AGGREGATOR_PORT: '0' },
+      env: environment(),
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     child.stdin.end();
@@ -214,11 +237,12 @@ async function api(aggregator: AggregatorProcess, method: string, path: string, 
     body: body === undefined ? null : JSON.stringify(body),
   });
   assert.ok(response.ok, `${method} ${path}: ${response.status}`);
-  return (await response.json()) as { tool_count?: number };
+  return (await response.json()) as { status?: string };
 }
 
-async function toolCount(aggregator: AggregatorProcess, name: string): Promise<number> {
-  return (await api(aggregator, 'GET', `/api/v1/aggregator/servers/${name}`)).tool_count ?? 0;
+async function untilDiscovered(aggregator: AggregatorProcess, name: string): Promise<void> {
+  const status = async () => (await api(aggregator, 'GET', `/api/v1/aggregator/servers/${name}`)).status;
+  await until(async () => (await status()) === 'CONNECTED', 'the tools are known');
 }
 
 const onStdio = (label: string) => ({
@@ -228,5 +252,5 @@ const onStdio = (label: string) => ({
 
 async function register(aggregator: AggregatorProcess, name: string, connection: object = onStdio(name)) {
   await api(aggregator, 'POST', '/api/v1/aggregator/servers', { name, ...connection });
-  await until(async () => (await toolCount(aggregator, name)) > 0, 'the tools are known');
+  await untilDiscovered(aggregator, name);
 }

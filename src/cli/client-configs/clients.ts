@@ -1,7 +1,10 @@
 /** The MCP clients that `connect-client` supports: location of the config file and format of an entry. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readDocument, removeMember, setMember } from './json-edit.ts';
-import { readServerTables, removeServerTable, setServerTable } from './toml-edit.ts';
+import { claudeDesktopFolders, type Dialect } from '../../registry/client-files.ts';
+import type { ImportPlace } from '../../registry/import.ts';
+import { maskMembers, readDocument, removeMember, setMember } from './json-edit.ts';
+import { maskTables, readServerTables, removeServerTable, setServerTable } from './toml-edit.ts';
 
 interface Surroundings {
   home: string;
@@ -23,11 +26,18 @@ export type ClientEntry = Record<string, unknown>;
 export interface McpClient {
   id: string;
   title: string;
+  /** How it writes servers down, if not as Claude Desktop does. */
+  dialect?: Dialect;
   file(surroundings: Surroundings): string;
   entry(way: Way): ClientEntry;
+  /** The servers of all projects. */
   read(text: string): Record<string, ClientEntry>;
-  set(text: string, name: string, entry: ClientEntry): string;
-  remove(text: string, name: string): string;
+  /** And those of single projects. */
+  readAll(text: string): { place: ImportPlace; entry: ClientEntry }[];
+  set(text: string, place: ImportPlace, entry: ClientEntry): string;
+  remove(text: string, place: ImportPlace): string;
+  /** For people: without the values of anything but this entry. */
+  mask(text: string, name: string): string;
 }
 
 const authorization = (token: string) => ({ Authorization: `Bearer ${token}` });
@@ -39,17 +49,35 @@ function settings({ home, platform, environment }: Surroundings): string {
   return environment.XDG_CONFIG_HOME ?? join(home, '.config');
 }
 
-function jsonClient(key: string): Pick<McpClient, 'read' | 'set' | 'remove'> {
+function jsonClient(list: string): Pick<McpClient, 'read' | 'readAll' | 'set' | 'remove' | 'mask'> {
+  const pathOf = ({ key, project }: ImportPlace) =>
+    project === undefined ? [list, key] : ['projects', project, list, key];
+  const read = (text: string) => entriesIn(readDocument(text)[list]);
   return {
-    read(text) {
-      const list = readDocument(text)[key];
-      const entries = Object.entries(isObject(list) ? list : {});
-      return Object.fromEntries(entries.filter((pair): pair is [string, ClientEntry] => isObject(pair[1])));
+    read,
+    readAll(text) {
+      const { projects } = readDocument(text);
+      const ofProjects = Object.entries(isObject(projects) ? projects : {}).flatMap(([project, one]) =>
+        toPlaces(entriesIn(isObject(one) ? one[list] : {}), project),
+      );
+      return [...toPlaces(read(text)), ...ofProjects];
     },
-    set: (text, name, entry) => setMember(text, [key, name], entry),
-    remove: (text, name) => removeMember(text, [key, name]),
+    set: (text, place, entry) => setMember(text, pathOf(place), entry),
+    remove: (text, place) => removeMember(text, pathOf(place)),
+    mask: (text, name) => maskMembers(text, [list, name]),
   };
 }
+
+function entriesIn(list: unknown): Record<string, ClientEntry> {
+  const entries = Object.entries(isObject(list) ? list : {});
+  return Object.fromEntries(entries.filter((pair): pair is [string, ClientEntry] => isObject(pair[1])));
+}
+
+const toPlaces = (entries: Record<string, ClientEntry>, project?: string) =>
+  Object.entries(entries).map(([key, entry]) => ({
+    place: { key, ...(project === undefined ? {} : { project }) },
+    entry,
+  }));
 
 function isObject(value: unknown): value is ClientEntry {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -59,7 +87,7 @@ export const clients: readonly McpClient[] = [
   {
     id: 'claude-desktop',
     title: 'Claude Desktop',
-    file: (at) => join(settings(at), 'Claude', 'claude_desktop_config.json'),
+    file: claudeDesktopFile,
     // Its config file supports only programs.
     entry: ({ program, token }) => ({ ...program, env: { MCP_AGGREGATOR_TOKEN: token } }),
     ...jsonClient('mcpServers'),
@@ -83,6 +111,7 @@ export const clients: readonly McpClient[] = [
     title: 'VS Code',
     file: (at) => join(settings(at), 'Code', 'User', 'mcp.json'),
     entry: ({ url, token }) => ({ type: 'http', url, headers: authorization(token) }),
+    dialect: 'vscode',
     ...jsonClient('servers'),
   },
   {
@@ -91,8 +120,11 @@ export const clients: readonly McpClient[] = [
     file: ({ home, environment }) => join(environment.CODEX_HOME ?? join(home, '.codex'), 'config.toml'),
     entry: ({ url, token }) => ({ url, http_headers: authorization(token) }),
     read: readServerTables,
-    set: setServerTable,
-    remove: removeServerTable,
+    readAll: (text) => toPlaces(readServerTables(text)),
+    set: (text, { key }, entry) => setServerTable(text, key, entry),
+    remove: (text, { key }) => removeServerTable(text, key),
+    mask: maskTables,
+    dialect: 'codex',
   },
   {
     id: 'windsurf',
@@ -106,8 +138,41 @@ export const clients: readonly McpClient[] = [
     title: 'Zed',
     file: (at) => (at.platform === 'darwin' ? join(at.home, '.config', 'zed', 'settings.json') : zedFile(at)),
     entry: ({ url, token }) => ({ url, headers: authorization(token) }),
+    dialect: 'zed',
     ...jsonClient('context_servers'),
   },
+  {
+    id: 'gemini-cli',
+    title: 'Gemini CLI',
+    file: ({ home }) => join(home, '.gemini', 'settings.json'),
+    entry: ({ url, token }) => ({ httpUrl: url, headers: authorization(token) }),
+    dialect: 'gemini',
+    ...jsonClient('mcpServers'),
+  },
+  {
+    id: 'cline',
+    title: 'Cline',
+    file: (at) => join(settings(at), 'Code', 'User', ...clineFile),
+    entry: ({ url, token }) => ({ type: 'streamableHttp', url, headers: authorization(token) }),
+    dialect: 'cline',
+    ...jsonClient('mcpServers'),
+  },
 ];
+
+const clineFile = ['globalStorage', 'saoudrizwan.claude-dev', 'settings', 'cline_mcp_settings.json'];
+
+/** The version from the Microsoft Store reads another file: the one that is there is the one that is used. */
+function claudeDesktopFile(at: Surroundings): string {
+  const { home, platform, environment: env } = at;
+  const files = claudeDesktopFolders({ home, platform, env }, settings(at)).map((folder) =>
+    join(folder, 'claude_desktop_config.json'),
+  );
+  return (
+    files.findLast((file) => existsSync(file)) ??
+    files.findLast((file) => existsSync(join(file, '..'))) ??
+    files[0] ??
+    ''
+  );
+}
 
 const zedFile = (at: Surroundings) => join(settings(at), at.platform === 'win32' ? 'Zed' : 'zed', 'settings.json');

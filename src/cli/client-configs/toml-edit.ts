@@ -16,6 +16,17 @@ export function setServerTable(text: string, name: string, values: Table): strin
   return edited;
 }
 
+/** The text with all values masked but those of one server. */
+export function maskTables(text: string, keep: string): string {
+  return findStatements(text).reduceRight((rest, { isHeader, path, start, end }) => {
+    if (isHeader || (path[0] === root && path[1] === keep)) return rest;
+    const line = rest.slice(start, end);
+    const key = line.slice(0, line.indexOf('=') + 1);
+    const ending = /\r?\n$/.exec(line)?.[0] ?? '';
+    return `${rest.slice(0, start)}${key} "***"${ending}${rest.slice(end)}`;
+  }, text);
+}
+
 /** Returns the text unchanged if the server does not exist. */
 export function removeServerTable(text: string, name: string): string {
   const { servers, rest } = readDocument(text);

@@ -3,10 +3,11 @@ import { collect, toAssignments } from '../assignments.ts';
 import { api } from '../client.ts';
 import { type AddCommand, createContext } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
+import { fromHere, type ServerOptionFlags, serverOptionsOf, withServerOptions } from '../server-options.ts';
 import { awaitSettled } from '../settled.ts';
 import { reportSettled } from './connect.ts';
 
-interface AddOptions {
+interface AddOptions extends ServerOptionFlags {
   stdio?: boolean;
   sse?: string;
   http?: string;
@@ -16,12 +17,12 @@ interface AddOptions {
   connect: boolean;
   wait: boolean;
   cwd?: string;
+  dotenv?: string;
   healthUrl?: string;
 }
 
 export const addAdd: AddCommand = (program, environment) => {
-  program
-    .command('add')
+  withServerOptions(program.command('add'))
     .description('register a server and connect it')
     .usage('<name> (-- command args… | url | --sse url) [options]')
     .argument('<name>', 'a-z, 0-9, "-" and "_", a letter first')
@@ -36,6 +37,8 @@ export const addAdd: AddCommand = (program, environment) => {
       collect,
       [],
     )
+    // Not --env-file, which Node takes for its own.
+    .option('--dotenv <path>', 'file of NAME=value lines, read at every start of the child process')
     .option('--cwd <path>', 'working directory of the child process')
     .option('--description <text>', 'description of the server')
     .option('--health-url <url>', 'URL that health checks request instead of the server itself')
@@ -51,6 +54,7 @@ export const addAdd: AddCommand = (program, environment) => {
         description: options.description,
         health_check_url: options.healthUrl,
         auto_connect: options.connect,
+        options: optional(serverOptionsOf(options)),
       });
       if (!options.connect || !options.wait) {
         if (terminal.json) return terminal.printJson(registered);
@@ -87,12 +91,13 @@ function toConnection(words: string[], options: AddOptions) {
       throw new CommandFailure('usage', 'specify the command after --, for example: --stdio -- npx -y some-server');
     if (headers !== undefined) throw new CommandFailure('usage', '--header is for --sse and --http; use --env');
     const env = optional(toAssignments(options.env, '--env'));
-    return { transport_type: 'STDIO', connection_config: { command, args, env, cwd: options.cwd } };
+    const places = { env_file: fromHere(options.dotenv), cwd: fromHere(options.cwd) };
+    return { transport_type: 'STDIO', connection_config: { command, args, env, ...places } };
   }
   if (words.length > 0)
     throw new CommandFailure('usage', `unexpected: ${words.join(' ')}; to start a command, use --stdio`);
-  if (options.env.length > 0 || options.cwd !== undefined) {
-    throw new CommandFailure('usage', '--env and --cwd are for --stdio; use --header');
+  if (options.env.length > 0 || options.dotenv !== undefined || options.cwd !== undefined) {
+    throw new CommandFailure('usage', '--env, --dotenv and --cwd are for --stdio; use --header');
   }
   return options.http !== undefined
     ? { transport_type: 'HTTP', connection_config: { base_url: options.http, headers } }

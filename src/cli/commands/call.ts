@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { parseJson } from '../../exact-json.ts';
+import { didYouMean } from '../../suggestions.ts';
 import type { ServerList, ToolList, ToolView } from '../answers.ts';
 import { toAssignments } from '../assignments.ts';
 import { api, type Client, serverPath } from '../client.ts';
@@ -34,9 +35,22 @@ export const addCall: AddCommand = (program, environment) => {
       if (terminal.json) terminal.printJson(answer);
       else terminal.print(toText(answer));
       if (answer.metadata.warning !== undefined) terminal.note(`warning: ${answer.metadata.warning}`);
-      if (answer.isError) throw new CommandFailure('failed', 'The tool returned an error.');
+      if (!answer.isError) return;
+      const tool = Object.keys(values).length > 0 ? await findTool(client, name, options.server) : undefined;
+      throw new CommandFailure('failed', ['The tool returned an error.', ...wrongNames(values, tool)].join('\n'));
     });
 };
+
+/** Arguments that the tool does not have. Only said when it failed, because its schema may allow any. */
+function wrongNames(values: JsonRecord, tool: ToolView | undefined): string[] {
+  const known = Object.keys((tool?.input_schema.properties ?? {}) as object);
+  if (tool === undefined || known.length === 0) return [];
+  const unknown = Object.keys(values).filter((name) => !known.includes(name));
+  return unknown.map((name) => {
+    const near = didYouMean(name, known) || `. Its parameters: ${known.join(', ')}`;
+    return `${tool.name} has no parameter "${name}"${near}`;
+  });
+}
 
 async function readArguments(words: string[], tool: () => Promise<ToolView | undefined>): Promise<JsonRecord> {
   const [first] = words;

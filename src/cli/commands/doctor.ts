@@ -64,7 +64,7 @@ export const addDoctor: AddCommand = (program, environment) => {
         };
         for (const { what, verdict, detail, advice } of findings) {
           terminal.print(`${marks[verdict]}  ${what}: ${detail}`);
-          if (advice !== undefined) terminal.print(advice.replace(/^/gm, '         -> '));
+          if (advice !== undefined) terminal.say(advice.replace(/^/gm, '         -> '));
         }
       }
       if (problems.length > 0) {
@@ -97,11 +97,11 @@ function repair(dataDir: string, environment: NodeJS.ProcessEnv, terminal: Termi
 
 export function checkNode(running: string): Finding {
   const [major = 0, minor = 0] = running.split('.').map(Number);
-  const fits = major > 22 || (major === 22 && minor >= 13);
+  const fits = major > 22 || (major === 22 && minor >= 18);
   const found = { what: 'Node', detail: `${running}, mcp-aggregator ${version}` };
   return fits
     ? { ...found, verdict: 'ok' }
-    : { ...found, verdict: 'problem', advice: 'Install Node 22.13 or newer from https://nodejs.org' };
+    : { ...found, verdict: 'problem', advice: 'Install Node 22.18 or newer from https://nodejs.org' };
 }
 
 function checkConfiguration(environment: NodeJS.ProcessEnv): { finding: Finding; config?: Config } {
@@ -129,7 +129,7 @@ function checkDataDirectory(dataDir: string): Finding[] {
     ];
   }
   // Windows has no permission bits.
-  const open = ['', 'credential-key', 'admin-token', 'sign-ins.json']
+  const open = ['', 'credential-key', 'admin-token', 'identity-key', 'sign-ins.json']
     .map((name) => join(dataDir, name))
     .filter((path) => process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & groupAndOthers) !== 0);
   if (open.length === 0) return [{ what, verdict: 'ok', detail: dataDir }];
@@ -197,8 +197,8 @@ async function checkAggregator(client: Client): Promise<{ runs: boolean; finding
     // An older aggregator returns 503 if its database is unavailable.
     const answered = error.answer as Health | undefined;
     if (answered?.checks === undefined) {
-      const detail = `not running at ${client.url}`;
-      return { runs: false, finding: { what, verdict: 'problem', detail, advice: 'Start it: mcp-aggregator serve' } };
+      const detail = error.exit === 'denied' ? error.message : `not running at ${client.url}`;
+      return { runs: false, finding: { what, verdict: 'problem', detail, advice: 'Start it: mcp-aggregator start' } };
     }
     health = answered;
   }

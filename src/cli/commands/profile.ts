@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { collect } from '../assignments.ts';
 import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
+import { requireChoice, requireServers } from '../known-names.ts';
 
 interface ProfileAnswer {
   name: string;
@@ -74,6 +75,9 @@ export const addProfile: AddCommand = (program, environment) => {
     .option('--exposure <what>', 'auto, all, or search')
     .action(async (name: string, options: SetProfileFlags, self: Command) => {
       const { client, terminal } = createContext(self, environment);
+      requireChoice('--exposure', options.exposure, ['auto', 'all', 'search']);
+      const named = options.tool?.map((tool) => tool.split('.')[0] ?? '').filter((server) => !server.includes('*'));
+      await requireServers(client, [...(options.server ?? []), ...(named ?? [])]);
       const profile = await client.put<ProfileAnswer>(profilePath(name), {
         servers: options.server,
         tools: options.tool?.map(toTool),

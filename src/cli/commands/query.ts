@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type AddCommand, createContext } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
+import { requireChoice, requireServers } from '../known-names.ts';
 import { toNumber } from '../numbers.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -59,9 +60,13 @@ export const addQuery: AddCommand = (program, environment) => {
     .option('--full', 'print complete results instead of the relevant passages')
     .action(async (words: string[], options: QueryOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
+      const servers = options.servers?.split(',').map((name) => name.trim());
+      await requireServers(client, servers ?? []);
+      requireChoice('--rerank', options.rerank, ['local', 'model']);
+      requireChoice('--plan', options.plan, ['local', 'model']);
       const body = {
         query: words.join(' '),
-        servers: options.servers?.split(',').map((name) => name.trim()),
+        servers,
         maxResults: toNumber(options.maxResults, '--max-results'),
         max_tokens: toNumber(options.maxTokens, '--max-tokens'),
         rerank: options.rerank,

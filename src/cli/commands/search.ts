@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { collect } from '../assignments.ts';
 import { type AddCommand, createContext } from '../command.ts';
+import { requireChoice, requireServers } from '../known-names.ts';
 import { toNumber } from '../numbers.ts';
 
 interface SearchMatch {
@@ -23,6 +24,8 @@ interface SearchOptions {
   strategy?: string;
 }
 
+const strategies = ['hierarchical', 'direct', 'lexical', 'auto'];
+
 export const addSearch: AddCommand = (program, environment) => {
   program
     .command('search')
@@ -34,6 +37,8 @@ export const addSearch: AddCommand = (program, environment) => {
     .option('--strategy <strategy>', 'hierarchical, direct, lexical or auto')
     .action(async (words: string[], options: SearchOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
+      await requireServers(client, options.server ?? []);
+      requireChoice('--strategy', options.strategy, strategies);
       const answer = await client.post<SearchAnswer>('/api/v1/search', {
         query: words.join(' '),
         limit: toNumber(options.limit, '--limit'),

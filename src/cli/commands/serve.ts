@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { flagOf } from '../../config/config.ts';
 import { type SettingName, settings } from '../../config/settings.ts';
+import { didYouMean } from '../../suggestions.ts';
 import type { AddCommand } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
+import { unknownCommand } from '../usage-failure.ts';
 
 const names = Object.keys(settings) as SettingName[];
 /** `--data-dir` is a flag of every command. */
@@ -15,9 +17,9 @@ export const addServe: AddCommand = (program, environment) => {
     // Unknown commands arrive here, because `serve` is the default.
     .allowExcessArguments(true)
     .usage('[settings]')
-    .addHelpText('after', () => `\n${describeSettings()}`)
+    .addHelpText('after', '\nSettings: mcp-aggregator help settings [word]')
     .action(async (_options, self: Command) => {
-      if (self.args.length > 0) throw unknownCommand(program, self.args);
+      if (self.args.length > 0) throw new CommandFailure('usage', unknownCommand(self.args[0] ?? '', program));
       // Loaded lazily, so that other commands start faster.
       const { serve } = await import('../../main.ts');
       await serve(environment, flagsOf(self));
@@ -35,23 +37,22 @@ function flagsOf(command: Command): Partial<Record<string, string>> {
   );
 }
 
-function unknownCommand(program: Command, [word = '']: string[]): CommandFailure {
-  const known = program.commands.map((command) => command.name()).sort();
-  return new CommandFailure('usage', `unknown command "${word}"; the commands are: ${known.join(', ')}`);
-}
-
-/** Every setting with its flag, variable, default and an example. */
-export function describeSettings(): string {
-  const lines = names.flatMap((name) => {
-    const { env, help, example, default: preset, defaultText, secret } = settings[name] as (typeof settings)['host'];
-    const seconds = name.endsWith('Ms') ? Number(preset) / 1_000 : preset;
-    const shown = defaultText ?? (preset === undefined || String(preset) === '' ? 'not set' : String(seconds));
-    const sample = secret || example.includes(' ') ? example : `--${flagOf(name)} ${example}`;
-    return [`  --${flagOf(name)} <value>  ${env}`, `      ${help}`, `      default: ${shown}; example: ${sample}`];
-  });
-  return [
+/** Every setting with its flag, variable, default and an example; with a word, those that mention it. */
+export function describeSettings(word = ''): string {
+  const found = names.filter((name) => describeSetting(name).join(' ').toLowerCase().includes(word.toLowerCase()));
+  if (found.length === 0)
+    throw new CommandFailure('notFound', `No setting mentions "${word}"${didYouMean(word, names.map(flagOf))}`);
+  const about = [
     'Settings: a flag overrides the variable, the variable overrides "settings" in the config file. A secret can also be',
     'read from the file that NAME_FILE names, for example MCP_CREDENTIAL_KEY_FILE.',
-    ...lines,
-  ].join('\n');
+  ];
+  return [...(word === '' ? about : []), ...found.flatMap(describeSetting)].join('\n');
+}
+
+function describeSetting(name: SettingName): string[] {
+  const { env, help, example, default: preset, defaultText, secret } = settings[name] as (typeof settings)['host'];
+  const seconds = name.endsWith('Ms') ? Number(preset) / 1_000 : preset;
+  const shown = defaultText ?? (preset === undefined || String(preset) === '' ? 'not set' : String(seconds));
+  const sample = secret || example.includes(' ') ? example : `--${flagOf(name)} ${example}`;
+  return [`  --${flagOf(name)} <value>  ${env}`, `      ${help}`, `      default: ${shown}; example: ${sample}`];
 }

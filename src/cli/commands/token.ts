@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { collect } from '../assignments.ts';
 import { type AddCommand, createContext, withGlobalFlags } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
+import { requireChoice, requireKnown, requireProfile, requireServers } from '../known-names.ts';
 
 interface TokenView {
   id: string;
@@ -35,6 +36,9 @@ export const addToken: AddCommand = (program, environment) => {
     .option('--expires <when>', 'expires after 90m, 12h, 30d, or at an ISO 8601 time')
     .action(async (name: string, options: CreateOptions, self: Command) => {
       const { client, terminal } = createContext(self, environment);
+      requireChoice('--role', options.role, ['admin', 'caller', 'viewer']);
+      await requireServers(client, options.server ?? []);
+      await requireProfile(client, options.profile);
       const created = await client.post<TokenView & { token: string }>(path, {
         name,
         role: options.role,
@@ -73,9 +77,14 @@ export const addToken: AddCommand = (program, environment) => {
     .action(async (wanted: string, _options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const { tokens } = await client.get<{ tokens: TokenView[] }>(path);
+      requireKnown(
+        'Token',
+        [wanted],
+        tokens.flatMap(({ id, name }) => [id, name]),
+      );
       const [token, ...others] = tokens.filter(({ id, name }) => id === wanted || name === wanted);
-      if (token === undefined) throw new CommandFailure('notFound', `Token not found: ${wanted}`);
-      if (others.length > 0) throw new CommandFailure('usage', `Several tokens are named "${wanted}"; use the ID.`);
+      if (token === undefined || others.length > 0)
+        throw new CommandFailure('usage', `Several tokens are named "${wanted}"; use the ID.`);
       await client.delete(`${path}/${encodeURIComponent(token.id)}`);
       if (terminal.json) terminal.printJson({ revoked: token.id, name: token.name });
       else terminal.print(`Token "${token.name}" revoked.`);
