@@ -56,7 +56,7 @@ export function skipObject(
     scanner.hasEscape = false;
     const afterName = skipString(scanner, start);
     if (afterName === -1 || scanner.hasEscape || members.length === maxMembers) return -1;
-    const name = bytes.toString('utf8', start + 1, afterName - 1);
+    const name = knownName(bytes, start + 1, afterName - 1) ?? bytes.toString('utf8', start + 1, afterName - 1);
     for (const other of members) if (other.name === name) return -1;
     at = skipSpace(scanner, afterName);
     if (bytes[at] !== colon) return -1;
@@ -70,6 +70,27 @@ export function skipObject(
     if (next !== comma) return -1;
     at = skipSpace(scanner, at + 1);
   }
+}
+
+/** Members that most answers have: to make a string costs more than to compare the bytes. */
+const knownNames = [
+  ...['jsonrpc', 'id', 'result', 'content', 'isError', 'structuredContent', '_meta', 'resultType'],
+  ...['ttlMs', 'cacheScope', 'contents', 'messages', 'tools', 'complete'],
+];
+const namesByLength: string[][] = [];
+for (const name of knownNames) namesByLength[name.length] = [...(namesByLength[name.length] ?? []), name];
+
+/** The text of these bytes if it is one of the known ones. */
+export function knownName(bytes: Buffer, start: number, end: number): string | undefined {
+  const names = namesByLength[end - start];
+  if (names === undefined) return undefined;
+  for (const name of names) if (isText(bytes, start, name)) return name;
+  return undefined;
+}
+
+export function isText(bytes: Buffer, start: number, text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (bytes[start + at] !== text.charCodeAt(at)) return false;
+  return true;
 }
 
 /** `depth` is the number of enclosing levels. */

@@ -5,7 +5,16 @@
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from './exact-json.ts';
 import { type JsonObject, type RpcFailure, rpcCodes } from './json-rpc.ts';
-import { braceOpen, JsonScanner, type Member, skipObject, skipSpace, skipValue } from './json-scanner.ts';
+import {
+  braceOpen,
+  isText,
+  JsonScanner,
+  knownName,
+  type Member,
+  skipObject,
+  skipSpace,
+  skipValue,
+} from './json-scanner.ts';
 import { maxBodyDepth } from './json-size.ts';
 
 export type Result = JsonObject | RawResult;
@@ -83,36 +92,52 @@ export class RawResult {
 
   /** In the order in which they are written. */
   toParts(): (ByteString | Buffer)[] {
-    if (this.#changes === undefined) return [this.#bytes.subarray(this.#start, this.#end)];
-    const parts: (ByteString | Buffer)[] = ['{'];
-    const follow = (part: ByteString | Buffer) => {
-      if (parts.length > 1) parts.push(',');
-      parts.push(part);
-    };
-    let from: Member | undefined;
-    let to: Member | undefined;
-    const pass = () => {
-      if (from !== undefined && to !== undefined) follow(this.#bytes.subarray(from.start, to.end));
-      from = undefined;
-    };
-    for (const member of this.#members) {
-      if (this.#isChanged(member.name)) pass();
+    const parts: (ByteString | Buffer)[] = [];
+    for (const part of this.#plan())
+      parts.push(typeof part === 'string' ? part : this.#bytes.subarray(part.from, part.to));
+    return parts;
+  }
+
+  toBuffers(): Buffer[] {
+    return this.toParts().map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part));
+  }
+
+  /** All of it in one string, which for small results is cheaper than their parts. */
+  toByteString(): ByteString {
+    let text = '';
+    for (const part of this.#plan())
+      text += typeof part === 'string' ? part : this.#bytes.toString('latin1', part.from, part.to);
+    return text;
+  }
+
+  /** What is written: ranges of the bytes that came, and texts between them. */
+  #plan(): (ByteString | { from: number; to: number })[] {
+    if (this.#changes === undefined) return [{ from: this.#start, to: this.#end }];
+    const plan: (ByteString | { from: number; to: number })[] = [];
+    let before = '{';
+    let range: { from: number; to: number } | undefined;
+    for (const { name, start, end } of this.#members) {
+      if (this.#isChanged(name)) range = undefined;
+      else if (range !== undefined) range.to = end;
       else {
-        from ??= member;
-        to = member;
+        range = { from: start, to: end };
+        plan.push(before, range);
+        before = ',';
       }
     }
-    pass();
-    for (const [name, json] of Object.entries(this.#changes))
-      if (json !== undefined) follow(toByteString(`${JSON.stringify(name)}:${json}`));
-    parts.push('}');
-    return parts;
+    for (const name in this.#changes) {
+      const json = this.#changes[name];
+      if (json === undefined) continue;
+      plan.push(`${before}${toByteString(`${JSON.stringify(name)}:${json}`)}`);
+      before = ',';
+    }
+    plan.push(before === '{' ? '{}' : '}');
+    return plan;
   }
 
   /** On one line, as an event stream requires; line breaks in JSON are never part of a value. */
   toText(): string {
-    const parts = this.toParts().map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part));
-    return Buffer.concat(parts)
+    return Buffer.concat(this.toBuffers())
       .toString('utf8')
       .replaceAll(/[\r\n]/g, ' ');
   }
@@ -127,6 +152,11 @@ export class RawResult {
   }
 
   #parse(start: number, end: number): unknown {
+    const first = this.#bytes[start];
+    if (first === 0x74) return true;
+    if (first === 0x66) return false;
+    const known = first === 0x22 ? knownName(this.#bytes, start + 1, end - 1) : undefined;
+    if (known !== undefined) return known;
     const text = this.#bytes.toString('utf8', start, end);
     return this.#hasLongNumber ? parseJson(text) : JSON.parse(text);
   }
@@ -207,8 +237,8 @@ export function locateAnswer(bytes: Buffer): LocatedAnswer | undefined {
       return end;
     }
     const after = skipValue(scanner, from, 1);
-    if (name === 'jsonrpc') hasVersion = bytes.toString('latin1', from, after) === '"2.0"';
-    if (name === 'id') id = toId(bytes.toString('latin1', from, after));
+    if (name === 'jsonrpc') hasVersion = after - from === 5 && isText(bytes, from, '"2.0"');
+    if (name === 'id') id = toId(bytes, from, after);
     return after;
   }
 
@@ -220,8 +250,16 @@ export function locateAnswer(bytes: Buffer): LocatedAnswer | undefined {
   return { id, result: { members, start, end, hasLongNumber, hasUri } };
 }
 
-function toId(text: string): number | undefined {
-  return text.length <= maxIdDigits && /^[1-9]\d*$/.test(text) ? Number(text) : undefined;
+/** The scanner has found a value here; what is no whole number is none of our IDs. */
+function toId(bytes: Buffer, from: number, to: number): number | undefined {
+  if (to - from > maxIdDigits || bytes[from] === 0x30) return undefined;
+  let id = 0;
+  for (let at = from; at < to; at += 1) {
+    const digit = (bytes[at] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) return undefined;
+    id = id * 10 + digit;
+  }
+  return id;
 }
 
 export const toObject = (result: Result): JsonObject => (result instanceof RawResult ? result.toObject() : result);

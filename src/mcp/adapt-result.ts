@@ -1,18 +1,29 @@
 /** Results and errors as a client of one revision may see them. */
 import { listMethods } from '../catalog/discover.ts';
 import { AppError, RpcError } from '../errors.ts';
+import { parseJson } from '../exact-json.ts';
 import { hopMeta, isObject, type JsonObject, type RequestId, type RpcFailure, rpcCodes } from '../json-rpc.ts';
 import { type Changes, RawResult, type Result } from '../raw-result.ts';
 import type { Peer } from './peer.ts';
 
 /** Results that a client may keep for a while (2026-07-28, caching). */
-const cacheable = new Set(['server/discover', ...listMethods, 'resources/read']);
+/** The extension asks for them in every revision. */
+const skillMethods = ['skills/list', 'skills/get', 'resources/directory/read'];
+const cacheable = new Set(['server/discover', ...listMethods, 'resources/read', ...skillMethods]);
 
 const hopKeys = new Set<string>(Object.values(hopMeta));
 
 export function adaptResult(peer: Peer, method: string, result: Result, ourInfo: JsonObject): Result {
   if (result instanceof RawResult) return adaptRawResult(peer, method, result, ourInfo);
-  return peer.era === 'modern' ? toModern(method, result, ourInfo) : toLegacy(result, peer.protocolVersion);
+  if (peer.era === 'modern') return toModern(method, result, ourInfo);
+  const adapted = toLegacy(result, peer.protocolVersion);
+  return skillMethods.includes(method)
+    ? { ttlMs: 0, cacheScope: 'private', ...adapted, ...cacheHintsOf(result) }
+    : adapted;
+}
+
+function cacheHintsOf({ ttlMs, cacheScope }: JsonObject): JsonObject {
+  return typeof ttlMs === 'number' && typeof cacheScope === 'string' ? { ttlMs, cacheScope } : {};
 }
 
 /** The same, but that what stays as it is goes through as it came. */
@@ -23,19 +34,29 @@ function adaptRawResult(peer: Peer, method: string, result: RawResult, ourInfo: 
 }
 
 function rawToModern(method: string, result: RawResult, ourInfo: JsonObject): RawResult {
-  const given = result.read('_meta');
-  const meta: JsonObject = isObject(given) ? { ...given } : {};
-  meta[hopMeta.serverInfo] = ourInfo;
-  const changes: Changes = { _meta: JSON.stringify(meta) };
-  const type = result.read('resultType') ?? 'complete';
-  if (type === 'complete') {
-    changes.resultType = '"complete"';
+  const changes: Changes = { _meta: metaWithInfo(result.text('_meta'), ourInfo) };
+  const type = result.read('resultType');
+  if (type === undefined) changes.resultType = '"complete"';
+  if (type === undefined || type === 'complete') {
     if (cacheable.has(method)) {
       if (!result.has('ttlMs')) changes.ttlMs = '0';
       if (!result.has('cacheScope')) changes.cacheScope = '"private"';
     }
   }
   return result.withChanges(changes);
+}
+
+/** Most results of a server have the same `_meta`, so the latest one is remembered. */
+let latestMeta: { given: string | undefined; info: JsonObject; json: string } | undefined;
+
+const maxRememberedMeta = 1_000;
+
+function metaWithInfo(given: string | undefined, info: JsonObject): string {
+  if (latestMeta?.given === given && latestMeta?.info === info) return latestMeta.json;
+  const parsed = given === undefined ? undefined : parseJson(given);
+  const json = JSON.stringify({ ...(isObject(parsed) ? parsed : {}), [hopMeta.serverInfo]: info });
+  if (json.length <= maxRememberedMeta) latestMeta = { given, info, json };
+  return json;
 }
 
 function rawToLegacy(result: RawResult): RawResult {

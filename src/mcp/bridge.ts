@@ -15,7 +15,6 @@ import { createLogLevels } from './log-levels.ts';
 import { createModernToLegacy } from './modern-to-legacy.ts';
 import type { ServerCall } from './peer.ts';
 import { createRequestStates, foreignState, isOf, type RequestStates } from './request-state.ts';
-import { createSessionLeases } from './session-leases.ts';
 
 export interface Bridge {
   send(call: ServerCall): Promise<Result>;
@@ -26,15 +25,12 @@ export interface Bridge {
 interface BridgeDependencies {
   vault: Vault;
   router: Router;
-  /** How long a session that was opened for a modern client's calls waits for the next one. */
-  leaseIdleMs: number;
 }
 
-export function createBridge({ vault, router, leaseIdleMs }: BridgeDependencies): Bridge {
+export function createBridge({ vault, router }: BridgeDependencies): Bridge {
   const logLevels = createLogLevels(router);
   const states = createRequestStates(vault);
-  const leases = createSessionLeases(leaseIdleMs, (ownerKey) => router.release(ownerKey));
-  const modernToLegacy = createModernToLegacy({ send: sendToServer, states, leases });
+  const modernToLegacy = createModernToLegacy({ send: sendToServer, states });
 
   async function send(given: ServerCall): Promise<Result> {
     const call = given.params.requestState === undefined ? given : withoutLoginState(given, states);
@@ -81,10 +77,7 @@ export function createBridge({ vault, router, leaseIdleMs }: BridgeDependencies)
     get parked() {
       return modernToLegacy.parked;
     },
-    close() {
-      modernToLegacy.close();
-      leases.close();
-    },
+    close: modernToLegacy.close,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Questions of servers to clients: what a client can answer, and how it sees which server asks. */
 import { RpcError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { jsonSize } from '../json-size.ts';
 import type { Server } from '../registry/registry.ts';
 import type { ServerCall } from './peer.ts';
 
@@ -23,6 +24,12 @@ export function requireRoom(unanswered: number): void {
   if (unanswered >= maxQuestions)
     throw new RpcError(rpcCodes.internalError, 'Too many unanswered requests to the client');
 }
+
+const maxKeptRootsBytes = 65_536;
+
+/** Roots of any length are passed on; to hold them for every client, they have to be of a usual length. */
+export const mayKeepRoots = (roots: JsonObject): boolean =>
+  jsonSize(roots, maxKeptRootsBytes).bytes <= maxKeptRootsBytes;
 
 const askedBy = 'mcp-aggregator/server';
 

@@ -3,27 +3,30 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Cancellation } from '../cancellation.ts';
 import { listMethods } from '../catalog/discover.ts';
+import type { OwnerKeyOf } from '../catalog/own-lists.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
 import { isMessage, isRequest, type RpcMessage } from '../json-rpc.ts';
 import { isLoopback } from '../loopback.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RequestBodies } from '../request-bodies.ts';
+import { type RequestContext, shuttingDownHeader } from '../request-context.ts';
 import type { Principal } from '../security/auth.ts';
 import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import { createClientAddress } from '../security/client-address.ts';
-import { createEntryCheck } from '../security/policy.ts';
+import { createEntryCheck, originsOf } from '../security/policy.ts';
 import { ProtocolError, toFailure } from './adapt-result.ts';
 import type { LegacyEndpoint } from './legacy.ts';
 import { createLegacyTransport, type SessionForwarder } from './legacy-transport.ts';
 import { isModern, type ModernEndpoint } from './modern.ts';
 import type { ClientRequest, HttpRequest } from './peer.ts';
-import { type Replies, sendJson } from './reply.ts';
+import { preferredForm, type Replies, sendJson } from './reply.ts';
 import { expectMessage, readJson } from './request-body.ts';
 import { createScopes, type ScopeDependencies, type ScopeRequest } from './scope.ts';
 
 interface EndpointDependencies extends ScopeDependencies {
   config: Config;
+  requestBodies: RequestBodies;
   requestAuthenticator: ThrottledRequestAuthenticator;
   modern: ModernEndpoint;
   legacy: LegacyEndpoint;
@@ -37,21 +40,21 @@ interface EndpointDependencies extends ScopeDependencies {
 interface Endpoint {
   /** True when the path is ours; the answer is then under way. */
   handle(request: IncomingMessage, response: ServerResponse, context: RequestContext): boolean;
-  /** Nothing new is taken from here on; resolves when everything that was asked is answered. */
-  drain(): Promise<void>;
+  /** Nothing new is taken from here on; resolves when everything that was asked by now is answered, with how many. */
+  drain(): Promise<number>;
 }
 
 export function createEndpoint(deps: EndpointDependencies): Endpoint {
   const { config, requestAuthenticator, modern } = deps;
   const addressOf = createClientAddress(config.trustedProxies);
-  const checkEntry = createEntryCheck(
-    { boundHost: config.host, boundPort: config.port, allowedHosts: config.allowedHosts },
-    config.allowedOrigins,
-  );
+  const { host: boundHost, port: boundPort, allowedHosts, publicUrl } = config;
+  const checkEntry = createEntryCheck({ boundHost, boundPort, allowedHosts, publicUrl }, originsOf(config));
   const loopbackListener = isLoopback(config.host);
   const scopeOf = createScopes(deps);
   const legacy = createLegacyTransport({ ...deps, scopeOf, admit, refuseNew });
   const unanswered = createInFlightTable<ServerResponse>();
+  /** Subscriptions that another replica answers through this one: they end with us. */
+  const endless = new WeakSet<ServerResponse>();
   let draining = false;
 
   return {
@@ -76,7 +79,9 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     async drain() {
       draining = true;
       for (const response of unanswered) response.shouldKeepAlive = false;
-      await Promise.all([...unanswered].map((response) => once(response, 'close')));
+      const responses = [...unanswered].filter((response) => !endless.has(response));
+      await Promise.all(responses.map((response) => once(response, 'close')));
+      return responses.length;
     },
   };
 
@@ -84,11 +89,24 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
   function refuseNew(messages: readonly unknown[], response: ServerResponse): void {
     if (!draining) return;
     response.shouldKeepAlive = false;
-    if (messages.length === 0 || messages.some((message) => isMessage(message) && isRequest(message)))
+    if (isNewWork(messages))
       throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
   }
 
-  /** Undefined where nobody has to be asked. */
+  /** While this replica shuts down, another one takes what is new. */
+  async function isHandedOff({ request, response, context }: HttpRequest, body?: unknown): Promise<boolean> {
+    const { forwarder } = deps;
+    if (!draining || forwarder === undefined) return false;
+    const messages = body === undefined ? [] : [body].flat();
+    if (!isNewWork(messages)) return false;
+    if (
+      messages.some((message) => isMessage(message) && isRequest(message) && message.method === 'subscriptions/listen')
+    )
+      endless.add(response);
+    return await forwarder.handOff(request, response, context, body === undefined ? '' : JSON.stringify(body));
+  }
+
+  /** Undefined where calls are not limited. */
   function admit(messages: readonly RpcMessage[], principal: Principal): Promise<unknown> | undefined {
     const { admitCall } = deps;
     if (admitCall === undefined) return undefined;
@@ -106,6 +124,9 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
     const principal = known instanceof Promise ? await known : known;
     const answerHeaders = { 'x-request-id': requestId };
     const incoming = { ...arrived, principal, address, offer: route.scope, answerHeaders };
+    if (request.method !== 'POST' && draining && (await isHandedOff(arrived))) return;
+    // What stays open without requests: the principal is checked as long as it listens.
+    if (request.method === 'GET') response.on('close', requestAuthenticator.attend(principal));
     if (route.kind === 'sse') return legacy.openSse(incoming);
     if (route.kind === 'messages') return await legacy.postMessage(incoming);
     switch (request.method) {
@@ -123,16 +144,22 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
 
   async function post(incoming: ClientRequest): Promise<void> {
     const { request, response, principal, answerHeaders } = incoming;
-    const body = await readJson(request, config.maxBodyBytes);
-    if (draining) refuseNew(Array.isArray(body) ? body : [body], response);
+    const body = await readJson(request, response, deps.requestBodies);
+    if (draining && (await isHandedOff(incoming, body))) return;
+    if (draining) refuseNew([body].flat(), response);
     if (Array.isArray(body) || !isModern(body, request)) return await legacy.post(incoming, body);
     const message = expectMessage(body);
     const scope = scopeOf(incoming.offer, principal);
     if (!isRequest(message)) return void response.writeHead(202, answerHeaders).end();
     const admission = admit([message], principal);
     if (admission !== undefined) await admission;
-    const reply = deps.replies.begin(response, { headers: answerHeaders, acceptsStream: true, acceptsJson: true });
-    await modern.serve(incoming, message, scope, reply);
+    if (message.method === 'subscriptions/listen') response.on('close', requestAuthenticator.attend(principal));
+    const reply = deps.replies.begin(response, {
+      headers: answerHeaders,
+      streams: preferredForm(request.headers.accept) === 'stream' ? 'for_results' : 'if_needed',
+    });
+    const seenBy = (ownerKeyOf: OwnerKeyOf) => scopeOf(incoming.offer, principal, ownerKeyOf);
+    await modern.serve(incoming, message, { scope, seenBy }, reply);
   }
 
   function fail(error: unknown, { response, context, path }: HttpRequest): void {
@@ -149,11 +176,16 @@ export function createEndpoint(deps: EndpointDependencies): Endpoint {
       const presented = context.authorization !== undefined;
       headers['www-authenticate'] = requestAuthenticator.challenge({ path, error, presented });
     }
+    if (error instanceof AppError && error.code === 'SHUTTING_DOWN') headers[shuttingDownHeader] = 'true';
     if (error instanceof AppError && error.retryAfterSeconds !== undefined)
       headers['retry-after'] = String(error.retryAfterSeconds);
     sendJson(response, status, toFailure(null, error, 'legacy'), headers);
   }
 }
+
+/** A stream that is to be opened, or a request. */
+const isNewWork = (messages: readonly unknown[]): boolean =>
+  messages.length === 0 || messages.some((message) => isMessage(message) && isRequest(message));
 
 /** What never reaches a server is no call. */
 const answeredByUs = new Set([

@@ -1,15 +1,17 @@
 /** The client of a legacy session, as its `initialize` and its latest request show it. */
 import { isObject, type JsonObject, legacyVersions, newestLegacy } from '../json-rpc.ts';
 import type { Principal } from '../security/auth.ts';
+import type { SessionOwner } from '../upstream/owned-sessions.ts';
 import { canAnswer } from './client-questions.ts';
 import type { Peer } from './peer.ts';
-import type { Scope } from './scope.ts';
+import type { Scope, ScopeRequest } from './scope.ts';
 
 export interface Opener {
   principal: Principal;
   address: string;
+  offer: ScopeRequest;
   /** Asked for every request: a profile may change while a session is open. */
-  scope: (principal: Principal) => Scope;
+  scope: (principal: Principal, ownerKey: string) => Scope;
   kind: 'streamable' | 'sse';
 }
 
@@ -23,25 +25,26 @@ interface LegacyPeer {
   recognise(principal: Principal): void;
 }
 
-/** `owner` takes what belongs to the client alone, where it can be asked. */
+/** `owner` takes what belongs to the client alone. */
 export function createLegacyPeer(
   params: JsonObject,
   { principal, address, scope }: Opener,
-  owner: Omit<NonNullable<Peer['owner']>, 'client'>,
+  owner: Omit<SessionOwner, 'client' | 'isAskable'>,
 ): LegacyPeer {
   let current = describe(params, principal);
 
   function describe(input: JsonObject, who: Principal): Peer {
     const client = clientOf(input);
+    const own = { ...owner, client, isAskable: canAnswer(client.capabilities) };
     return {
       era: 'legacy',
       protocolVersion: legacyVersions.find((version) => version === input.protocolVersion) ?? newestLegacy,
       principal: who,
       address,
-      scope: scope(who),
+      scope: scope(who, owner.key),
       client,
       searcher: owner.key,
-      owner: canAnswer(client.capabilities) ? { ...owner, client } : undefined,
+      owner: () => own,
     };
   }
 
@@ -50,7 +53,7 @@ export function createLegacyPeer(
       return current;
     },
     refresh() {
-      const offered = scope(current.principal);
+      const offered = scope(current.principal, owner.key);
       if (offered !== current.scope) current = { ...current, scope: offered };
       return current;
     },

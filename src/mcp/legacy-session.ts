@@ -1,4 +1,5 @@
 /** One session of a client of the revisions with `initialize`: its requests, and what servers send it between them. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cancellation } from '../cancellation.ts';
 import type { Topics } from '../changes.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
@@ -20,6 +21,7 @@ import type { Principal } from '../security/auth.ts';
 import { traceOfMessage } from '../tracing.ts';
 import { adaptResult, ProtocolError, toFailure } from './adapt-result.ts';
 import { createClientRequests } from './client-requests.ts';
+import { createClientRoots } from './client-roots.ts';
 import { createLegacyPeer, type Opener } from './legacy-peer.ts';
 import { isLogLevel } from './log-levels.ts';
 import type { Methods } from './methods.ts';
@@ -28,8 +30,10 @@ import type { Replies } from './reply.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { createResourceSubscriptions } from './resource-subscriptions.ts';
 import type { Scope } from './scope.ts';
+import { type SessionSeed, shortened } from './session-ids.ts';
 import type { SessionUse } from './session-limits.ts';
 import { createSessionNotices } from './session-notices.ts';
+import type { SessionDetails } from './session-records.ts';
 import { createSessionStreams, type Outlet } from './session-streams.ts';
 
 export interface LegacySession {
@@ -49,9 +53,13 @@ export interface LegacySession {
 export interface ManagedSession extends LegacySession, SessionUse {
   readonly principal: Principal;
   readonly scope: Scope;
+  /** Of the sessions with servers that only this client uses. */
+  readonly ownerKey: string;
   /** As the latest request shows it: an identity provider may give another role than before. */
   recognise(principal: Principal): void;
   handleListChange(changed: Topics['catalog.changed']): void;
+  /** Of a server, to all its clients. */
+  handleNotification(method: string, params: JsonObject): void;
   handleResourceUpdate(serverId: string, uri: string): void;
 }
 
@@ -63,15 +71,24 @@ export interface SessionDependencies {
   ourInfo: JsonObject;
   onFailure: (error: unknown, method: string) => void;
   onClosed: (sessionId: string) => void;
+  /** The client set something that a new session would not know. */
+  onDetails: (seed: SessionSeed, details: SessionDetails) => Promise<void>;
 }
 
+const maxRestoreMs = 5_000;
 /** The first revision in which a server may close the stream of a request before it has answered. */
 const pausesSince = '2025-11-25';
 
+export interface SessionBeginning {
+  id: string;
+  seed: SessionSeed;
+  /** What the client had set before the session was opened again. */
+  restored?: SessionDetails;
+}
+
 export function createLegacySession(
   deps: SessionDependencies,
-  id: string,
-  params: JsonObject,
+  { id, seed, restored }: SessionBeginning,
   opener: Opener,
 ): ManagedSession {
   const { router } = deps;
@@ -79,6 +96,7 @@ export function createLegacySession(
   const running = createInFlightTable<{ requestId: RequestId; cancel: Cancellation }>();
   const closed = new AbortController();
   let usedAt = performance.now();
+  let hasListened = false;
   const touch = () => {
     usedAt = performance.now();
   };
@@ -91,15 +109,47 @@ export function createLegacySession(
   });
   const { standalone } = streams;
   const clientRequests = createClientRequests(() => peer.current.client.capabilities);
+  const roots = createClientRoots({
+    capabilities: () => peer.current.client.capabilities,
+    ask: (send, options) => clientRequests.ask(send, 'roots/list', {}, options),
+    openStream: () => (streams.isListening ? standalone.send : undefined),
+  });
   const subscriptions = createResourceSubscriptions(router, deps.owners);
   const notices = createSessionNotices(() => peer.current, standalone, subscriptions);
-  const peer = createLegacyPeer(params, opener, {
+  const peer = createLegacyPeer(seed.params, opener, {
     key: ownerKey,
     era: 'legacy',
     gone: closed.signal,
     onNotification: notices.handleOwn,
-    onRequest: (method, question, signal) => clientRequests.ask(standalone.send, method, question, { signal }),
+    onRequest: (method, question, signal) =>
+      method === 'roots/list'
+        ? roots.outsideCalls(signal)
+        : clientRequests.ask(standalone.send, method, question, { signal }),
   });
+
+  /** Until what the client followed before is followed again: its calls may change just that. */
+  let restoring: Promise<unknown> | undefined;
+  if (restored !== undefined) {
+    if (isLogLevel(restored.logLevel)) peer.current.client.logLevel = restored.logLevel;
+    const { subscriptions: uris = [] } = restored;
+    if (uris.length > 0) {
+      const followed = subscriptions.restore(() => peer.current, uris);
+      restoring = Promise.race([followed, delay(maxRestoreMs, undefined, { ref: false })]).finally(() => {
+        restoring = undefined;
+      });
+    }
+  }
+  /** Nothing told the client what changed before the session was opened again. */
+  let mayHaveMissed = restored !== undefined;
+
+  const saveDetails = () =>
+    deps.onDetails(seed, { logLevel: peer.current.client.logLevel, subscriptions: subscriptions.uris() });
+
+  async function saving(change: Promise<JsonObject>): Promise<JsonObject> {
+    const result = await change;
+    await saveDetails();
+    return result;
+  }
 
   /** Never throws: a failure is the answer. */
   async function answer(request: RpcRequest, outlet: Outlet, context: RequestContext): Promise<RpcMessage> {
@@ -107,6 +157,7 @@ export function createLegacySession(
     const cancel = new Cancellation();
     const place = running.add({ requestId, cancel });
     try {
+      if (restoring !== undefined) await restoring;
       const result = await handle(callOf(request, outlet, cancel, context));
       return { jsonrpc: '2.0', id: requestId, result: adaptResult(peer.current, method, result, deps.ourInfo) };
     } catch (error) {
@@ -123,7 +174,7 @@ export function createLegacySession(
     { method, params: input = {} }: RpcRequest,
     outlet: Outlet,
     cancel: Cancellation,
-    { requestId, trace }: RequestContext,
+    { requestId, receivedAt, trace }: RequestContext,
   ): McpCall {
     return {
       method,
@@ -131,9 +182,13 @@ export function createLegacySession(
       caller: peer.refresh(),
       signal: cancel,
       requestId,
+      receivedAt,
       trace: traceOfMessage(input, trace),
       notify: (notice, noticeParams) => notices.send(outlet, notice, noticeParams),
-      ask: (asked, question, signal) => clientRequests.ask(outlet.send, asked, question, { signal, call: cancel }),
+      ask: (asked, question, signal) =>
+        asked === 'roots/list'
+          ? roots.duringCall(outlet.send, cancel, signal)
+          : clientRequests.ask(outlet.send, asked, question, { signal, call: cancel }),
       pause: outlet.pause,
     };
   }
@@ -142,7 +197,7 @@ export function createLegacySession(
     const { method, params: input } = call;
     switch (method) {
       case 'initialize':
-        if (opener.kind === 'sse') peer.introduce(input);
+        if (opener.kind === 'sse') peer.introduce(shortened(input));
         return initializeResult(peer.current.protocolVersion, call.caller.scope, deps);
       case 'ping':
         return {};
@@ -150,11 +205,11 @@ export function createLegacySession(
         if (!isLogLevel(input.level))
           throw new ProtocolError(rpcCodes.invalidParams, 'params.level is not a log level');
         peer.current.client.logLevel = input.level;
-        return {};
+        return saveDetails().then(() => ({}));
       case 'resources/subscribe':
-        return subscriptions.subscribe(call);
+        return saving(subscriptions.subscribe(call));
       case 'resources/unsubscribe':
-        return subscriptions.unsubscribe(String(input.uri));
+        return saving(subscriptions.unsubscribe(String(input.uri)));
       default:
         return deps.methods.handle(call);
     }
@@ -166,7 +221,10 @@ export function createLegacySession(
     if (!isNotification(message)) return;
     const { method, params: notice = {} } = message;
     if (method === 'notifications/cancelled') cancelRequest(notice.requestId);
-    else if (method === 'notifications/roots/list_changed') router.notify(ownerKey, method, notice);
+    else if (method === 'notifications/roots/list_changed') {
+      roots.invalidate();
+      router.notify(ownerKey, method, notice);
+    }
   }
 
   function cancelRequest(requestId: unknown): void {
@@ -197,12 +255,14 @@ export function createLegacySession(
     get scope() {
       return peer.current.scope;
     },
+    ownerKey,
     recognise: peer.recognise,
     get usedAt() {
       return usedAt;
     },
     isBusy: () => running.size > 0 || (opener.kind === 'sse' && streams.size > 0),
     isListening: () => streams.size > 0,
+    hasListened: () => hasListened,
 
     post(messages, incoming, isBatch) {
       touch();
@@ -210,15 +270,24 @@ export function createLegacySession(
       const requests = messages.filter(isRequest);
       if (requests.length === 0) return void incoming.response.writeHead(202, incoming.answerHeaders).end();
       const opens = requests[0]?.method === 'initialize';
-      const outlet = streams.reply(incoming, opens ? { 'mcp-session-id': id } : undefined);
+      const only = requests.length === 1 ? requests[0]?.id : undefined;
+      const outlet = streams.reply(incoming, opens ? { 'mcp-session-id': id } : undefined, only);
+      if (!opens) roots.handleStream(outlet.send);
       const answers = requests.map((request) => answer(request, outlet, incoming.context));
-      const [only] = answers;
-      void (isBatch || only === undefined ? Promise.all(answers).then(outlet.finish) : only.then(outlet.finish));
+      const [first] = answers;
+      void (isBatch || first === undefined ? Promise.all(answers).then(outlet.finish) : first.then(outlet.finish));
     },
 
     listen(incoming, lastEventId) {
       touch();
-      return streams.listen(incoming, lastEventId);
+      const isOpen = streams.listen(incoming, lastEventId);
+      hasListened ||= isOpen;
+      if (isOpen) roots.handleStream(standalone.send);
+      if (isOpen && mayHaveMissed) {
+        mayHaveMissed = false;
+        notices.handleListChange({ tools: true, prompts: true, resources: true });
+      }
+      return isOpen;
     },
 
     attach(incoming, messagesPath) {
@@ -232,7 +301,11 @@ export function createLegacySession(
       void answer(message, standalone, context).then(standalone.send);
     },
 
-    handleListChange: notices.handleListChange,
+    handleListChange(changed) {
+      if (changed.resources) void subscriptions.restore(peer.refresh);
+      notices.handleListChange(changed);
+    },
+    handleNotification: (method, notice) => notices.send(standalone, method, notice),
     handleResourceUpdate: notices.handleResourceUpdate,
     close,
   };

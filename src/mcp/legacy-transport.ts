@@ -1,8 +1,8 @@
 /** How clients of the revisions with sessions reach them: Streamable HTTP, and HTTP+SSE of 2024-11-05. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import { isRequest, legacyVersions, modernVersions, type RpcMessage, type RpcRequest, rpcCodes } from '../json-rpc.ts';
+import type { RequestBodies } from '../request-bodies.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Principal } from '../security/auth.ts';
 import { ProtocolError } from './adapt-result.ts';
@@ -16,10 +16,16 @@ import type { ScopeOf } from './scope.ts';
 
 /** The sessions of other replicas. */
 export interface SessionForwarder {
-  /** Where the replica is that has the session, if it is another one and alive. */
-  ownerOf(sessionId: string, request: IncomingMessage): string | undefined;
+  /** The replica that sent this request here; it is not sent on again. */
+  senderOf(request: IncomingMessage): string | undefined;
+  /** The replica that has the session, if it is another one and alive. */
+  ownerOf(sessionId: string): string | undefined;
+  /** The session is continued by another replica than the one that its id names. */
+  recordOwner(sessionId: string, replica: string): void;
+  /** Gives a request to any other replica, because this one shuts down; false where none takes it. */
+  handOff(request: IncomingMessage, response: ServerResponse, context: RequestContext, body: string): Promise<boolean>;
   forward(
-    address: string,
+    replica: string,
     request: IncomingMessage,
     response: ServerResponse,
     context: RequestContext,
@@ -28,11 +34,11 @@ export interface SessionForwarder {
 }
 
 interface LegacyTransportDependencies {
-  config: Pick<Config, 'maxBodyBytes'>;
+  requestBodies: RequestBodies;
   legacy: LegacyEndpoint;
   scopeOf: ScopeOf;
   forwarder?: SessionForwarder;
-  /** Undefined where nobody has to be asked. */
+  /** Undefined where calls are not limited. */
   admit(messages: readonly RpcMessage[], principal: Principal): Promise<unknown> | undefined;
   /** Throws where the aggregator shuts down. */
   refuseNew(messages: readonly unknown[], response: ServerResponse): void;
@@ -50,7 +56,7 @@ interface LegacyTransport {
 }
 
 export function createLegacyTransport(deps: LegacyTransportDependencies): LegacyTransport {
-  const { config, legacy, scopeOf, admit, refuseNew } = deps;
+  const { requestBodies, legacy, scopeOf, forwarder, admit, refuseNew } = deps;
 
   async function post(incoming: ClientRequest, body: unknown): Promise<void> {
     const messages = messagesOf(body);
@@ -58,9 +64,9 @@ export function createLegacyTransport(deps: LegacyTransportDependencies): Legacy
     const isBatch = Array.isArray(body);
     if (initialize !== undefined) return open(initialize, incoming, 'streamable').post(messages, incoming, isBatch);
     checkVersion(incoming.request);
-    const forwarded = forwardToOwner(sessionIdOf(incoming.request), incoming, body);
-    if (forwarded instanceof Promise ? await forwarded : forwarded) return;
-    const session = findSession(incoming);
+    const found = sessionOf(incoming, body);
+    const session = found instanceof Promise ? await found : found;
+    if (session === undefined) return;
     if (isBatch && session.protocolVersion !== '2025-03-26') {
       throw new ProtocolError(rpcCodes.invalidRequest, 'Batches are supported in protocol revision 2025-03-26 only', {
         status: 400,
@@ -71,9 +77,10 @@ export function createLegacyTransport(deps: LegacyTransportDependencies): Legacy
     session.post(messages, incoming, isBatch);
   }
 
-  function open(initialize: RpcRequest, incoming: ClientRequest, kind: Opener['kind']): LegacySession {
+  function open({ params = {} }: RpcRequest, incoming: ClientRequest, kind: Opener['kind']): LegacySession {
     const { principal, address, offer } = incoming;
-    return legacy.open(initialize, { principal, address, kind, scope: (whoever) => scopeOf(offer, whoever) });
+    const scope: Opener['scope'] = (seenBy, ownerKey) => scopeOf(offer, seenBy, () => ownerKey);
+    return legacy.open(params, { principal, address, offer, kind, scope });
   }
 
   async function listen(incoming: ClientRequest): Promise<void> {
@@ -83,8 +90,9 @@ export function createLegacyTransport(deps: LegacyTransportDependencies): Legacy
     if (!(request.headers.accept ?? '').includes('text/event-stream')) {
       throw new ProtocolError(rpcCodes.invalidRequest, 'Accept must include text/event-stream', { status: 406 });
     }
-    if (await forwardToOwner(sessionIdOf(request), incoming)) return;
-    if (!findSession(incoming).listen(incoming, one(request.headers['last-event-id']))) {
+    const session = await sessionOf(incoming);
+    if (session === undefined) return;
+    if (!session.listen(incoming, one(request.headers['last-event-id']))) {
       throw new ProtocolError(rpcCodes.invalidRequest, 'The session already has an open stream', { status: 409 });
     }
   }
@@ -92,8 +100,9 @@ export function createLegacyTransport(deps: LegacyTransportDependencies): Legacy
   async function end(incoming: ClientRequest): Promise<void> {
     const { request, response } = incoming;
     if (isModern(undefined, request)) throw noStream(response);
-    if (await forwardToOwner(sessionIdOf(request), incoming)) return;
-    await findSession(incoming).close();
+    const session = await sessionOf(incoming);
+    if (session === undefined) return;
+    await legacy.end(session.id, session);
     response.writeHead(200, incoming.answerHeaders).end();
   }
 
@@ -116,27 +125,49 @@ export function createLegacyTransport(deps: LegacyTransportDependencies): Legacy
   async function postMessage(incoming: ClientRequest): Promise<void> {
     const { request, response, principal } = incoming;
     const id = new URL(request.url ?? '/', 'http://localhost').searchParams.get('sessionId') ?? '';
-    if (await forwardToOwner(id, incoming)) return;
     const session = legacy.find(id, principal);
+    if (session === undefined && (await forwardToOwner(id, incoming)) === 'answering') return;
     if (session === undefined)
       throw new ProtocolError(-32_001, 'Session not found; send GET /sse to start a new session', { status: 404 });
-    const message = expectMessage(await readJson(request, config.maxBodyBytes));
+    const message = expectMessage(await readJson(request, response, requestBodies));
     refuseNew([message], response);
     await admit([message], principal);
     session.receive(message, incoming.context);
     response.writeHead(202, incoming.answerHeaders).end();
   }
 
-  /** True when the replica that has the session answers; one that is gone took its sessions with it. */
-  function forwardToOwner(id: string | undefined, incoming: ClientRequest, body?: unknown): Promise<boolean> | boolean {
-    const owner = id === undefined ? undefined : deps.forwarder?.ownerOf(id, incoming.request);
-    return owner !== undefined && forwardTo(owner, incoming, body);
+  /** The session of the request; undefined where another replica answers the request. */
+  function sessionOf(incoming: ClientRequest, body?: unknown): LegacySession | Promise<LegacySession | undefined> {
+    const id = sessionIdOf(incoming.request);
+    if (id === undefined)
+      throw new ProtocolError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; send initialize first', {
+        status: 400,
+      });
+    return legacy.find(id, incoming.principal) ?? locate(id, incoming, body);
   }
 
-  async function forwardTo(owner: string, { request, response, context }: ClientRequest, body?: unknown) {
+  /** It is at another replica, or was opened before a restart, or at a replica that is gone. */
+  async function locate(id: string, incoming: ClientRequest, body: unknown): Promise<LegacySession | undefined> {
+    const { request, principal, address } = incoming;
+    // Replicas come and go meanwhile: one that was to have it may be shutting down.
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      if ((await forwardToOwner(id, incoming, body)) === 'answering') return undefined;
+      const except = forwarder?.senderOf(request) ?? forwarder?.ownerOf(id);
+      const found = await legacy.reopen(id, { principal, address, scopeOf, except });
+      if (found === undefined) break;
+      if (!('replica' in found)) return found;
+      forwarder?.recordOwner(id, found.replica);
+    }
+    throw new ProtocolError(-32_001, 'Session not found; send initialize to start a new session', { status: 404 });
+  }
+
+  async function forwardToOwner(id: string, incoming: ClientRequest, body?: unknown): Promise<'answering' | 'not'> {
+    const { request, response, context } = incoming;
+    const owner = forwarder?.senderOf(request) === undefined ? forwarder?.ownerOf(id) : undefined;
+    if (forwarder === undefined || owner === undefined) return 'not';
     const sent = body === undefined ? undefined : JSON.stringify(body);
-    const forwarding = await deps.forwarder?.forward(owner, request, response, context, sent);
-    if (forwarding !== 'lost') return forwarding === 'answering';
+    const forwarding = await forwarder.forward(owner, request, response, context, sent);
+    if (forwarding !== 'lost') return forwarding === 'answering' ? 'answering' : 'not';
     throw new ProtocolError(
       rpcCodes.internalError,
       'The replica that holds this session was lost during the request; the request may have been executed',
@@ -144,21 +175,10 @@ export function createLegacyTransport(deps: LegacyTransportDependencies): Legacy
     );
   }
 
-  function findSession({ request, principal }: ClientRequest): LegacySession {
-    const id = sessionIdOf(request);
-    if (id === undefined)
-      throw new ProtocolError(rpcCodes.invalidRequest, 'Mcp-Session-Id is missing; send initialize first', {
-        status: 400,
-      });
-    const session = legacy.find(id, principal);
-    if (session === undefined)
-      throw new ProtocolError(-32_001, 'Session not found; send initialize to start a new session', { status: 404 });
-    return session;
-  }
-
   return { post, listen, end, openSse, postMessage };
 }
 
+const maxAttempts = 3;
 /** Their answers are written together, and each may be long. */
 const maxInBatch = 100;
 const knownVersions: readonly string[] = [...modernVersions, ...legacyVersions];

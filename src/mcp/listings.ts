@@ -9,6 +9,7 @@ import type { GatewayTools } from './gateway-tools.ts';
 import type { McpCall } from './peer.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import type { OfferedTool } from './scope.ts';
+import { withSkillAddresses } from './skills.ts';
 
 export interface ListingDependencies {
   catalog: Catalog;
@@ -36,8 +37,9 @@ export function createListings({ catalog, owners, gatewayTools, listServers }: L
         ? ({ tool }: OfferedTool) => showsApps && isApp(tool.row.definition)
         : undefined;
       const offered = isOffered === undefined ? scope.listTools() : scope.listTools().filter(isOffered);
+      const addressesOf = oncePerServer((server) => owners.addressesOf(scope, server));
       const definitions = offered.map(({ name, tool, description }) => {
-        const definition = withAppAddress(tool.row.definition, (uri) => owners.addressOf(scope, tool.server, uri));
+        const definition = withAppAddress(tool.row.definition, (uri) => addressesOf(tool.server)(uri));
         return adaptTool(call.caller, { ...definition, name, ...(description === undefined ? {} : { description }) });
       });
       return listed(call, 'tool', 'tools', [...gatewayTools.listed(scope), ...definitions]);
@@ -52,10 +54,27 @@ export function createListings({ catalog, owners, gatewayTools, listServers }: L
       const resources = offered.map(({ uri, item }) => ({ ...item.definition, uri }));
       return listed(call, 'resource', 'resources', resources);
     },
+    skills(call: McpCall): JsonObject {
+      const { scope } = call.caller;
+      const addressesOf = oncePerServer((server) => owners.addressesOf(scope, server));
+      const skills = scope
+        .listItems('skill')
+        .map(({ definition, server }) => withSkillAddresses(definition, addressesOf(server)));
+      return listed(call, 'skill', 'skills', skills);
+    },
     resourceTemplates(call: McpCall): JsonObject {
       const offered = owners.offered(call.caller.scope, 'resource_template');
       const templates = offered.map(({ uri, item }) => ({ ...item.definition, uriTemplate: uri }));
       return listed(call, 'resource_template', 'resourceTemplates', templates);
     },
+  };
+}
+
+function oncePerServer<Value>(make: (server: Server) => Value): (server: Server) => Value {
+  const made = new Map<string, Value>();
+  return (server) => {
+    const value = made.get(server.id) ?? make(server);
+    made.set(server.id, value);
+    return value;
   };
 }

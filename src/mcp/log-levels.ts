@@ -2,6 +2,7 @@
 import { Cancellation } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
+import { ownershipOf } from '../registry/session-ownership.ts';
 import type { Router } from '../routing/router.ts';
 import type { Peer, ServerCall } from './peer.ts';
 
@@ -10,7 +11,7 @@ const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 export const isLogLevel = (level: unknown): level is string => typeof level === 'string' && levels.includes(level);
 
 interface LogLevels {
-  /** A server of the old era has one level per session: it is set to the lowest that anybody asked for. */
+  /** A legacy server has one level per session: it is set to the lowest that any client requested. */
   ensure(call: ServerCall): Promise<void> | undefined;
 }
 
@@ -34,7 +35,8 @@ export function createLogLevels(router: Router): LogLevels {
       const wanted = caller.client.logLevel;
       if (wanted === undefined || server.era === 'modern' || server.capabilities?.logging === undefined)
         return undefined;
-      const session = `${server.id} ${server.connected_at} ${caller.owner?.key ?? ''}`;
+      const owner = ownershipOf(server).ownership === 'client' ? caller.owner(server).key : '';
+      const session = `${server.id} ${server.connected_at} ${owner}`;
       const level = levels.indexOf(wanted);
       if ((current.get(session) ?? levels.length) <= level) return undefined;
       if (current.size > 10_000) current.clear();

@@ -2,6 +2,7 @@
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { listMethods } from '../catalog/discover.ts';
 import { argumentAt, markedParameters } from '../catalog/parameter-headers.ts';
+import type { Changes } from '../changes.ts';
 import { decodeHeader, isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import { memberOf, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
@@ -10,9 +11,11 @@ import { requireRole } from '../security/policy.ts';
 import { missingCapability, ProtocolError } from './adapt-result.ts';
 import type { Bridge } from './bridge.ts';
 import { nameServerInResult } from './client-questions.ts';
+import { tokensOfAll, tokensOfList } from './list-tokens.ts';
 import { createListings, type ListingDependencies } from './listings.ts';
 import type { McpCall, Peer } from './peer.ts';
 import type { Scope } from './scope.ts';
+import { skillsCapability, skillsExtension, withSkillAddresses } from './skills.ts';
 import type { TaskIds } from './task-ids.ts';
 
 export interface Methods {
@@ -23,6 +26,7 @@ export interface Methods {
 }
 
 interface MethodDependencies extends ListingDependencies {
+  changes: Changes;
   router: Router;
   bridge: Bridge;
   taskIds: TaskIds;
@@ -39,19 +43,32 @@ export function createMethods(deps: MethodDependencies): Methods {
   // A map, because clients name the method: an object would also answer to `toString`.
   const handlers = new Map<string, Handler>(
     Object.entries<Handler>({
-      'tools/list': listings.tools,
+      'tools/list': listTools,
       'tools/call': callTool,
       'prompts/list': listings.prompts,
       'prompts/get': getPrompt,
       'resources/list': listings.resources,
       'resources/templates/list': listings.resourceTemplates,
       'resources/read': readResource,
+      'resources/directory/read': readDirectory,
+      'skills/list': listings.skills,
+      'skills/get': getSkill,
       'completion/complete': complete,
       'tasks/get': relayTask,
       'tasks/update': relayTask,
       'tasks/cancel': relayTask,
     }),
   );
+
+  function listTools(call: McpCall): JsonObject {
+    const list = listings.tools(call);
+    const { scope } = call.caller;
+    if (scope.searchOnly()) {
+      const tokens_after = tokensOfList(list.tools as JsonObject[]);
+      deps.changes.publish('tools.listed', { tokens_before: tokensOfAll(scope), tokens_after });
+    }
+    return list;
+  }
 
   async function callTool(call: McpCall): Promise<Result> {
     const { caller, params, headers } = call;
@@ -91,11 +108,35 @@ export function createMethods(deps: MethodDependencies): Methods {
     return await send(call, server, { ...params, uri });
   }
 
+  async function getSkill(call: McpCall): Promise<JsonObject> {
+    const { server, result } = await relayFile(call);
+    const { scope } = call.caller;
+    const { skill } = result;
+    return isObject(skill)
+      ? { ...result, skill: withSkillAddresses(skill, owners.addressesOf(scope, server)) }
+      : result;
+  }
+
+  async function readDirectory(call: McpCall): Promise<JsonObject> {
+    const { server, result } = await relayFile(call);
+    const addressOf = owners.addressesOf(call.caller.scope, server);
+    return { ...result, resources: withSkillAddresses({ resources: result.resources }, addressOf).resources };
+  }
+
+  /** A request about one file of a server, which its `uri` names. */
+  async function relayFile(call: McpCall): Promise<{ server: Server; result: JsonObject }> {
+    const { params, caller } = call;
+    if (typeof params.uri !== 'string') throw new ProtocolError(rpcCodes.invalidParams, 'params.uri must be a string');
+    const { server, uri } = owners.find(caller.scope, params.uri, caller.principal);
+    const quiet = { notify: undefined, ask: undefined, pause: undefined };
+    return { server, result: toObject(await router.relay({ ...call, ...quiet, server, params: { ...params, uri } })) };
+  }
+
   async function complete(call: McpCall): Promise<Result> {
     const { params, caller } = call;
     const ref = isObject(params.ref) ? params.ref : {};
     const { server, known } = referred(ref, caller);
-    // Nobody is asked or told anything while a person types.
+    // A completion is requested while a user types: it sends no notifications and asks no questions.
     const quiet = { notify: undefined, ask: undefined, pause: undefined };
     return await router.relay({ ...call, ...quiet, server, params: { ...params, ref: { ...ref, ...known } } });
   }
@@ -161,7 +202,7 @@ export function createMethods(deps: MethodDependencies): Methods {
     handle(call) {
       const { method, caller } = call;
       const handler = handlers.get(method) ?? passOnUnknown(caller.scope, method);
-      // Lists are for everybody; whatever reaches a server is not.
+      // Every role may list; requests that reach a server require the role caller.
       if (!listMethods.includes(method)) requireRole(caller.principal, 'caller');
       return handler(call);
     },
@@ -199,7 +240,9 @@ const canSubscribe = ({ capabilities }: Server): boolean =>
 /** Of all servers; where two describe the same one, the first description holds. Tasks are ours to translate. */
 function extensionsOf({ single }: Scope, servers: readonly Server[], era: Peer['era']): JsonObject {
   const theirs = servers.map(({ capabilities }) => (isObject(capabilities?.extensions) ? capabilities.extensions : {}));
-  const { [tasksExtension]: tasks, ...others } = Object.assign({}, ...theirs.toReversed()) as JsonObject;
+  const { [tasksExtension]: tasks, ...first } = Object.assign({}, ...theirs.toReversed()) as JsonObject;
+  const skills = skillsCapability(theirs.map((extensions) => extensions[skillsExtension]));
+  const others = skills === undefined ? first : { ...first, [skillsExtension]: skills };
   if (era === 'legacy') return others;
   return single === undefined
     ? { ...others, [tasksExtension]: {} }

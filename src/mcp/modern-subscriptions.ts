@@ -7,7 +7,8 @@ import { hopMeta, isObject, type JsonObject, type RequestId } from '../json-rpc.
 import type { Server } from '../registry/registry.ts';
 import type { Router } from '../routing/router.ts';
 import type { Principal } from '../security/auth.ts';
-import { requireRole } from '../security/policy.ts';
+import { requireRole, userOf } from '../security/policy.ts';
+import type { ModernClients } from './modern-clients.ts';
 import { type McpCall, maxSubscriptions } from './peer.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import { concerns } from './scope.ts';
@@ -18,6 +19,7 @@ export interface SubscriptionDependencies {
   router: Router;
   owners: ResourceOwners;
   taskIds: TaskIds;
+  clients: ModernClients;
   changes: Changes;
   findServer: (id: string) => Server | undefined;
 }
@@ -69,8 +71,14 @@ export function createModernSubscriptions(deps: SubscriptionDependencies): Moder
     const followed: Followed = { resources: new Map(), tasks: new Map(), releases: [] };
     const revoked = new AbortController();
 
+    /** What a session says that only this client uses. */
+    const handleOwn = (method: string, notice: JsonObject, { id: server_id }: Server) => {
+      if (method === 'notifications/resources/updated') sendUpdate(followed, send, server_id, String(notice.uri));
+      if (method.startsWith('notifications/tasks')) sendTask(followed, send, { server_id, method, params: notice });
+    };
     const leave = enter(caller.principal);
     const off = [
+      ...(caller.modern === undefined ? [] : [deps.clients.attend(caller.modern, handleOwn)]),
       changes.subscribe('principal.ended', ({ principal_id }) => {
         if (principal_id === caller.principal.id) revoked.abort();
       }),
@@ -99,7 +107,7 @@ export function createModernSubscriptions(deps: SubscriptionDependencies): Moder
     } finally {
       leave();
       for (const stop of off) stop();
-      // Nobody is left to hear that a subscription could not be ended.
+      // The client is gone, so a failure to end a subscription cannot be reported.
       for (const release of followed.releases) void release().catch(() => undefined);
     }
   }
@@ -120,18 +128,17 @@ export function createModernSubscriptions(deps: SubscriptionDependencies): Moder
 
   function sendChanges({ caller }: McpCall, filter: JsonObject, followed: Followed, send: SendNotice): (() => void)[] {
     return [
-      changes.subscribe('task.changed', ({ server_id, method, params: task }) => {
-        const known = followed.tasks.get(`${server_id} ${task.taskId}`);
-        if (known !== undefined) send(method, { ...task, taskId: known });
-      }),
+      changes.subscribe('task.changed', (changed) => sendTask(followed, send, changed)),
       changes.subscribe('catalog.changed', (changed) => {
-        if (!concerns(caller.scope, deps.findServer(changed.server_id), changed.server_id)) return;
+        const server = deps.findServer(changed.server_id);
+        if (changed.owner_key !== undefined && (server === undefined || caller.owner(server).key !== changed.owner_key))
+          return;
+        if (!concerns(caller.scope, server, changed.server_id)) return;
         for (const method of listChangesFor(changed, filter)) send(method, {});
       }),
       changes.subscribe('resource.updated', ({ server_id, uri, principal_id: only }) => {
-        if (only !== undefined && only !== caller.principal.id) return;
-        const known = followed.resources.get(`${server_id} ${uri}`);
-        if (known !== undefined) send('notifications/resources/updated', { uri: known });
+        if (only !== undefined && only !== userOf(caller.principal)) return;
+        sendUpdate(followed, send, server_id, uri);
       }),
     ];
   }
@@ -143,6 +150,16 @@ export function createModernSubscriptions(deps: SubscriptionDependencies): Moder
     listen,
     stop: () => stopped.abort(),
   };
+}
+
+function sendUpdate({ resources }: Followed, send: SendNotice, serverId: string, uri: string): void {
+  const known = resources.get(`${serverId} ${uri}`);
+  if (known !== undefined) send('notifications/resources/updated', { uri: known });
+}
+
+function sendTask({ tasks }: Followed, send: SendNotice, { server_id, method, params }: Topics['task.changed']): void {
+  const known = tasks.get(`${server_id} ${params.taskId}`);
+  if (known !== undefined) send(method, { ...params, taskId: known });
 }
 
 function listChangesFor(changed: Topics['catalog.changed'], filter: JsonObject): string[] {

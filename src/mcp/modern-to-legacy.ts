@@ -8,11 +8,11 @@ import { Cancellation } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
+import { isToldApartByRoots } from '../registry/session-ownership.ts';
 import { missingCapability, ProtocolError } from './adapt-result.ts';
-import { canAnswer, capabilityOf, nameServer, requireRoom } from './client-questions.ts';
+import { capabilityOf, nameServer, requireRoom } from './client-questions.ts';
 import type { ServerCall } from './peer.ts';
 import { answerTimeoutMs, type RequestStates } from './request-state.ts';
-import type { SessionLeases } from './session-leases.ts';
 
 interface Question {
   method: string;
@@ -28,7 +28,7 @@ interface ParkedCall {
   readonly questions: Map<string, Question>;
   asked: PromiseWithResolvers<void>;
   readonly cancel: Cancellation;
-  /** Ends the call with an error of ours. */
+  /** Ends the call with an error of the aggregator. */
   readonly fail: (error: ProtocolError) => void;
   /** Where progress goes: the request that waits now. A retry is another request, with another token for progress. */
   current: ServerCall | undefined;
@@ -45,7 +45,6 @@ const gatherMs = 15;
 interface ModernToLegacyDependencies {
   send(call: ServerCall): Promise<Result>;
   states: RequestStates;
-  leases: SessionLeases;
 }
 
 interface ModernToLegacy {
@@ -55,14 +54,15 @@ interface ModernToLegacy {
   close(): void;
 }
 
-export function createModernToLegacy({ send, states, leases }: ModernToLegacyDependencies): ModernToLegacy {
+export function createModernToLegacy({ send, states }: ModernToLegacyDependencies): ModernToLegacy {
   const parked = new Map<string, ParkedCall>();
 
   async function sendOrResume(given: ServerCall): Promise<Result> {
     const { requestState, inputResponses, ...params } = given.params;
     const call = { ...given, params };
-    const entry =
-      requestState === undefined ? start(call) : resume(given, isObject(inputResponses) ? inputResponses : {});
+    const answers = isObject(inputResponses) ? inputResponses : {};
+    if (requestState === undefined && needsRoots(call)) return askForRoots(call);
+    const entry = requestState === undefined ? start(call) : resume(given, call, answers);
     if (entry === undefined) return await send(call);
 
     entry.current = call;
@@ -84,23 +84,37 @@ export function createModernToLegacy({ send, states, leases }: ModernToLegacyDep
 
   function start(call: ServerCall): ParkedCall {
     const entry = newEntry(call);
-    const lease = canAnswer(call.caller.client.capabilities) ? leases.take(call.caller, call.server) : undefined;
+    const { modern } = call.caller;
     const sent = send({
       ...call,
-      caller: lease === undefined ? call.caller : { ...call.caller, owner: lease.owner },
       signal: entry.cancel,
       notify: (method, notice) => notifyCurrent(entry, method, notice),
-      ask: (method, question, signal) => park(entry, method, nameServer(method, question, call), signal),
-    }).finally(lease?.end);
+      async ask(method, question, signal) {
+        if (method === 'roots/list' && modern?.roots !== undefined) return modern.roots;
+        return await park(entry, method, nameServer(method, question, call), signal);
+      },
+    });
     entry.outcome = Promise.race([sent, entry.outcome]);
-    entry.outcome.catch(() => undefined); // whoever waits for it sees the failure
+    entry.outcome.catch(() => undefined); // the caller that awaits it gets the failure
     return entry;
   }
 
-  /** Undefined where the client was sent away to begin anew. */
-  function resume(call: ServerCall, answers: JsonObject): ParkedCall | undefined {
+  /** Which project the call is about decides which session it goes over, so the roots are asked for first. */
+  function askForRoots(call: ServerCall): JsonObject {
+    const question = nameServer('roots/list', {}, call);
+    const inputRequests = { [rootsKey]: { method: 'roots/list', params: question } };
+    return { resultType: 'input_required', inputRequests, requestState: states.seal(call, { id: rootsKey }) };
+  }
+
+  /** Undefined where the client was sent away to begin anew. `plain`: the call without what it brought along. */
+  function resume(call: ServerCall, plain: ServerCall, answers: JsonObject): ParkedCall | undefined {
     const state = states.admit(call);
     if (state.id === 'again') return undefined;
+    if (state.id === rootsKey) {
+      const roots = answers[rootsKey];
+      call.caller.modern?.learnRoots(isObject(roots) ? roots : { roots: [] });
+      return start(plain);
+    }
     const entry = parked.get(state.id);
     if (entry === undefined || entry.current !== undefined) {
       throw new ProtocolError(
@@ -171,7 +185,15 @@ export function createModernToLegacy({ send, states, leases }: ModernToLegacyDep
   };
 }
 
-/** Its outcome is a failure of ours until it is sent. */
+const rootsKey = 'roots';
+
+function needsRoots({ caller, server }: ServerCall): boolean {
+  const { modern, client } = caller;
+  if (modern === undefined || client.capabilities.roots === undefined || !isToldApartByRoots(server)) return false;
+  return modern.roots === undefined;
+}
+
+/** Until the call is sent, its outcome can only be an error of the aggregator. */
 function newEntry(call: ServerCall): ParkedCall {
   const cancel = new Cancellation();
   const refused = Promise.withResolvers<never>();

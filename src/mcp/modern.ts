@@ -1,5 +1,7 @@
 /** 2026-07-28: no sessions. Every request says who asks and what they can do, and its answer is all there is. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { OwnerKeyOf } from '../catalog/own-lists.ts';
+import { AppError } from '../errors.ts';
 import {
   decodeHeader,
   hopMeta,
@@ -12,7 +14,9 @@ import {
   type RpcRequest,
   rpcCodes,
 } from '../json-rpc.ts';
+import { jsonSize } from '../json-size.ts';
 import type { Result } from '../raw-result.ts';
+import type { Server } from '../registry/registry.ts';
 import { traceOfMessage } from '../tracing.ts';
 import { adaptResult, ProtocolError, toFailure } from './adapt-result.ts';
 import { isLogLevel, wants } from './log-levels.ts';
@@ -28,9 +32,15 @@ interface ModernDependencies extends SubscriptionDependencies {
   onFailure: (error: unknown, method: string) => void;
 }
 
+interface Offered {
+  readonly scope: Scope;
+  /** The same with the lists of the client's own sessions. */
+  seenBy(ownerKeyOf: OwnerKeyOf): Scope;
+}
+
 export interface ModernEndpoint {
   /** A client cancels by closing the connection. */
-  serve(incoming: ClientRequest, message: RpcRequest, scope: Scope, reply: Reply): Promise<void>;
+  serve(incoming: ClientRequest, message: RpcRequest, offered: Offered, reply: Reply): Promise<void>;
   readonly listening: number;
   /** Ends every subscription, as the revision wants it: with an answer. */
   stopListening(): void;
@@ -48,15 +58,16 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   const { methods, ourInfo } = deps;
   const subscriptions = createModernSubscriptions(deps);
 
-  async function serve(incoming: ClientRequest, message: RpcRequest, scope: Scope, reply: Reply): Promise<void> {
+  async function serve(incoming: ClientRequest, message: RpcRequest, offered: Offered, reply: Reply): Promise<void> {
     const { id, method } = message;
+    const { single } = offered.scope;
     try {
-      const call = admit(incoming, message, scope, reply);
+      const call = admit(incoming, message, offered, reply);
       const result = await answer(call, id);
       reply.finish({
         jsonrpc: '2.0',
         id,
-        result: adaptResult(call.caller, method, result, scope.single?.server_info ?? ourInfo),
+        result: adaptResult(call.caller, method, result, single?.server_info ?? ourInfo),
       });
     } catch (error) {
       if (isGone(incoming)) return;
@@ -67,7 +78,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   }
 
   /** Everything about a request that can be wrong before it runs. */
-  function admit(incoming: ClientRequest, message: RpcRequest, scope: Scope, reply: Reply): McpCall {
+  function admit(incoming: ClientRequest, message: RpcRequest, offered: Offered, reply: Reply): McpCall {
     const { principal, address, context, disconnected } = incoming;
     const { headers } = incoming.request;
     const { method } = message;
@@ -81,19 +92,25 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
     const capabilities = meta[hopMeta.clientCapabilities];
     if (!isObject(capabilities)) throw missing(hopMeta.clientCapabilities);
     const info = meta[hopMeta.clientInfo];
+    if (isLong(headers) && jsonSize([capabilities, info], maxIdentityBytes).bytes > maxIdentityBytes) throw tooLong();
     const level = meta[hopMeta.logLevel];
+    const client = {
+      capabilities,
+      info: isObject(info) ? info : undefined,
+      logLevel: isLogLevel(level) ? level : undefined,
+    };
+    const modern = deps.clients.of(incoming, client);
+    const owner = (server: Server) => modern.owner(server);
     const caller: Peer = {
       era: 'modern',
       protocolVersion: version,
       principal,
       address,
-      scope,
+      scope: offered.seenBy((server) => owner(server).key),
       searcher: principal.id,
-      client: {
-        capabilities,
-        info: isObject(info) ? info : undefined,
-        logLevel: isLogLevel(level) ? level : undefined,
-      },
+      client,
+      modern,
+      owner,
     };
     if (!answeredHere.has(method) && !methods.knows(caller, method)) {
       throw new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
@@ -105,6 +122,7 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
       caller,
       signal: disconnected,
       requestId: context.requestId,
+      receivedAt: context.receivedAt,
       headers,
       trace: traceOfMessage(params, context.trace),
       notify(said, notice) {
@@ -137,11 +155,23 @@ export function createModernEndpoint(deps: ModernDependencies): ModernEndpoint {
   };
 }
 
-/** A call that took too long is aborted as well, but there is somebody to hear so. */
-const isGone = ({ disconnected }: ClientRequest) =>
-  disconnected.aborted && disconnected.reason?.name !== 'TimeoutError';
+/** A call that timed out or that an admin cancelled is aborted as well, but its client is still connected. */
+const isGone = ({ disconnected: { aborted, reason } }: ClientRequest) =>
+  aborted && reason?.name !== 'TimeoutError' && !(reason instanceof AppError);
 
 const answeredHere = new Set(['server/discover', 'subscriptions/listen']);
+
+/** It is held as long as the client has sessions with servers. */
+const maxIdentityBytes = 65_536;
+
+/** Measured only where the body has the length for it. */
+const isLong = ({ 'content-length': length }: IncomingHttpHeaders): boolean =>
+  length === undefined || Number(length) > maxIdentityBytes;
+
+function tooLong(): ProtocolError {
+  const problem = `params._meta: the client has more than ${maxIdentityBytes} bytes`;
+  return new ProtocolError(rpcCodes.invalidParams, problem, { status: 400 });
+}
 
 function missing(key: string): ProtocolError {
   return new ProtocolError(rpcCodes.invalidParams, `params._meta is missing ${key}`, { status: 400 });

@@ -7,12 +7,13 @@ import type { Server } from '../registry/registry.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Call, Caller } from '../routing/call.ts';
 import type { Principal } from '../security/auth.ts';
+import type { ModernClient } from './modern-clients.ts';
 import type { Scope, ScopeRequest } from './scope.ts';
 
 /** So many resources, and so many tasks, may be followed in one session or on one stream. */
 export const maxSubscriptions = 1_000;
 
-/** An HTTP request of which nobody knows yet whose it is. */
+/** An HTTP request before authentication. */
 export interface HttpRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -36,6 +37,8 @@ export interface Peer extends Caller {
   readonly address: string;
   readonly scope: Scope;
   readonly client: NonNullable<Caller['client']>;
+  /** Set for clients of 2026-07-28, whose requests stand alone. */
+  readonly modern?: ModernClient;
 }
 
 /** A call of an MCP client. `ask` is there for legacy clients only: modern ones are asked by the answer itself. */

@@ -42,8 +42,8 @@ const argumentsOf = ({ params: { arguments: args } }: McpCall) => (isObject(args
 function toAsking(call: McpCall): Asking {
   const { caller, requestId, trace, headers, signal } = call;
   return {
-    // Servers cannot ask the client in the middle of a query, so none gets a session for asking; and the tools are our choice.
-    caller: { ...caller, owner: undefined, searcher: undefined },
+    // The query chose the tools, not a search of the client.
+    caller: { ...caller, searcher: undefined },
     requestId,
     trace,
     headers,

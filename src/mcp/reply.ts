@@ -18,16 +18,32 @@ export interface Reply {
 
 interface ReplyOptions {
   headers?: Readonly<Record<string, string>>;
-  acceptsStream: boolean;
-  acceptsJson: boolean;
+  streams: Streaming;
   /** In revisions whose streams can be resumed: who keeps the events, and the number of this stream there. */
   recorder?: Recorder;
   stream?: number;
+  /** Of the only request that it answers. */
+  requestId?: RequestId;
+}
+
+/** `for_results`: errors keep their HTTP status. `at_once`: the client can resume it before anything was said. */
+export type Streaming = 'never' | 'if_needed' | 'for_results' | 'at_once';
+
+const eventStream = 'text/event-stream';
+
+/** What the client would rather have, by what its Accept names first. */
+export function preferredForm(accept = '*/*'): 'json' | 'either' | 'stream' {
+  // What most clients of the SDKs send.
+  if (accept.startsWith('application/json, text/') || accept.includes('*/*')) return 'either';
+  const stream = accept.indexOf(eventStream);
+  const json = accept.indexOf('application/json');
+  if (stream === -1) return 'json';
+  return json === -1 || stream < json ? 'stream' : 'either';
 }
 
 /** Numbers the events of streams that can be resumed, and keeps them. */
 export interface Recorder {
-  opened(stream: number, response: ServerResponse): void;
+  opened(stream: number, response: ServerResponse, requestId: RequestId | undefined): void;
   /** The first event of a stream: an id to come back with before anything was said (2025-11-25). */
   primer(stream: number): string | undefined;
   record(stream: number, text: string): string;
@@ -50,14 +66,11 @@ export function createReplies(): Replies {
     for (const reply of waiting) reply.onRound();
   }, maxSilenceMs / roundsOfSilence).unref();
 
-  function begin(
-    response: ServerResponse,
-    { headers, acceptsStream, acceptsJson, recorder, stream = 0 }: ReplyOptions,
-  ): Reply {
+  function begin(response: ServerResponse, { headers, streams, recorder, stream = 0, requestId }: ReplyOptions): Reply {
     let streaming = false;
     let silentRounds = 0;
     const place = waiting.add({ onRound });
-    if (!acceptsJson) open();
+    if (streams === 'at_once') open();
 
     function onRound(): void {
       if (!isOpen(response)) return void waiting.remove(place);
@@ -65,13 +78,13 @@ export function createReplies(): Replies {
       if (silentRounds < roundsOfSilence) return;
       silentRounds = 0;
       if (streaming) writeTo(response, ': still working\n\n');
-      else if (acceptsStream) open();
+      else if (streams !== 'never') open();
     }
 
     function open(): void {
       if (streaming || response.headersSent) return;
       streaming = true;
-      recorder?.opened(stream, response);
+      recorder?.opened(stream, response, requestId);
       response.writeHead(200, { ...streamHeaders, ...headers });
       response.write(recorder?.primer(stream) ?? ': open\n\n');
     }
@@ -85,18 +98,19 @@ export function createReplies(): Replies {
     return {
       isStreaming: () => streaming,
       push(message) {
-        if (!acceptsStream) return;
+        if (streams === 'never') return;
         open();
         write(message);
       },
       pause() {
-        if (!acceptsStream) return;
+        if (streams === 'never') return;
         open();
         waiting.remove(place);
         response.end();
       },
       finish(answer, status = 200) {
         waiting.remove(place);
+        if (streams === 'for_results' && status === 200) open();
         if (streaming) {
           for (const message of Array.isArray(answer) ? answer : [answer]) write(message);
           response.end();
@@ -157,14 +171,15 @@ function sendRaw(
   { id, result }: { id: RequestId; result: RawResult },
   more: Readonly<Record<string, string>> | undefined,
 ): void {
-  const parts = [toByteString(beforeResult(id)), ...result.toParts(), '}'];
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': String(length), ...more });
-  if (length <= maxCopiedBytes) {
-    let text = '';
-    for (const part of parts) text += typeof part === 'string' ? part : part.toString('latin1');
+  const before = toByteString(beforeResult(id));
+  if (result.byteLength <= maxCopiedBytes) {
+    const text = `${before}${result.toByteString()}}`;
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': String(text.length), ...more });
     return void response.end(text, 'latin1');
   }
+  const parts = [before, ...result.toParts(), '}'];
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': String(length), ...more });
   response.cork();
   for (const part of parts) response.write(part, 'latin1');
   response.end();

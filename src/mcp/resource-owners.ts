@@ -6,10 +6,11 @@ import type { CatalogItem } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import { linkingMembers, memberOf, RawResult, type Result } from '../raw-result.ts';
-import type { Server } from '../registry/registry.ts';
+import type { Registry, Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Scope } from './scope.ts';
-import { matchesTemplate } from './uri-template.ts';
+import { isSkillUri, ownersOfSkillFile, qualifySkill, skillsOfOthers } from './skills.ts';
+import { matchesTemplate, type Work } from './uri-template.ts';
 
 const scheme = 'mcp-aggregator://';
 /** A server that links to very much forgets what it linked to itself, and nothing of the others'. */
@@ -17,6 +18,9 @@ const maxLinksPerServer = 500;
 /** Principals and servers, each pair with its links. */
 const maxPairs = 500;
 const maxLinkLength = 2_048;
+/** Characters that are compared with the templates of one server: to find one resource, and for all links of a result. */
+const maxFindWork = 100_000;
+const maxClaimWork = 1_000_000;
 
 /** How a link was shown: as its server spelt it, or under an address that names the server. */
 type Spelling = 'plain' | 'qualified';
@@ -31,16 +35,16 @@ export interface ResourceOwners {
   offered(scope: Scope, kind: 'resource' | 'resource_template'): OfferedResource[];
   /** The server and the URI as that server knows it. */
   find(scope: Scope, uri: string, principal: Principal): { server: Server; uri: string };
-  /** The address under which a client can use what a server calls by this URI. */
-  addressOf(scope: Scope, server: Server, uri: string): string;
+  /** From a URI of the server's to the address under which a client can use it. */
+  addressesOf(scope: Scope, server: Server): (uri: string) => string;
   /**
    * A result with the addresses that clients can use. Results may link to resources that no list has: they are known to
-   * whoever got the result.
+   * the principal that got the result.
    */
   present(scope: Scope, server: Server, result: Result, principal: Principal): Result;
 }
 
-export function createResourceOwners(findServer: (id: string) => Server | undefined): ResourceOwners {
+export function createResourceOwners(servers: Pick<Registry, 'find' | 'list'>): ResourceOwners {
   /** By principal and server: what one of them was told must not lead another astray. */
   const linked = new Map<string, { principal: string; serverId: string; uris: Map<string, Spelling> }>();
 
@@ -58,7 +62,7 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
     const isLinked = (pair: { uris: Map<string, Spelling> }) =>
       spelling === 'plain' ? pair.uris.get(uri) === 'plain' : pair.uris.has(uri);
     const pairs = [...linked.values()].filter((pair) => pair.principal === principal.id && isLinked(pair));
-    return pairs.map(({ serverId }) => findServer(serverId)).filter((server) => server !== undefined);
+    return pairs.map(({ serverId }) => servers.find(serverId)).filter((server) => server !== undefined);
   }
 
   return {
@@ -74,29 +78,30 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
 
     find(scope, uri, principal) {
       if (scope.single !== undefined) return { server: scope.single, uri };
+      const [skillOwner, ...more] = isSkillUri(uri) ? ownersOfSkillFile(scope, uri) : [];
+      if (skillOwner !== undefined && more.length === 0) return skillOwner;
       const owners = new Map<string, Server>();
       const qualified = unqualify(uri);
       const plain = qualified?.uri ?? uri;
+      const isMeant = (server: Server) =>
+        scope.sees(server) && (qualified === undefined || qualified.server === server.name);
       const candidate = (server: Server | undefined) => {
-        if (
-          server !== undefined &&
-          scope.sees(server) &&
-          (qualified === undefined || qualified.server === server.name)
-        ) {
-          owners.set(server.id, server);
-        }
+        if (server !== undefined && isMeant(server)) owners.set(server.id, server);
       };
+      const workOf = workPerServer(maxFindWork);
       const covering = (claims: boolean) => {
         if (owners.size > 0) return;
         for (const { key, server } of scope.listItems('resource_template'))
-          if (claimsScheme(key) === claims && (key === plain || matchesTemplate(key, plain))) candidate(server);
+          if (claimsScheme(key) === claims && (key === plain || matchesTemplate(key, plain, workOf(server))))
+            candidate(server);
       };
       for (const item of scope.listItems('resource')) if (item.key === plain) candidate(item.server);
-      // A link is no claim: anybody can link to anything. A template that fits every address is none either.
+      // A link is no claim, because any server can link to any URI. A template that fits every address is none either.
       covering(true);
       const spelling = qualified === undefined ? 'plain' : 'qualified';
       if (owners.size === 0) for (const server of linkedBy(plain, principal, spelling)) candidate(server);
       covering(false);
+      if (owners.size === 0) candidate(onlyWithResources(scope, servers.list().filter(isMeant)));
       const [server, ...others] = owners.values();
       if (server === undefined)
         throw new AppError('RESOURCE_NOT_FOUND', `Resource not found: ${uri}`, { context: { uri } });
@@ -111,7 +116,10 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
       );
     },
 
-    addressOf: (scope, server, uri) => (claimsOfOthers(scope, server)(uri) ? qualify(server, uri) : uri),
+    addressesOf(scope, server) {
+      const isClaimed = claimsOfOthers(scope, server);
+      return (uri) => (isClaimed(uri) ? qualify(server, uri) : uri);
+    },
 
     present(scope, server, result, principal) {
       if (scope.single !== undefined || (result instanceof RawResult && !result.hasUri)) return result;
@@ -128,12 +136,39 @@ export function createResourceOwners(findServer: (id: string) => Server | undefi
   };
 }
 
+/** Servers have resources that no list shows: they can only be those of a server that has any. Many declare none. */
+function onlyWithResources(scope: Scope, servers: readonly Server[]): Server | undefined {
+  const declared = servers.filter(({ capabilities }) => capabilities?.resources !== undefined);
+  const items = [...scope.listItems('resource'), ...scope.listItems('resource_template')];
+  const listing = declared.filter(({ id }) => items.some(({ server }) => server.id === id));
+  const [only, ...others] = listing.length === 0 ? declared : listing;
+  return others.length === 0 ? only : undefined;
+}
+
 /** Whether another server of the scope lists the URI or has a template for it. */
-function claimsOfOthers(scope: Scope, { id }: Server): (uri: string) => boolean {
-  const others = <Item extends { server: Server }>(items: Item[]) => items.filter(({ server }) => server.id !== id);
+function claimsOfOthers(scope: Scope, server: Server): (uri: string) => boolean {
+  const { id } = server;
+  const others = <Item extends { server: Server }>(items: Item[]) => items.filter((item) => item.server.id !== id);
   const listed = new Set(others(scope.listItems('resource')).map(({ key }) => key));
   const templates = others(scope.listItems('resource_template')).filter(({ key }) => claimsScheme(key));
-  return (uri) => listed.has(uri) || templates.some(({ key }) => matchesTemplate(key, uri));
+  const hasSkill = skillsOfOthers(scope, server);
+  const workOf = workPerServer(maxClaimWork);
+  // Where it takes too long to tell, the address names the server, which is never wrong.
+  const claims = (uri: string) =>
+    templates.some((item) => {
+      const work = workOf(item.server);
+      return matchesTemplate(item.key, uri, work) || work.left < 0;
+    });
+  return (uri) => (isSkillUri(uri) ? hasSkill(uri) : listed.has(uri) || claims(uri));
+}
+
+function workPerServer(each: number): (server: Server) => Work {
+  const works = new Map<string, Work>();
+  return ({ id }) => {
+    const work = works.get(id) ?? { left: each };
+    works.set(id, work);
+    return work;
+  };
 }
 
 /** Makes a key the newest, and room for it. */
@@ -147,6 +182,7 @@ function renew(kept: Pick<Map<string, unknown>, 'delete' | 'size' | 'keys'>, key
 const claimsScheme = (template: string) => /^[a-z][a-z0-9+.-]*:/i.test(template);
 
 function qualify(server: Server, uri: string): string {
+  if (isSkillUri(uri)) return qualifySkill(server, uri);
   return `${scheme}${server.name}/${uri}`;
 }
 

@@ -1,5 +1,6 @@
 /** What one endpoint offers to one principal: all servers, one server with its names untouched, or a profile. */
 import type { Catalog, CatalogItem, CatalogTool } from '../catalog/catalog.ts';
+import type { OwnerKeyOf } from '../catalog/own-lists.ts';
 import { type Profile, type Selected, selectsServer, selectTool } from '../catalog/profile.ts';
 import { createView, type View } from '../catalog/view.ts';
 import type { Config } from '../config/config.ts';
@@ -8,6 +9,7 @@ import type { Registry, Server } from '../registry/registry.ts';
 import { resolveTool } from '../routing/resolve.ts';
 import type { Principal } from '../security/auth.ts';
 import { maySee } from '../security/policy.ts';
+import type { ServerItemKind } from '../store/schema.ts';
 
 export interface OfferedTool {
   name: string;
@@ -27,7 +29,7 @@ export interface Scope {
   listTools(): OfferedTool[];
   findTool(name: string): CatalogTool;
   nameOf(tool: CatalogTool): string;
-  listItems(kind: 'prompt' | 'resource' | 'resource_template'): CatalogItem[];
+  listItems(kind: ServerItemKind): CatalogItem[];
   findPrompt(name: string): CatalogItem;
   promptName(item: CatalogItem): string;
 }
@@ -41,12 +43,16 @@ export interface ScopeDependencies {
 
 export type ScopeRequest = { kind: 'all' } | { kind: 'server'; name: string } | { kind: 'profile'; name: string };
 
-export type ScopeOf = (request: ScopeRequest, principal: Principal) => Scope;
+/** `ownerKeyOf`: the client's own sessions may offer other lists than those that all clients see. */
+export type ScopeOf = (request: ScopeRequest, principal: Principal, ownerKeyOf?: OwnerKeyOf) => Scope;
 
 /** What is all servers' to a principal is made once: it looks up whatever changes. */
 export function createScopes(deps: ScopeDependencies): ScopeOf {
   const known = new WeakMap<Principal, Scope>();
-  return (request, principal) => {
+  return (request, principal, ownerKeyOf) => {
+    const snapshot = ownerKeyOf && deps.catalog.snapshotFor(ownerKeyOf);
+    if (snapshot !== undefined && snapshot !== deps.catalog.snapshot)
+      return createScope(request, principal, { ...deps, catalog: { ...deps.catalog, snapshot } });
     if (request.kind !== 'all' || principal.profile !== null) return createScope(request, principal, deps);
     const scope = known.get(principal) ?? createScope(request, principal, deps);
     known.set(principal, scope);
@@ -75,7 +81,7 @@ function createScope(request: ScopeRequest, principal: Principal, deps: ScopeDep
   return sharedScope(given, own, deps);
 }
 
-/** Whether a change of a server is any business of whoever sees this scope. A server that is gone was seen by many. */
+/** Whether a change of a server concerns this scope. A removed server concerns every scope. */
 export function concerns(scope: Scope, server: Server | undefined, serverId: string): boolean {
   if (scope.single !== undefined) return scope.single.id === serverId;
   return server === undefined || scope.sees(server);
@@ -91,7 +97,7 @@ function serverScope(server: Server, profile: Profile | undefined, { catalog, re
   const sees = (other: Server) => other.id === server.id;
   const view = createView((name) => name === server.name, profile);
   const tools = () => (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
-  const items = (kind: 'prompt' | 'resource' | 'resource_template') =>
+  const items = (kind: ServerItemKind) =>
     catalog.isListed(server) ? catalog.snapshot.items[kind].filter((item) => sees(item.server)) : [];
   return {
     get single() {
@@ -100,9 +106,9 @@ function serverScope(server: Server, profile: Profile | undefined, { catalog, re
     sees,
     view,
     searchOnly: () => false,
-    listTools: () => (catalog.isListed(server) ? tools().map((tool) => ({ name: tool.row.original_name, tool })) : []),
+    listTools: () => (catalog.isListed(server) ? tools().map((tool) => ({ name: tool.ownName, tool })) : []),
     findTool: (name) => resolveTool(catalog.snapshot, { name, server, view }).tool,
-    nameOf: (tool) => tool.row.original_name,
+    nameOf: (tool) => tool.ownName,
     listItems: items,
     findPrompt(name) {
       const prompt = catalog.snapshot.items.prompt.find((item) => sees(item.server) && item.key === name);

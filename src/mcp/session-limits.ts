@@ -8,11 +8,18 @@ export interface SessionUse {
   isBusy(): boolean;
   /** Its client is connected, though it may not ask for anything. */
   isListening(): boolean;
+  /** It was connected before: that it no longer is shows that it left. */
+  hasListened(): boolean;
 }
 
 interface SessionLimits {
   maxSessions: number;
   maxSessionsPerPrincipal: number;
+}
+
+interface IdleTimes {
+  sessionIdleMs: number;
+  clientReturnMs: number;
 }
 
 /**
@@ -33,6 +40,8 @@ export function sessionToEvict<S extends SessionUse>(
   return oldest ?? 'full';
 }
 
-export function isIdle(session: SessionUse, since: number): boolean {
-  return !session.isBusy() && !session.isListening() && session.usedAt <= since;
+export function isIdle(session: SessionUse, now: number, { sessionIdleMs, clientReturnMs }: IdleTimes): boolean {
+  if (session.isBusy() || session.isListening()) return false;
+  const idleMs = session.hasListened() ? Math.min(clientReturnMs, sessionIdleMs) : sessionIdleMs;
+  return now - session.usedAt >= idleMs;
 }

@@ -7,11 +7,18 @@ import type { Peer } from './peer.ts';
 import type { ResourceSubscriptions } from './resource-subscriptions.ts';
 import type { Outlet } from './session-streams.ts';
 
+const known = new Set(['notifications/message', 'notifications/progress', 'notifications/cancelled']);
+
+/** Of an extension, or of a revision to come: passed on as it is. */
+export function isUnknownNotification(method: string): boolean {
+  return !known.has(method) && !/^notifications\/(?:(?:tools|prompts|resources)\/|tasks|subscriptions\/)/.test(method);
+}
+
 interface SessionNotices {
   send(outlet: Outlet, method: string, params: JsonObject): void;
   /** A notification of a server session that only this client uses. */
   handleOwn(method: string, params: JsonObject, server: Server): void;
-  handleListChange(changed: Topics['catalog.changed']): void;
+  handleListChange(changed: Pick<Topics['catalog.changed'], 'tools' | 'prompts' | 'resources'>): void;
   /** By the server's id and its own address of the resource. */
   handleResourceUpdate(serverId: string, uri: string): void;
 }

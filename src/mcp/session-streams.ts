@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOpen, streamHeaders, writeTo } from '../event-stream.ts';
-import type { RpcMessage } from '../json-rpc.ts';
+import { type RequestId, type RpcMessage, rpcCodes } from '../json-rpc.ts';
 import type { ClientRequest } from './peer.ts';
 import { createReplayBuffer } from './replay-buffer.ts';
-import { type Recorder, type Replies, serialize, toEvent } from './reply.ts';
+import { preferredForm, type Recorder, type Replies, type Streaming, serialize, toEvent } from './reply.ts';
 
 /** Where messages of one request, or of none, go. */
 export interface Outlet {
@@ -23,9 +23,11 @@ interface ReplyOutlet extends Outlet {
 interface SessionStreams {
   /** How many are open. */
   readonly size: number;
+  /** The standalone one is open. */
+  readonly isListening: boolean;
   readonly standalone: Outlet;
-  /** For the requests of one POST; `more` are headers of its answer. */
-  reply(incoming: ClientRequest, more?: Record<string, string>): ReplyOutlet;
+  /** For the requests of one POST; `more` are headers of its answer, `requestId` names the only one. */
+  reply(incoming: ClientRequest, more?: Record<string, string>, requestId?: RequestId): ReplyOutlet;
   /** Opens the standalone stream, or resumes one; false when the standalone one is open already. */
   listen(incoming: ClientRequest, lastEventId: string | undefined): boolean;
   /** 2024-11-05: one stream for everything, which begins with the address that messages are posted to. */
@@ -72,11 +74,12 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
   }
 
   const recorder: Recorder = {
-    opened(stream, response) {
+    opened(stream, response, requestId) {
+      if (canResume && requestId !== undefined) buffer.name(stream, requestId);
       unfinished.add(stream);
       add(stream, response);
     },
-    primer: (stream) => (mayPause() ? `id: ${stream}-0\nretry: ${retryMs}\ndata: \n\n` : undefined),
+    primer: (stream) => (mayPause() ? `id: ${buffer.eventId(stream, 0)}\nretry: ${retryMs}\ndata: \n\n` : undefined),
     record: buffer.record,
   };
 
@@ -84,13 +87,16 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
     get size() {
       return open.size;
     },
+    get isListening() {
+      return open.has(standalone);
+    },
     standalone: { send: (message) => send(standalone, message) },
 
-    reply({ request, response, answerHeaders }, more) {
+    reply({ request, response, answerHeaders }, more, requestId) {
       last += 1;
       const stream = last;
       const headers = { ...answerHeaders, ...more };
-      const reply = replies.begin(response, { ...acceptedBy(request), headers, recorder, stream });
+      const reply = replies.begin(response, { streams: streamsOf(request), headers, recorder, stream, requestId });
       const isCut = () => reply.isStreaming() && (!isOpen(response) || open.get(stream) !== response);
       // Whether the stream is cut and resumed or not, the messages of a request go to its stream.
       return {
@@ -113,8 +119,11 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
     },
 
     listen({ response, answerHeaders }, lastEventId) {
-      const { stream, events: missed } =
-        lastEventId === undefined ? { stream: standalone, events: [] } : buffer.since(lastEventId);
+      const {
+        stream,
+        requestId,
+        events: missed,
+      } = lastEventId === undefined ? { stream: standalone, events: [] } : buffer.since(lastEventId);
       if (lastEventId === undefined && open.has(standalone)) return false;
       open.get(stream)?.end();
       response.writeHead(200, { ...streamHeaders, ...answerHeaders, 'mcp-session-id': sessionId });
@@ -123,6 +132,9 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
       add(stream, response);
       if (lastEventId === undefined) return true;
       for (const { id, text } of missed) writeTo(response, toEvent(text, id));
+      // A stream of the session's life before a restart.
+      if (stream > last && requestId !== undefined)
+        writeTo(response, toEvent(serialize(lostRequest(requestId)), undefined));
       if (!unfinished.has(stream)) response.end();
       return true;
     },
@@ -140,13 +152,17 @@ export function createSessionStreams(options: StreamOptions): SessionStreams {
   };
 }
 
-function acceptedBy({ headers }: IncomingMessage) {
-  const accept = headers.accept ?? '*/*';
-  const any = accept.includes('*/*');
-  return {
-    acceptsStream: any || accept.includes('text/event-stream'),
-    acceptsJson: any || accept.includes('application/json') || !accept.includes('text/event-stream'),
-  };
+function lostRequest(id: RequestId): RpcMessage {
+  const message =
+    'The aggregator was restarted while it handled this request. The request may have been executed; ' +
+    'send it again if that is safe.';
+  return { jsonrpc: '2.0', id, error: { code: rpcCodes.internalError, message } };
+}
+
+function streamsOf({ headers }: IncomingMessage): Streaming {
+  const form = preferredForm(headers.accept);
+  if (form === 'stream') return 'at_once';
+  return form === 'json' ? 'never' : 'if_needed';
 }
 
 function keepAlive(response: ServerResponse): void {

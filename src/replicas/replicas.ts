@@ -10,7 +10,7 @@ import { networkInterfaces } from 'node:os';
 import type { Changes, ReplicatedChange } from '../changes.ts';
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import type { Registry, ReplicaView } from '../registry/registry.ts';
+import type { Registry, ReplicaView, Server } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
 import {
   deleteLeasesBut,
@@ -35,6 +35,8 @@ interface Replicas {
   leadsOrAlone(serverId: string): boolean;
   /** The address of another running replica. */
   addressOf(replicaId: string): string | undefined;
+  /** The other running replicas. */
+  others(): readonly string[];
   /** Starts; other replicas reach this one at `address`. */
   start(address: string, registry: Registry): Promise<void>;
   /** Releases the leases while the last requests are answered. */
@@ -70,6 +72,7 @@ function onlyReplica(id: string): Replicas {
     leads: () => true,
     leadsOrAlone: () => true,
     addressOf: () => undefined,
+    others: () => [],
     start: async () => undefined,
     resign: async () => undefined,
     close: async () => undefined,
@@ -91,7 +94,7 @@ async function createMember(
   let beating: Promise<void> | undefined;
   let again = false;
   let timer: NodeJS.Timeout | undefined;
-  let offStatus = () => {};
+  let offChanges = () => {};
   let resigned = false;
   let closed = false;
 
@@ -141,8 +144,12 @@ async function createMember(
     const statuses = statusesOf(registry);
     await upsertReplica(db, { id, address });
     await upsertReplicaStatuses(db, id, statuses);
-    const wanted = statuses.filter(({ status }) => !resigned && (status === 'CONNECTED' || status === 'DEGRADED'));
-    const names = wanted.map(({ server_id }) => server_id);
+    const names = resigned
+      ? []
+      : registry
+          .list()
+          .filter(isLeasable)
+          .map((server) => server.id);
     const held = new Set(await upsertLeases(db, id, names, leaseMs));
     const gained = [...held].filter((name) => !leads(name));
     if ((await deleteLeasesBut(db, id, names)) || gained.length > 0 || changed(statuses)) sendStatuses();
@@ -172,16 +179,23 @@ async function createMember(
     leads,
     leadsOrAlone: (serverId) => leads(serverId) || performance.now() >= leasedUntil,
     addressOf: (replicaId) => addresses.get(replicaId),
+    others: () => [...addresses.keys()],
     async start(ownAddress, ownRegistry) {
       address = ownAddress;
       registry = ownRegistry;
       for (const notice of early.splice(0)) handle(notice);
       await exchange();
       beatSoon(beatEveryMs);
-      offStatus = changes.subscribe('server.status', () => beatSoon(reportAfterMs));
+      const offs = [
+        changes.subscribe('server.status', () => beatSoon(reportAfterMs)),
+        changes.subscribe('server.opened', () => beatSoon(reportAfterMs)),
+      ];
+      offChanges = () => {
+        for (const off of offs) off();
+      };
     },
     async resign() {
-      offStatus();
+      offChanges();
       resigned = true;
       await beating;
       // If the database is unavailable, the leases expire on their own.
@@ -196,6 +210,11 @@ async function createMember(
       await bus.close();
     },
   };
+}
+
+/** A server whose lists are being read for the first time is not CONNECTED yet. */
+function isLeasable({ lifecycle: { status }, session }: Server): boolean {
+  return status === 'CONNECTED' || status === 'DEGRADED' || session === 'open';
 }
 
 function statusesOf(registry: Registry): ReplicaStatus[] {

@@ -18,7 +18,7 @@ export function requireChildUser(user: ChildUser | undefined): void {
   );
 }
 
-/** What points to our own home must not point there for somebody who cannot enter it. */
+/** Variables that point to our home directory must not point there for a user who cannot read it. */
 export function environmentOf(
   user: ChildUser | undefined,
   ours: Readonly<NodeJS.ProcessEnv>,

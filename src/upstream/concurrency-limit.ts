@@ -5,6 +5,8 @@ import { AppError } from '../errors.ts';
 export interface ConcurrencyLimit {
   readonly active: number;
   readonly queued: number;
+  /** How many calls there were. */
+  readonly entered: number;
   /** Undefined where there is room: most calls need not wait. */
   enter(signal?: CancelSignal): Promise<void> | undefined;
   leave(): void;
@@ -21,6 +23,7 @@ export function createConcurrencyLimit(name: string, limits: { concurrent: numbe
   const queue: Waiting[] = [];
   const idlers: (() => void)[] = [];
   let active = 0;
+  let entered = 0;
 
   return {
     get active() {
@@ -29,7 +32,11 @@ export function createConcurrencyLimit(name: string, limits: { concurrent: numbe
     get queued() {
       return queue.length;
     },
+    get entered() {
+      return entered;
+    },
     enter(signal) {
+      entered += 1;
       if (active < limits.concurrent) {
         active += 1;
         return undefined;

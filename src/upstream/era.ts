@@ -14,6 +14,7 @@ import {
   rpcCodes,
 } from '../json-rpc.ts';
 import { createHttpSession, HttpProblem, requestHeaders } from './http.ts';
+import { joinParts } from './lines.ts';
 import {
   adaptParams,
   type Channel,
@@ -21,6 +22,7 @@ import {
   type ClientIdentity,
   ConnectionLost,
   createConversation,
+  MessageTooLarge,
   ourInfo,
   type ServerIdentity,
   type Session,
@@ -30,7 +32,6 @@ import {
   contentType,
   header,
   isEmptyEvent,
-  joinParts,
   parseMessages,
   readEvents,
   refuseDenied,
@@ -118,30 +119,27 @@ export async function shakeHandsOnChannel(
   }
 }
 
-export async function shakeHandsOnHttp(
-  wire: Wire,
-  options: HandshakeOptions & { maxMessageBytes: number },
-): Promise<Session | 'try-sse'> {
-  const { client, events, maxMessageBytes, signal } = options;
+export async function shakeHandsOnHttp(wire: Wire, options: HandshakeOptions): Promise<Session | 'try-sse'> {
+  const { client, events, signal } = options;
   const known = isFresh(options.verdict, Date.now()) ? options.verdict.era : undefined;
   if (known !== 'legacy') {
     const discovered = await discover(wire, options);
-    if (discovered !== undefined) return createHttpSession({ wire, events, maxMessageBytes, identity: discovered });
+    if (discovered !== undefined) return createHttpSession({ wire, events, identity: discovered });
   }
-  const opened = await initialize(wire, client, maxMessageBytes, signal);
+  const opened = await initialize(wire, client, signal);
   if (opened === 'try-sse') return opened;
   const reopen = async () => {
-    const fresh = await initialize(wire, client, maxMessageBytes, undefined);
+    const fresh = await initialize(wire, client, undefined);
     if (fresh === 'try-sse') throw new ConnectionLost('the server no longer accepts sessions', 'no');
     return fresh;
   };
-  return createHttpSession({ wire, events, maxMessageBytes, ...opened, reopen });
+  return createHttpSession({ wire, events, ...opened, reopen });
 }
 
 /** Undefined when the server is of the old era. 401, 403 and 5xx say nothing about the era and are thrown. */
 async function discover(
   wire: Wire,
-  options: HandshakeOptions & { maxMessageBytes: number },
+  options: HandshakeOptions,
   /** Set when the server refused our first choice and named this one. */
   version?: string,
 ): Promise<ServerIdentity | undefined> {
@@ -160,7 +158,7 @@ async function discover(
   if (answer.status >= 500) {
     throw new HttpProblem(answer.status, answer.body.toString('utf8'));
   }
-  const outcome = await firstResponse(answer, options.maxMessageBytes);
+  const outcome = await firstResponse(answer, wire);
   if (isObject(outcome?.result)) return fromDiscover(outcome.result);
   const offered = supportedIn(outcome?.error);
   return offered === undefined || version !== undefined ? undefined : await discover(wire, options, offered);
@@ -176,7 +174,6 @@ function supportedIn(error: unknown): string | undefined {
 async function initialize(
   wire: Wire,
   client: ClientIdentity,
-  maxMessageBytes: number,
   signal: AbortSignal | undefined,
 ): Promise<{ identity: ServerIdentity; sessionId?: string } | 'try-sse'> {
   const { 'mcp-protocol-version': _none, ...headers } = requestHeaders(
@@ -189,7 +186,7 @@ async function initialize(
     signal,
   });
   refuseDenied(answer);
-  const outcome = await firstResponse(answer, maxMessageBytes);
+  const outcome = await firstResponse(answer, wire);
   if (isObject(outcome?.error))
     throw new RpcError(Number(outcome.error.code), String(outcome.error.message), outcome.error.data);
   if (!isObject(outcome?.result)) {
@@ -207,24 +204,36 @@ async function initialize(
 }
 
 /** The first response in the answer, JSON or stream; undefined when there is none to read. */
-async function firstResponse(answer: WireAnswer, limit: number): Promise<JsonObject | undefined> {
+async function firstResponse(answer: WireAnswer, wire: Wire): Promise<JsonObject | undefined> {
   const { events } = answer;
   if (events !== undefined) {
     let found: JsonObject | undefined;
-    await readEvents(events, limit, (event) => {
-      if (isEmptyEvent(event)) return;
-      found ??= parseMessages(joinParts(event.data).toString('utf8')).find((message) => !('method' in message)) as
-        | JsonObject
-        | undefined;
-      if (found !== undefined) events.destroy();
+    await readEvents(events, wire, {
+      onEvent(event) {
+        if (isEmptyEvent(event)) return false;
+        requireShort(event.bytes);
+        found ??= parseMessages(joinParts(event.data).toString('utf8')).find((message) => !('method' in message)) as
+          | JsonObject
+          | undefined;
+        if (found !== undefined) events.destroy();
+        return false;
+      },
     }).catch((error: unknown) => {
       if (found === undefined) throw error;
     });
     return found;
   }
   if (contentType(answer) !== 'application/json') return undefined;
+  requireShort(answer.body.length);
   const [message] = parseMessagesOrNone(answer.body.toString('utf8'));
   return message;
+}
+
+/** A server that says so much of itself is refused anyway. */
+const maxHandshakeBytes = 4_194_304;
+
+function requireShort(bytes: number): void {
+  if (bytes > maxHandshakeBytes) throw new MessageTooLarge(maxHandshakeBytes, 'in the handshake');
 }
 
 function parseMessagesOrNone(text: string): JsonObject[] {

@@ -1,14 +1,15 @@
 /** What an admin does with servers: the registry's record and the live connection, changed together. */
 import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
-import type { Registry, Server } from '../registry/registry.ts';
+import type { ConnectionOrigin } from '../registry/connection-patch.ts';
+import type { RegistrationOrigin, Registry, Server } from '../registry/registry.ts';
 import type { Registration, ServerPatch } from '../registry/server.ts';
 import type { Link } from './link.ts';
 import type { Pool } from './pool.ts';
 
 export interface Fleet {
-  register(input: Registration, origin?: Server['origin']): Promise<Server>;
-  update(id: string, patch: ServerPatch): Promise<Server>;
+  register(input: Registration, how?: RegistrationOrigin): Promise<Server>;
+  update(id: string, patch: ServerPatch, from?: ConnectionOrigin): Promise<Server>;
   remove(id: string): Promise<void>;
   connect(id: string): Promise<{ status: Server['status']; message: string }>;
   disconnect(
@@ -19,6 +20,8 @@ export interface Fleet {
   reconnect(server: Server): Promise<void>;
   /** At our start: everything that should be connected begins to connect. */
   start(): void;
+  /** No server is being connected. */
+  isSettled(): boolean;
 }
 
 interface FleetDependencies {
@@ -26,7 +29,7 @@ interface FleetDependencies {
   pool: Pool;
   changes: Changes;
   enabled: boolean;
-  /** Why it is not enabled, where nobody chose that. */
+  /** Why it is disabled, unless an admin disabled it. */
   safeMode?: string;
 }
 
@@ -48,7 +51,7 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
       const link = pool.open(server);
       const { status } = server.lifecycle;
       if (server.desired === 'connected' && status === 'DISCONNECTING') void connectAfterwards(link);
-      else if (server.desired === 'connected' && enabled) link.connect();
+      else if (server.desired === 'connected' && enabled) link.start();
       else if (server.desired === 'disconnected' && status !== 'DISCONNECTED') link.disconnect({ force: false });
     }
   }
@@ -57,15 +60,15 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
   changes.follow('store.replaced', () => follow());
 
   return {
-    async register(input, origin) {
-      const server = await registry.register(input, origin);
+    async register(input, how) {
+      const server = await registry.register(input, how);
       const link = pool.open(server);
       if (link.server.desired === 'connected' && enabled) link.connect();
       return link.server;
     },
 
-    async update(id, patch) {
-      const { server, reconnect } = await registry.update(id, patch);
+    async update(id, patch, from) {
+      const { server, reconnect } = await registry.update(id, patch, from);
       if (!reconnect) return server;
       const link = await pool.replace(server);
       if (link.server.desired === 'connected' && enabled) link.connect();
@@ -75,7 +78,7 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
     // BR-008: disconnect first, then everything that belongs to it goes with the record.
     async remove(id) {
       const server = registry.get(id);
-      await pool.open(server).disconnect({ force: true }).done;
+      await pool.open(server).disconnect({ force: true, isRemoval: true }).done;
       await registry.remove(id);
       await pool.drop(id);
     },
@@ -123,8 +126,10 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
     start() {
       for (const server of registry.list()) {
         const link = pool.open(server);
-        if (server.desired === 'connected' && enabled) link.connect();
+        if (server.desired === 'connected' && enabled) link.start();
       }
     },
+
+    isSettled: () => registry.list().every(({ lifecycle }) => lifecycle.status !== 'CONNECTING'),
   };
 }

@@ -60,6 +60,7 @@ export function createHttpInbox({ events, questions, isLegacy }: HttpInboxOption
     let outcome: (() => Result) | undefined;
     heardAt = performance.now();
     for (const message of messages) {
+      if (!isResponse(message) && isFlooding()) throw flooded();
       if (isResponse(message)) {
         if (message.id === id || 'error' in message) outcome = () => resultOf(message);
       } else if (isRequest(message)) {

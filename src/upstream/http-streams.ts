@@ -4,7 +4,7 @@ import { toAbortSignal } from '../cancellation.ts';
 import type { RpcMessage } from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
 import { ConnectionLost, MessageTooLarge, type SessionRequest, steadyStreamMs } from './session.ts';
-import { type EventBody, isEmptyEvent, readEventData, readEvents, type WireAnswer } from './wire.ts';
+import { type EventBody, isEmptyEvent, readEventData, readEvents, type Wire, type WireAnswer } from './wire.ts';
 
 const defaultRetryMs = 1_000;
 /** However soon the server would like to be asked again. */
@@ -16,7 +16,7 @@ const maxCuts = 5;
 const clampRetry = (ms: number) => Math.max(minRetryMs, Math.min(ms, maxRetryMs));
 
 interface AnswerStreamOptions {
-  maxMessageBytes: number;
+  wire: Pick<Wire, 'messageBudget' | 'timeShare'>;
   /** Handles everything in the messages; a function that gives or throws the answer when it is among them. */
   settle(messages: RpcMessage[]): (() => Result) | undefined;
   resume(lastEventId: string): Promise<WireAnswer>;
@@ -26,7 +26,7 @@ interface AnswerStreamOptions {
 export async function readAnswerStream(
   stream: EventBody,
   { signal, pause }: SessionRequest,
-  { maxMessageBytes, settle, resume }: AnswerStreamOptions,
+  { wire, settle, resume }: AnswerStreamOptions,
 ): Promise<Result> {
   let outcome: (() => Result) | undefined;
   let lastEventId: string | undefined;
@@ -39,20 +39,19 @@ export async function readAnswerStream(
       outcome = settle(messages);
       if (outcome !== undefined) stop();
     };
-    const wasCut = await readEvents(
-      body,
-      maxMessageBytes,
-      (event) => {
+    const wasCut = await readEvents(body, wire, {
+      onEvent(event) {
         if (event.id !== undefined) lastEventId = event.id;
-        if (isEmptyEvent(event) || outcome !== undefined) return;
+        if (isEmptyEvent(event) || outcome !== undefined) return false;
         const messages = readEventData(event.data);
         if (messages instanceof Promise) return messages.then(receive);
         receive(messages);
+        return false;
       },
-      (ms) => {
+      onRetry(ms) {
         retryMs = clampRetry(ms);
       },
-    ).then(
+    }).then(
       () => false,
       (error: unknown) => {
         const isFinal = signal?.aborted || lastEventId === undefined || error instanceof MessageTooLarge;
@@ -74,7 +73,7 @@ export async function readAnswerStream(
 }
 
 interface ListenOptions {
-  maxMessageBytes: number;
+  wire: Pick<Wire, 'messageBudget' | 'timeShare'>;
   closed: AbortSignal;
   /** The session may be replaced by another one meanwhile. */
   sessionId(): string | undefined;
@@ -86,7 +85,7 @@ interface ListenOptions {
 
 /** The legacy stream for what belongs to no request, opened again whenever it ends. A server may have none (405). */
 export async function keepListening(options: ListenOptions): Promise<void> {
-  const { maxMessageBytes, closed, sessionId, open, onMessage, onGap } = options;
+  const { wire, closed, sessionId, open, onMessage, onGap } = options;
   let lastEventId: string | undefined;
   let retryMs = defaultRetryMs;
   let isFirst = true;
@@ -99,23 +98,22 @@ export async function keepListening(options: ListenOptions): Promise<void> {
         stream.events?.destroy();
         if (stream.status < 500 && session === sessionId()) return;
       } else {
-        // Without an id to go on from, what changed meanwhile was told to nobody.
+        // Without an id to resume from, changes in between were not reported.
         if (!isFirst && lastEventId === undefined) onGap();
         isFirst = false;
-        await readEvents(
-          stream.events,
-          maxMessageBytes,
-          (event) => {
+        await readEvents(stream.events, wire, {
+          onEvent(event) {
             if (event.id !== undefined) lastEventId = event.id;
-            if (isEmptyEvent(event)) return;
+            if (isEmptyEvent(event)) return false;
             const messages = readEventData(event.data);
             if (messages instanceof Promise) return messages.then((read) => read.forEach(onMessage));
             messages.forEach(onMessage);
+            return false;
           },
-          (ms) => {
+          onRetry(ms) {
             retryMs = clampRetry(ms);
           },
-        );
+        });
       }
     } catch {
       // Calls and health checks tell whether the server is gone; this stream only tries again.

@@ -42,7 +42,6 @@ export class HttpProblem extends Error {
 
 interface HttpSessionOptions {
   wire: Wire;
-  maxMessageBytes: number;
   identity: ServerIdentity;
   sessionId?: string;
   events: SessionEvents;
@@ -51,7 +50,7 @@ interface HttpSessionOptions {
 }
 
 export function createHttpSession(options: HttpSessionOptions): Session {
-  const { wire, events, maxMessageBytes } = options;
+  const { wire, events } = options;
   let { identity, sessionId } = options;
   const closed = new AbortController();
   const questions = createQuestions(sendAnswer);
@@ -60,7 +59,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
 
   if (identity.era === 'legacy')
     void keepListening({
-      maxMessageBytes,
+      wire,
       closed: closed.signal,
       sessionId: () => sessionId,
       open: (lastEventId) => openStream(lastEventId, closed.signal),
@@ -122,7 +121,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     const settle = (messages: RpcMessage[]) => inbox.settle(messages, id, request);
     if (answer.events !== undefined) {
       const resume = (lastEventId: string) => openStream(lastEventId, request.signal);
-      return readAnswerStream(answer.events, request, { maxMessageBytes, settle, resume });
+      return readAnswerStream(answer.events, request, { wire, settle, resume });
     }
     const outcome = settle(readMessages(answer));
     if (outcome === undefined) throw new ConnectionLost('the server did not answer the request', 'maybe');
@@ -158,7 +157,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   async function reopen(expired: string): Promise<void> {
-    if (sessionId !== expired) return; // somebody else's call already did
+    if (sessionId !== expired) return; // another call already did
     reopening ??= (async () => {
       if (options.reopen === undefined) throw new ConnectionLost('the server ended the session', 'no');
       const fresh = await options.reopen();

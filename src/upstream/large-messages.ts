@@ -1,10 +1,9 @@
 /** Large messages are put together and located by a worker thread: on the event loop their bytes only pass. */
-import { extname } from 'node:path';
 import type { RpcMessage } from '../json-rpc.ts';
 import { type LocatedAnswer, toAnswer } from '../raw-result.ts';
-import { createWorkerTask } from '../worker-task.ts';
+import { createWorkerTask, moduleBeside } from '../worker-task.ts';
 
-export interface LargeMessage {
+interface LargeMessage {
   bytes: Buffer;
   /** Undefined where only the parser can tell what it is. */
   answer?: RpcMessage;
@@ -19,8 +18,7 @@ export interface LocatedMessage {
 export const maxParsedBytes = 8_388_608;
 
 const deadlineMs = 10_000;
-// Compiled for publishing, it has another extension.
-const module = new URL(`large-message-worker${extname(import.meta.url)}`, import.meta.url);
+const module = moduleBeside(import.meta.url, 'large-message-worker');
 const task = createWorkerTask<Uint8Array[], LocatedMessage>(module, { deadlineMs });
 
 export async function readLarge(parts: readonly Buffer[]): Promise<LargeMessage> {

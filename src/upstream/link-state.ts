@@ -2,7 +2,7 @@
 import type { AppError } from '../errors.ts';
 import { behaviour, type Status } from '../registry/lifecycle.ts';
 
-export const linkPhases = ['idle', 'connecting', 'connected', 'draining', 'closed'] as const;
+export const linkPhases = ['idle', 'parked', 'connecting', 'connected', 'draining', 'closed'] as const;
 export type LinkPhase = (typeof linkPhases)[number];
 
 export interface LinkState {
@@ -22,6 +22,7 @@ export type LinkEvent =
   | { type: 'attempt_failed' }
   | { type: 'connect_succeeded' }
   | { type: 'connect_failed' }
+  | { type: 'park' }
   | { type: 'connection_lost'; at: number }
   | { type: 'login_required'; reason: AppError }
   | { type: 'logged_in' }
@@ -34,6 +35,7 @@ export const linkEvents = [
   'attempt_failed',
   'connect_succeeded',
   'connect_failed',
+  'park',
   'connection_lost',
   'login_required',
   'logged_in',
@@ -44,7 +46,15 @@ export const linkEvents = [
 
 /** An event that is missing in a row is ignored in that phase. */
 const table: Record<LinkPhase, Partial<Record<LinkEvent['type'], LinkPhase>>> = {
-  idle: { connect: 'connecting', login_required: 'idle', logged_in: 'idle', disconnect: 'draining', close: 'closed' },
+  idle: {
+    connect: 'connecting',
+    park: 'parked',
+    login_required: 'idle',
+    logged_in: 'idle',
+    disconnect: 'draining',
+    close: 'closed',
+  },
+  parked: { connect: 'connecting', disconnect: 'draining', close: 'closed' },
   connecting: {
     attempt_failed: 'connecting',
     connect_succeeded: 'connected',
@@ -56,6 +66,7 @@ const table: Record<LinkPhase, Partial<Record<LinkEvent['type'], LinkPhase>>> = 
   },
   connected: {
     connection_lost: 'idle',
+    park: 'parked',
     login_required: 'connected',
     logged_in: 'connected',
     disconnect: 'draining',
@@ -83,6 +94,8 @@ function consequences(event: LinkEvent): Partial<LinkState> {
       return { loginNeed: undefined, lostAt: undefined, isRestoring: false, isEraInDoubt: false };
     case 'connect_failed':
       return { isRestoring: false };
+    case 'park':
+      return { lostAt: undefined, isRestoring: false };
     case 'connection_lost':
       return { lostAt: event.at };
     case 'login_required':
@@ -98,7 +111,12 @@ function consequences(event: LinkEvent): Partial<LinkState> {
 
 /** A background attempt would be refused again while a login is required; a requested one may find the server mended. */
 export function mayConnect({ phase, loginNeed }: LinkState, { isBackground }: { isBackground: boolean }): boolean {
-  return phase === 'idle' && !(isBackground && loginNeed !== undefined);
+  return (phase === 'idle' || phase === 'parked') && !(isBackground && loginNeed !== undefined);
+}
+
+/** Parked, or about to be started for a call: it counts as connected, and its start takes as long as a start takes. */
+export function isBeingStarted({ phase }: LinkState, status: Status): boolean {
+  return phase === 'parked' || (phase === 'connecting' && behaviour[status].executes);
 }
 
 export const isEnding = ({ phase }: LinkState): boolean => phase === 'draining' || phase === 'closed';

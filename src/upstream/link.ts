@@ -3,34 +3,39 @@
  * It decides which session a call goes over.
  */
 import type { CancelSignal } from '../cancellation.ts';
-import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
-import type { JsonObject } from '../json-rpc.ts';
-import { behaviour } from '../registry/lifecycle.ts';
+import type { Era, JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
+import { ownershipOf } from '../registry/session-ownership.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
 import { createDrain } from './drain.ts';
 import { isEnding } from './link-state.ts';
 import { createOwnedSessions, type Followers, type SessionOwner } from './owned-sessions.ts';
 import { createQuestionAttribution } from './question-attribution.ts';
-import { ourInfo, type Session } from './session.ts';
+import { ourInfo, type Session, type SessionRequest } from './session.ts';
 import { createSessionOpener, type ServerConstants, type SessionOpenerDependencies } from './session-opener.ts';
 import {
   createSharedConnection,
   everythingAClientCan,
+  executes,
   hasOwnCredentials,
   type SharedConnectionDependencies,
 } from './shared-connection.ts';
+import { startsOnDemand } from './start-mode.ts';
 import { unavailable } from './unavailable.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';
 
 export interface LinkDependencies extends SessionOpenerDependencies, SharedConnectionDependencies {
-  changes: Changes;
   /**
    * A notification of the shared session, or of a client's own where its owner does not take it. With a principal: of
-   * the session with that principal's credentials, and nobody else's business.
+   * the session with that principal's credentials, and for that principal only.
    */
-  onNotification: (server: Server, method: string, params: JsonObject, principal?: string) => void;
+  onNotification: (
+    server: Server,
+    method: string,
+    params: JsonObject,
+    of?: { principal?: string; owner?: string },
+  ) => void;
 }
 
 /** What clients follow of a server: it holds for the link that takes another one's place. */
@@ -40,10 +45,16 @@ interface Following {
 }
 
 /** Decides which session a call goes over. */
-interface SessionCaller {
-  /** An MCP client that can be asked. */
-  readonly owner?: SessionOwner;
-  readonly principal: { readonly id: string };
+export interface SessionUser {
+  readonly caller: {
+    readonly principal: { readonly id: string };
+    readonly era?: Era;
+    /** Who has the session, where the server has one for each client. */
+    readonly owner: (server: Server) => SessionOwner;
+  };
+  readonly signal?: CancelSignal;
+  /** Asks the client, also while a session is being opened for it. */
+  readonly ask?: SessionRequest['ask'];
 }
 
 export interface Link {
@@ -52,28 +63,40 @@ export interface Link {
   readonly concurrency: ConcurrencyLimit;
   readonly shared: Session | undefined;
   readonly ownedSessions: number;
+  /** An admin removes the server, or has done so: calls that have not reached it have no route any more. */
+  readonly isRemoved: boolean;
+  /** The session that only this client uses, if it is open. */
+  ownedSession(ownerKey: string): Session | undefined;
   readonly childPids: number[];
   /** The last lines a child wrote to stderr, masked. */
   readonly output: string | undefined;
   /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */
   readonly listed: boolean;
+  /** Connects, unless the server is known and started on demand: then it is parked. */
+  start(): void;
   connect(attempts?: number): void;
-  session(caller: SessionCaller, signal?: CancelSignal): Session | Promise<Session>;
+  session(user: SessionUser): Session | Promise<Session>;
+  /** The shared session, opened if it is parked; it is not parked before `release` is called. */
+  hold(signal?: CancelSignal): Promise<{ session: Session; release: () => void }>;
   /** Until what it returns is called, whatever becomes of the connection meanwhile. */
-  subscribe(topic: Topic, key: string, caller: SessionCaller): Promise<() => Promise<void>>;
+  subscribe(topic: Topic, key: string, user: SessionUser): Promise<() => Promise<void>>;
   readonly following: Following;
+  /** Parks the server if it is started on demand and was not used for the idle time. */
+  parkIfIdle(now: number): void;
+  /** The lists of the server were read after it was opened, or could not be read. */
+  handleDiscoveryFinished(): void;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
   release(ownerKey: string): Promise<void>;
   /** Forwards a client's notification to the session that only it uses, if there is one. */
   notify(ownerKey: string, method: string, params: JsonObject): void;
-  /** The server asked its client something: from now on, clients that can answer get sessions of their own. */
-  recordAsked(): void;
+  /** The server asked its client something: from now on, each client gets a session of its own. */
+  recordAsked(method: string): void;
   /** A call found the connection broken: passive evidence that counts at once. Resolves when it is decided. */
   reportLost(session: Session, error: Error): Promise<void>;
   /** Hides the secrets of the server's connection in a text. */
   mask(text: string): string;
-  disconnect(options: { force: boolean }): { pending: number; done: Promise<void> };
+  disconnect(options: { force: boolean; isRemoval?: boolean }): { pending: number; done: Promise<void> };
   close(): Promise<void>;
 }
 
@@ -82,17 +105,26 @@ const maxOwnedSessions = { STDIO: 100, SSE: 1_000, HTTP: 1_000 };
 
 export function createLink(given: Server, deps: LinkDependencies, before?: Following): Link {
   const { config, registry, log } = deps;
-  const server: ServerConstants = given;
+  const { id, transport_type } = given;
+  const server: ServerConstants = {
+    id,
+    transport_type,
+    // It may be renamed while its sessions go on.
+    get name() {
+      return current().name;
+    },
+  };
   let latest = given;
   let isModernOnly = false;
+  let isBeingRemoved = false;
   const concurrency = createConcurrencyLimit(server.name, {
     concurrent: given.options.max_concurrent_calls ?? config.maxConcurrentCalls,
     queued: given.options.max_queued_calls ?? config.maxQueuedCalls,
   });
+  const idle = createIdleClock(() => concurrency.entered);
   const watch = before?.watch ?? createWatch({ onNotification: handleNotification, onUnfollowed });
   const followers = before?.followers ?? new Map();
-  const recordAsked = () => registry.recordInteractive(server.id);
-  const answerShared = createQuestionAttribution(recordAsked);
+  const answerShared = createQuestionAttribution({ current, onAsked: recordAsked, onAttributed: adoptShared });
   const opener = createSessionOpener(deps, {
     server,
     current,
@@ -112,11 +144,16 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     current,
     followers,
     most: maxOwnedSessions[server.transport_type],
-    // A session that belongs to no client is used no longer than a call may take, which may just have begun.
-    unusedMs: Math.max(config.sessionIdleMs, config.requestTimeoutCapMs),
+    unusedMs: config.idleTimeoutMs === 0 ? config.sessionIdleMs : config.idleTimeoutMs,
+    maxCallMs: config.requestTimeoutCapMs,
+    isInUse: () => concurrency.active > 0,
     open: opener.openOwned,
     isReachable: () => !isEnding(connection.state) && executes(current()),
+    asksAtStart: () => current().session_evidence.asked_at_start?.includes('roots/list') === true,
+    eraFor: (owner) => (needsLegacy(owner) ? 'legacy' : undefined),
     onListChanged: handleNotification,
+    onOwnListChanged: (owner, method, params) => deps.onNotification(current(), method, params, { owner }),
+    onEnded: (owner_key) => deps.changes.publish('own_session.ended', { server_id: server.id, owner_key }),
     onClosed: opener.forget,
     onUnfollowed,
     onFailure: (what, error) => log.debug({ server: server.name, error: opener.explain(error) }, what),
@@ -153,54 +190,75 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     );
   }
 
-  function session({ owner, principal }: SessionCaller, signal?: CancelSignal): Session | Promise<Session> {
+  function recordAsked(method: string, { atStart } = { atStart: false }): void {
+    registry.recordAsked(server.id, method, { atStart });
+  }
+
+  /** The shared session keeps what this client's call began, so it is this client's from now on. */
+  function adoptShared({ caller }: SessionRequest): void {
+    const owner = caller?.owner?.(current());
+    if (owner === undefined || ownershipOf(current()).ownership !== 'client' || hasOwnCredentials(current())) return;
+    if (owner.gone?.aborted === true || owned.has(owner.key)) return;
+    const given = connection.handOver();
+    if (given !== undefined && !owned.adopt(owner, given)) void given.session.close();
+  }
+
+  function session(user: SessionUser): Session | Promise<Session> {
     if (connection.state.phase === 'draining') throw unavailable(current());
-    if (hasOwnCredentials(current())) return principalSession(principal.id, owner);
-    if (owner !== undefined && wantsOwnSession(current())) return ownSession(owner, signal);
-    if (owner?.era === 'legacy' && current().era === 'modern' && !isModernOnly) return legacySession(owner, signal);
+    switch (ownershipOf(current()).ownership) {
+      case 'client':
+        return ownSession(user.caller.owner(current()), user);
+      case 'principal':
+        return ownSession(commonOwner(user.caller.principal.id), user);
+      case 'shared':
+        return sharedSession(user);
+    }
+  }
+
+  function sharedSession(user: SessionUser): Session | Promise<Session> {
+    const { caller, signal } = user;
+    if (hasOwnCredentials(current())) return ownSession(commonOwner(caller.principal.id), user);
+    if (caller.era === 'legacy' && needsLegacy(caller.owner(current()))) return ownSession(legacyOwner, user);
     return connection.session !== undefined && executes(current()) ? connection.session : connection.wait(signal);
   }
 
-  async function ownSession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
-    if (!owned.has(owner.key) && !executes(current())) await connection.wait(signal);
-    return await owned.get(owner);
+  async function ownSession(owner: SessionOwner, user: SessionUser): Promise<Session> {
+    const { signal, ask, caller } = user;
+    const principal = hasOwnCredentials(current()) ? caller.principal.id : undefined;
+    if (principal !== undefined) requireWanted();
+    else if (!owned.has(owner.key) && !executes(current())) await connection.wait(signal);
+    const isTried = needsLegacy(owner);
+    try {
+      return await owned.get(owner, { principal, ask });
+    } catch (error) {
+      if (!isTried || !isConnectionFailure(error)) throw error;
+      log.debug({ server: server.name, error: error.message }, 'the server supports the modern era only');
+      isModernOnly = true;
+      return await session(user);
+    }
+  }
+
+  /** With credentials of their own, principals may be able to connect where the shared session cannot. */
+  function requireWanted(): void {
+    if (connection.state.phase === 'closed' || !config.enabled || current().desired !== 'connected')
+      throw unavailable(current());
   }
 
   /**
    * A server that speaks both eras asks clients of the old one in the old way only, which a session of the new era
    * cannot carry. Whether it speaks the old one shows when it is tried.
    */
-  async function legacySession(owner: SessionOwner, signal?: CancelSignal): Promise<Session> {
-    const shared = executes(current()) ? connection.session : undefined;
-    const fallback = shared ?? (await connection.wait(signal));
-    const own = asksClients(current()) ? owner : legacyOwner;
-    try {
-      const session = await owned.get(own);
-      if (own !== owner) owned.expireUnused(own.key);
-      return session;
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'SERVER_CONNECTION_FAILED') throw error;
-      log.debug({ server: server.name, error: error.message }, 'the server speaks the new era only');
-      isModernOnly = true;
-      return fallback;
-    }
-  }
-
-  /** Everybody has credentials of their own, so nobody's calls may go over a session that was opened with another's. */
-  async function principalSession(principal: string, owner: SessionOwner | undefined): Promise<Session> {
-    if (connection.state.phase === 'closed' || !config.enabled || current().desired !== 'connected')
-      throw unavailable(current());
-    if (owner !== undefined && wantsOwnSession(current())) return await owned.get(owner, principal);
-    const common = commonOwner(principal);
-    const session = await owned.get(common, principal);
-    owned.expireUnused(common.key);
-    return session;
+  function needsLegacy({ era, isAskable }: SessionOwner): boolean {
+    const { options, era: theirs } = current();
+    return era === 'legacy' && isAskable && theirs === 'modern' && !isModernOnly && options.protocol !== 'modern';
   }
 
   /** Stands for all clients of the old era, as long as the server asks them nothing. */
   const legacyOwner: SessionOwner = {
     key: 'legacy',
     era: 'legacy',
+    isAskable: true,
+    leavesSilently: true,
     client: { info: ourInfo, capabilities: everythingAClientCan },
     attribute: answerShared,
     onNotification: handleShared,
@@ -210,27 +268,28 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
   function commonOwner(principal: string): SessionOwner {
     return {
       key: principalKey(principal),
+      isAskable: true,
+      leavesSilently: true,
       client: { info: ourInfo, capabilities: everythingAClientCan },
       attribute: answerShared,
       onNotification(method, params) {
-        if (method === 'notifications/resources/updated') deps.onNotification(current(), method, params, principal);
+        if (method === 'notifications/resources/updated') deps.onNotification(current(), method, params, { principal });
       },
     };
   }
 
-  async function subscribe(topic: Topic, key: string, { owner, principal }: SessionCaller) {
-    const own = owner !== undefined && wantsOwnSession(current()) ? owner : undefined;
-    if (hasOwnCredentials(current())) {
-      // The shared session has somebody else's credentials.
-      await session({ owner: own, principal });
-      return await owned.follow(own ?? commonOwner(principal.id), topic, key, principal.id);
+  async function subscribe(topic: Topic, key: string, user: SessionUser) {
+    const { principal, owner } = user.caller;
+    const { ownership } = ownershipOf(current());
+    if (ownership === 'shared' && !hasOwnCredentials(current())) {
+      // What follows a parked server has it started, and keeps it from being parked again.
+      await watch.subscribe(topic, key);
+      if (connection.session === undefined) await connection.wait(user.signal);
+      return () => watch.unsubscribe(topic, key);
     }
-    if (own !== undefined) {
-      await session({ owner: own, principal });
-      return await owned.follow(own, topic, key, undefined);
-    }
-    await watch.subscribe(topic, key);
-    return () => watch.unsubscribe(topic, key);
+    const follower = ownership === 'client' ? owner(current()) : commonOwner(principal.id);
+    await session(user);
+    return await owned.follow(follower, topic, key, hasOwnCredentials(current()) ? principal.id : undefined);
   }
 
   async function closeSessions(): Promise<void> {
@@ -249,6 +308,10 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     get ownedSessions() {
       return owned.size;
     },
+    get isRemoved() {
+      return isBeingRemoved || registry.find(id) === undefined;
+    },
+    ownedSession: owned.find,
     get childPids() {
       return opener.childPids;
     },
@@ -258,8 +321,23 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     get listed() {
       return connection.isListed;
     },
+    start: connection.start,
     connect: connection.connect,
     session,
+    async hold(signal) {
+      const release = idle.hold();
+      try {
+        return { session: connection.session ?? (await connection.wait(signal)), release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    parkIfIdle(now) {
+      const isIdle = idle.since(now) >= config.idleTimeoutMs && concurrency.active === 0 && !watch.isNeeded;
+      if (isIdle && startsOnDemand(current(), config)) void connection.park();
+    },
+    handleDiscoveryFinished: connection.handleDiscoveryFinished,
     loggedIn: connection.loggedIn,
     subscribe,
     following: { watch, followers },
@@ -268,7 +346,8 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     recordAsked,
     reportLost: connection.reportLost,
     mask: opener.mask,
-    disconnect({ force }) {
+    disconnect({ force, isRemoval = false }) {
+      isBeingRemoved ||= isRemoval;
       connection.forgetLogin();
       return drain(force);
     },
@@ -278,19 +357,35 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
   };
 }
 
+/** For how long nothing was asked of a server: counted from outside, so that calls need not look at a clock. */
+function createIdleClock(counter: () => number) {
+  let seen = -1;
+  let seenAt = 0;
+  let held = 0;
+  return {
+    since(now: number): number {
+      if (held > 0 || counter() !== seen) {
+        seen = counter();
+        seenAt = now;
+      }
+      return now - seenAt;
+    },
+    /** Counts as being used until what it returns is called. */
+    hold(): () => void {
+      held += 1;
+      return () => {
+        held -= 1;
+        seen = -1;
+      };
+    },
+  };
+}
+
 export const allKinds = { tools: true, prompts: true, resources: true };
 
-/** The server asks its clients questions, so that each needs a session to be asked in. */
-function wantsOwnSession(server: Server): boolean {
-  // A server of the new era asks within the call's own answer, so it needs no session to ask in.
-  return server.era !== 'modern' && asksClients(server);
+function isConnectionFailure(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === 'SERVER_CONNECTION_FAILED';
 }
-
-function asksClients({ options: { sessions = 'auto' }, interactive }: Server): boolean {
-  return sessions === 'per_client' || (sessions === 'auto' && interactive);
-}
-
-const executes = (server: Server): boolean => behaviour[server.lifecycle.status].executes;
 
 /** Of the session that has one principal's credentials. */
 export const principalKey = (principal: string) => `principal:${principal}`;

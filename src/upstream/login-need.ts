@@ -21,7 +21,7 @@ interface LoginNeedOptions {
   log: Logger;
   isLoggedIn: ((server: Server) => Promise<boolean>) | undefined;
   advance: (event: LinkEvent) => void;
-  /** Polling found that somebody logged in. */
+  /** Polling found a login. */
   onLoggedIn: () => void;
 }
 

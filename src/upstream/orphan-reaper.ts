@@ -1,9 +1,11 @@
 /**
  * Ends our children when we cannot: a tiny shell that knows their process groups and waits on a pipe from us. The pipe
  * closes however we die, `kill -9` included. Where there is /proc it also ends what left the groups (see strays.ts). One
- * per process, about 1 MB; on Windows children rely on their stdin.
+ * per process, about 1 MB; on Windows a Node process (see windows-reaper.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../worker-task.ts';
 import { markerVariable, type Strays } from './strays.ts';
 
 const script = `
@@ -38,18 +40,20 @@ export interface OrphanReaper {
 
 export function createOrphanReaper(strays: Strays): OrphanReaper {
   const guarded = new Set<number>();
-  let shell: ChildProcess | undefined;
+  let reaper: ChildProcess | undefined;
 
   /** Where it cannot be started, children still end when their stdin closes, and the next child tries again. */
   function start(): void {
-    const child = spawn('/bin/sh', ['-c', script, `${markerVariable}=${strays.run}`], {
+    const [command, ...args] = process.platform === 'win32' ? windowsProgram() : shellProgram(strays);
+    const child = spawn(command, args, {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
       env: {},
+      windowsHide: true,
     });
-    shell = child;
+    reaper = child;
     const lose = () => {
-      if (shell === child) shell = undefined;
+      if (reaper === child) reaper = undefined;
     };
     child.on('error', lose).on('exit', lose);
     child.stdin?.on('error', () => undefined);
@@ -59,15 +63,23 @@ export function createOrphanReaper(strays: Strays): OrphanReaper {
 
   return {
     guard(processGroup) {
-      if (process.platform === 'win32') return;
       guarded.add(processGroup);
-      if (shell === undefined) start();
-      else shell.stdin?.write(`+ ${processGroup}\n`);
+      if (reaper === undefined) start();
+      else reaper.stdin?.write(`+ ${processGroup}\n`);
     },
     release(processGroup) {
-      if (guarded.delete(processGroup)) shell?.stdin?.write(`- ${processGroup}\n`);
+      if (guarded.delete(processGroup)) reaper?.stdin?.write(`- ${processGroup}\n`);
     },
-    close: () => shell?.stdin?.end(),
+    close: () => reaper?.stdin?.end(),
     strays,
   };
 }
+
+type Program = [command: string, ...args: string[]];
+
+const shellProgram = ({ run }: Strays): Program => ['/bin/sh', '-c', script, `${markerVariable}=${run}`];
+
+const windowsProgram = (): Program => [
+  process.execPath,
+  fileURLToPath(moduleBeside(import.meta.url, 'windows-reaper')),
+];

@@ -1,18 +1,23 @@
-/** The sessions with one server that single clients have of their own, because it asks its clients questions. */
+/** The sessions with one server that belong to single clients or principals. */
 import { AppError, RpcError } from '../errors.ts';
 import { type Era, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
-import type { ClientIdentity, Session, SessionEvents } from './session.ts';
+import type { ClientIdentity, Session, SessionEvents, SessionRequest } from './session.ts';
 import type { Opening } from './session-opener.ts';
+import type { OpenSession } from './shared-connection.ts';
+import { countStartQuestions } from './start-questions.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';
 
 export interface SessionOwner {
   key: string;
   client: ClientIdentity;
-  /** Of the session that it needs, where the server speaks both. */
+  /** It can answer requests of servers. */
+  isAskable: boolean;
   era?: Era;
   /** Aborted when it left, for good. */
   gone?: AbortSignal;
+  /** Its session ends when it was not used for a while: nothing tells when it leaves. */
+  leavesSilently?: boolean;
   onNotification: (method: string, params: JsonObject, server: Server) => void;
   /** Answers what the server asks while none of the owner's calls is in progress. */
   onRequest?: (method: string, params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
@@ -23,15 +28,17 @@ export interface SessionOwner {
 interface OwnedSessions {
   readonly size: number;
   has(ownerKey: string): boolean;
-  /** Opened on first use, with the credentials of the principal where everybody has their own. */
-  get(owner: SessionOwner, principal?: string): Promise<Session>;
-  /** For one that no client's end ends; what is followed on it keeps it. */
-  expireUnused(ownerKey: string): void;
+  /** The owner's session, if it is open. */
+  find(ownerKey: string): Session | undefined;
+  /** Opened on first use. */
+  get(owner: SessionOwner, how?: OwnedOpening): Promise<Session>;
+  /** Takes over a session that turned out to be this owner's; false where the owner has one already. */
+  adopt(owner: SessionOwner, given: OpenSession): boolean;
   follow(owner: SessionOwner, topic: Topic, key: string, principal: string | undefined): Promise<() => Promise<void>>;
   /** Clients that follow something get a session again. */
   resume(): void;
   notify(ownerKey: string, method: string, params: JsonObject): void;
-  /** Its owner left. */
+  /** Its owner left, under this key or one that continues it after a colon. */
   release(ownerKey: string): Promise<void>;
   /** What their owners follow stays known. */
   closeAll(): Promise<void>;
@@ -40,16 +47,35 @@ interface OwnedSessions {
 /** By the key of the owner: what it follows outlives its session. */
 export type Followers = Map<string, { owner: SessionOwner; principal: string | undefined; watch: Watch }>;
 
+interface OwnedOpening {
+  /** Whose credentials it is opened with, where each principal has its own. */
+  principal?: string;
+  /** Asks the client of the call that it is opened for. */
+  ask?: SessionRequest['ask'];
+}
+
 interface OwnedSessionsOptions {
   current: () => Server;
   followers: Followers;
   most: number;
+  /** An owner that leaves silently has left when it did nothing for so long. */
   unusedMs: number;
+  /** A call may take this long. */
+  maxCallMs: number;
+  /** Calls of any owner are in progress. */
+  isInUse(): boolean;
   open(client: ClientIdentity, events: SessionEvents, how: Opening): Promise<Session>;
   /** False where a session could not be opened, or should not be. */
   isReachable(): boolean;
-  /** Changed lists are everybody's. */
+  /** Of the session that the owner needs, where it is not the one that the server was last met in. */
+  eraFor(owner: SessionOwner): Era | undefined;
+  /** The server asks its client something right after the handshake. */
+  asksAtStart(): boolean;
+  /** Of a session that several clients share. */
   onListChanged(method: string, params: JsonObject): void;
+  /** Of a session that only its owner uses. */
+  onOwnListChanged(ownerKey: string, method: string, params: JsonObject): void;
+  onEnded(ownerKey: string): void;
   onClosed(session: Session): void;
   onUnfollowed(uri: string, error: unknown): void;
   /** For what no caller waits for. */
@@ -59,8 +85,11 @@ interface OwnedSessionsOptions {
 interface Owned {
   opening: Promise<Session>;
   session?: Session;
-  /** Ends it, where nobody says that it is no longer needed. */
+  /** Asks the client of the call that it is being opened for. */
+  ask?: SessionRequest['ask'];
+  /** Ends it where no client's end does. */
   expires?: NodeJS.Timeout;
+  usedAt?: number;
 }
 
 /** A server that loses the sessions of its followers at once is not asked for another all the time. */
@@ -70,32 +99,54 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
   const { current, followers } = options;
   const owned = new Map<string, Owned>();
 
-  function get(owner: SessionOwner, principal?: string): Promise<Session> {
+  async function get(owner: SessionOwner, how: OwnedOpening = {}): Promise<Session> {
     // One that is opened for a client that left would never be ended.
     owner.gone?.throwIfAborted();
-    return owned.get(owner.key)?.opening ?? open(owner, principal);
+    const session = await (owned.get(owner.key)?.opening ?? add(owner, how).opening);
+    if (owner.leavesSilently === true) expireUnused(owner.key);
+    return session;
   }
 
-  async function open(owner: SessionOwner, principal: string | undefined): Promise<Session> {
+  function add(owner: SessionOwner, { principal, ask }: OwnedOpening): Owned {
     if (owned.size >= options.most) throw crowded();
-    const onRequest = owner.attribute ?? answerFor(owner);
-    const events = { onRequest, onNotification: handleNotification(owner), onClose: () => lose(owner.key) };
-    const entry: Owned = { opening: options.open(owner.client, events, { principal, era: owner.era }) };
+    const entry: Owned = { opening: Promise.resolve().then(() => open(owner, entry, principal)), ask };
     owned.set(owner.key, entry);
+    return entry;
+  }
+
+  async function open(owner: SessionOwner, entry: Owned, principal: string | undefined): Promise<Session> {
+    const events = eventsOf(owner, entry);
+    const questions = countStartQuestions(events.onRequest);
     try {
-      entry.session = await entry.opening;
-      followers.get(owner.key)?.watch.attach(entry.session);
-      return entry.session;
+      const startedAt = performance.now();
+      const how = { principal, era: options.eraFor(owner) };
+      const session = await options.open(owner.client, { ...events, onRequest: questions.onRequest }, how);
+      entry.session = session;
+      if (session.era === 'legacy' && owner.client.capabilities.roots !== undefined && options.asksAtStart())
+        await questions.settle(session, performance.now() - startedAt);
+      followers.get(owner.key)?.watch.attach(session);
+      return session;
     } catch (error) {
-      owned.delete(owner.key);
+      if (owned.get(owner.key) === entry) owned.delete(owner.key);
       throw error;
+    } finally {
+      entry.ask = undefined;
     }
+  }
+
+  function eventsOf(owner: SessionOwner, entry: Owned): SessionEvents {
+    return {
+      onRequest: owner.attribute ?? answerFor(owner, entry),
+      onNotification: handleNotification(owner),
+      onClose: () => owned.get(owner.key) === entry && lose(owner.key),
+    };
   }
 
   function handleNotification(owner: SessionOwner) {
     return (method: string, params: JsonObject) => {
-      if (method.endsWith('/list_changed')) options.onListChanged(method, params);
-      else owner.onNotification(method, params, current());
+      if (!method.endsWith('/list_changed')) owner.onNotification(method, params, current());
+      else if (owner.attribute === undefined) options.onOwnListChanged(owner.key, method, params);
+      else options.onListChanged(method, params);
     };
   }
 
@@ -110,6 +161,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     clearTimeout(entry?.expires);
     followers.get(key)?.watch.detach();
     if (entry?.session !== undefined) options.onClosed(entry.session);
+    if (entry !== undefined) options.onEnded(key);
     return entry;
   }
 
@@ -121,9 +173,18 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     await session.close();
   }
 
+  function expireUnused(key: string): void {
+    const entry = owned.get(key);
+    if (entry === undefined) return;
+    entry.usedAt = performance.now();
+    entry.expires ??= setTimeout(() => expire(key, entry), options.unusedMs).unref();
+    entry.expires.refresh();
+  }
+
   function expire(key: string, entry: Owned): void {
     if (owned.get(key) !== entry) return;
-    if (followers.get(key)?.watch.isNeeded === true) entry.expires?.refresh();
+    const mayBeUsed = options.isInUse() && performance.now() - (entry.usedAt ?? 0) < options.maxCallMs;
+    if (mayBeUsed || followers.get(key)?.watch.isNeeded === true) entry.expires?.refresh();
     else void close(key);
   }
 
@@ -137,12 +198,14 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     if (!options.isReachable()) return;
     for (const { owner, principal, watch } of followers.values()) {
       if (!watch.isNeeded || owner.gone?.aborted === true) continue;
-      get(owner, principal).catch((error: unknown) => options.onFailure('could not resume a client session', error));
+      get(owner, { principal }).catch((error: unknown) =>
+        options.onFailure('could not resume a client session', error),
+      );
     }
   }
 
   async function follow(owner: SessionOwner, topic: Topic, key: string, principal: string | undefined) {
-    const session = await get(owner, principal);
+    const session = await get(owner, { principal });
     const known = followers.get(owner.key);
     const watch =
       known?.watch ?? createWatch({ onNotification: options.onListChanged, onUnfollowed: options.onUnfollowed });
@@ -159,12 +222,15 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
       return owned.size;
     },
     has: (key) => owned.has(key),
+    find: (key) => owned.get(key)?.session,
     get,
-    expireUnused(key) {
-      const entry = owned.get(key);
-      if (entry === undefined) return;
-      entry.expires ??= setTimeout(() => expire(key, entry), options.unusedMs).unref();
-      entry.expires.refresh();
+    adopt(owner, { session, events }) {
+      if (owned.has(owner.key) || owned.size >= options.most) return false;
+      const entry: Owned = { opening: Promise.resolve(session), session };
+      owned.set(owner.key, entry);
+      events.retarget(eventsOf(owner, entry));
+      if (owner.leavesSilently === true) expireUnused(owner.key);
+      return true;
     },
     follow,
     resume,
@@ -173,9 +239,9 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
       sent?.catch((error: unknown) => options.onFailure('could not deliver a client notification', error));
     },
     async release(key) {
-      const closing = close(key);
-      followers.delete(key);
-      await closing;
+      const isOf = (other: string) => other === key || other.startsWith(`${key}:`);
+      for (const follower of [...followers.keys()].filter(isOf)) followers.delete(follower);
+      await Promise.all([...owned.keys()].filter(isOf).map(close));
     },
     async closeAll() {
       await Promise.all([...owned.keys()].map(close));
@@ -183,11 +249,11 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
   };
 }
 
-/** An owner's session is asked of nobody else, so a question is its newest call's, or its own. */
-function answerFor(owner: SessionOwner): SessionEvents['onRequest'] {
+/** Only the owner uses its session, so a question belongs to its newest call, or to the owner itself. */
+function answerFor(owner: SessionOwner, entry: Owned): SessionEvents['onRequest'] {
   return async (method, params, inFlight, signal) => {
     const newest = inFlight().findLast((request) => request.ask !== undefined);
-    const handle = newest?.ask ?? owner.onRequest;
+    const handle = newest?.ask ?? entry.ask ?? owner.onRequest;
     if (handle !== undefined) return await handle(method, params, signal);
     if (method === 'roots/list') return { roots: [] };
     throw new RpcError(rpcCodes.internalError, 'The client cannot receive requests at the moment.');

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import { createLink, type Link, type LinkDependencies, principalKey } from './link.ts';
+import { createMessageBudget } from './message-budget.ts';
 
 export interface Pool {
   links(): Link[];
@@ -16,16 +17,34 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-export function createPool(given: Omit<LinkDependencies, 'onNotification'>): Pool {
-  const { changes, registry } = given;
+/** How often idle servers are looked for. */
+const minSweepMs = 100;
+const maxSweepMs = 15_000;
+
+export function createPool(given: Omit<LinkDependencies, 'onNotification' | 'messageBudget'>): Pool {
+  const { changes, registry, config } = given;
   const links = new Map<string, Link>();
   const deps: LinkDependencies = {
     ...given,
-    onNotification: ({ id: server_id, name }, method, params, principal_id) =>
-      changes.publish('server.notified', { server_id, name, method, params, principal_id }),
+    messageBudget: createMessageBudget(config),
+    onNotification: ({ id: server_id, name }, method, params, of) =>
+      changes.publish('server.notified', {
+        ...{ server_id, name, method, params },
+        principal_id: of?.principal,
+        owner_key: of?.owner,
+      }),
   };
 
+  const sweep = setInterval(
+    () => {
+      const now = performance.now();
+      for (const link of links.values()) link.parkIfIdle(now);
+    },
+    Math.min(Math.max(config.idleTimeoutMs / 4, minSweepMs), maxSweepMs),
+  ).unref();
+
   const offs = [
+    changes.subscribe('discovery.finished', ({ server_id }) => links.get(server_id)?.handleDiscoveryFinished()),
     // The sessions with a principal's credentials end with the principal.
     changes.subscribe('principal.ended', ({ principal_id }) => void release(principalKey(principal_id))),
     changes.subscribe('server.logged_in', ({ server_id }) => {
@@ -68,6 +87,7 @@ export function createPool(given: Omit<LinkDependencies, 'onNotification'>): Poo
       for (const link of links.values()) link.notify(ownerKey, method, params);
     },
     async close() {
+      clearInterval(sweep);
       for (const off of offs) off();
       await Promise.all([...links.values()].map((link) => link.close()));
       links.clear();

@@ -1,4 +1,5 @@
 /** Opens sessions with one server: the shared one and those of single clients, with what is known of its connection. */
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, describe } from '../errors.ts';
 import type { Era } from '../json-rpc.ts';
@@ -7,17 +8,22 @@ import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection } from '../registry/server.ts';
 import { maskBeginning } from '../security/mask.ts';
 import type { EraVerdict } from './era.ts';
+import type { MessageBudget } from './message-budget.ts';
 import { maskNotice } from './notice.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import { type ClientIdentity, ConnectionLost, type Session, type SessionEvents } from './session.ts';
+import { causeIn, isWarning } from './start-failure.ts';
+import { createStartTimeout } from './start-timeout.ts';
 import { openSession } from './transport.ts';
 import { brief } from './unavailable.ts';
 import type { Credentials } from './wire.ts';
 
 export interface SessionOpenerDependencies {
   config: Config;
+  changes: Changes;
   registry: Registry;
   orphanReaper: OrphanReaper;
+  messageBudget: MessageBudget;
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
   /** Tokens of servers that want some; undefined where this one gets none. Without a principal: the shared session's. */
   credentials?: (server: Server, connection: Connection, principal: string | undefined) => Credentials | undefined;
@@ -59,6 +65,8 @@ export interface SessionOpener {
 }
 
 const stderrLines = 40;
+/** Two packages. */
+const maxWarnings = 10;
 
 export function createSessionOpener(
   deps: SessionOpenerDependencies,
@@ -67,6 +75,9 @@ export function createSessionOpener(
   const { config, registry } = deps;
   const pids = new Map<Session, number>();
   const output: string[] = [];
+  const warnings: string[] = [];
+  /** Of the session that was opened last. */
+  let recent: string[] = [];
   let mask = (text: string) => text;
 
   async function open(
@@ -75,12 +86,13 @@ export function createSessionOpener(
     ended: AbortSignal,
     { principal, era }: Opening = {},
   ): Promise<Session> {
-    const { connection, mask: maskOf } = registry.resolveConnection(server.id);
+    const { connection, mask: maskOf } = await registry.resolveConnection(server.id);
     mask = maskOf;
     if (connection.transport_type === 'STDIO' && config.stdio === 'deny') {
       throw new ConnectionLost('STDIO servers are disabled (MCP_AGGREGATOR_STDIO=deny)', 'no');
     }
-    const timeout = AbortSignal.timeout(config.connectionTimeoutMs);
+    recent = [];
+    const start = createStartTimeout(config.connectionTimeoutMs);
     const opened = await openSession({
       connection,
       client,
@@ -88,17 +100,21 @@ export function createSessionOpener(
         ...events,
         onNotification: (method, params) => events.onNotification(method, maskNotice(method, params, maskOf)),
       },
-      verdict: era === undefined ? remembered() : { era, checkedAt: new Date().toISOString() },
-      signal: AbortSignal.any([ended, timeout]),
+      verdict: toVerdict(era ?? pinnedEra(current())) ?? remembered(),
+      signal: AbortSignal.any([ended, start.signal]),
       connectTimeoutMs: config.connectionTimeoutMs,
-      maxMessageBytes: config.maxMessageBytes,
+      messageBudget: deps.messageBudget,
       childEnvironment: deps.childEnvironment,
       childUser: config.childUser,
       orphanReaper: deps.orphanReaper,
-      onLine: keepLine,
+      onLine(line) {
+        // It is at work: npx downloads a package, Docker an image.
+        start.restart();
+        keepLine(line);
+      },
       credentials: credentialsOf(connection, principal),
       mask,
-    });
+    }).finally(start.clear);
     await refuseLargeIdentity(opened.session, config.maxDefinitionBytes);
     if (era === undefined) registry.recordVerdict(server.id, opened.verdict);
     if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
@@ -128,13 +144,18 @@ export function createSessionOpener(
   }
 
   function keepLine(line: string): void {
-    output.push(maskBeginning(line, mask, 500));
-    if (output.length > stderrLines) output.shift();
+    const text = maskBeginning(line, mask, 500);
+    if (isWarning(text) && warnings.length < maxWarnings) warnings.push(text);
+    for (const lines of [output, recent]) {
+      lines.push(text);
+      if (lines.length > stderrLines) lines.shift();
+    }
+    deps.changes.publish('server.output', { server_id: server.id, text });
   }
 
   async function openOwned(client: ClientIdentity, events: SessionEvents, how: Opening): Promise<Session> {
     try {
-      return await open(client, events, AbortSignal.timeout(config.connectionTimeoutMs), how);
+      return await open(client, events, new AbortController().signal, how);
     } catch (error) {
       if (error instanceof AppError && error.code === 'LOGIN_REQUIRED') throw error;
       const problem = `Server connection failed: ${server.name}: ${explain(error)}`;
@@ -144,13 +165,13 @@ export function createSessionOpener(
 
   function explain(error: unknown): string {
     const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
+    const seconds = config.connectionTimeoutMs / 1_000;
+    const since = recent.length === 0 ? '' : ' of its last output';
     const what = timedOut
-      ? `no answer to the MCP handshake within ${config.connectionTimeoutMs / 1_000} s; is it an MCP server?`
+      ? `no answer to the MCP handshake within ${seconds} s${since}; is it an MCP server?`
       : mask(describe(error));
-    const last = output.at(-1);
-    return last === undefined || server.transport_type !== 'STDIO'
-      ? what
-      : `${what} (its last output: ${last.slice(0, 200)})`;
+    const cause = server.transport_type === 'STDIO' ? causeIn(recent, warnings) : undefined;
+    return cause === undefined ? what : `${what}: ${cause.slice(0, 300)}`;
   }
 
   return {
@@ -178,6 +199,12 @@ async function refuseLargeIdentity(session: Session, most: number): Promise<void
   const problem = `the server sends ${large[0]} larger than ${most} bytes (MCP_AGGREGATOR_MAX_DEFINITION_BYTES)`;
   throw new AppError('SERVER_DATA_TOO_LARGE', problem);
 }
+
+const pinnedEra = ({ options: { protocol } }: Server): Era | undefined =>
+  protocol === 'legacy' || protocol === 'modern' ? protocol : undefined;
+
+const toVerdict = (era: Era | undefined): EraVerdict | undefined =>
+  era === undefined ? undefined : { era, checkedAt: new Date().toISOString() };
 
 function verdictOf(server: Server): EraVerdict | undefined {
   return server.era === null || server.era_checked_at === null

@@ -17,7 +17,9 @@ import {
   type RpcSuccess,
 } from '../json-rpc.ts';
 import { type Result, toObject } from '../raw-result.ts';
+import type { Server } from '../registry/registry.ts';
 import { version } from '../version.ts';
+import type { SessionOwner } from './owned-sessions.ts';
 import { createQuestions } from './questions.ts';
 
 /** Who is behind a request, told to servers that want to know it with every request. */
@@ -33,8 +35,8 @@ export interface SessionRequest {
   readonly params: JsonObject;
   readonly caller?: {
     readonly client?: ClientIdentity;
-    /** Where that is a client with a session: two of its requests may be taken for one another. */
-    readonly owner?: { readonly key: string };
+    /** Two requests of one owner may be taken for one another. */
+    readonly owner?: (server: Server) => SessionOwner;
   };
   readonly signal?: CancelSignal;
   /** `Mcp-Param-*` of 2026-07-28. */
@@ -194,24 +196,26 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     if (isRequest(message)) return take(message);
     if (message.method === 'notifications/progress') {
       const owner = pending.get(params.progressToken as number);
-      if (owner === undefined) return countUnasked();
-      return owner.request.notify?.(message.method, { ...params, progressToken: owner.progressToken });
+      countUnasked();
+      return owner?.request.notify?.(message.method, { ...params, progressToken: owner.progressToken });
     }
     if (message.method === 'notifications/cancelled') {
       return questions.withdraw(params.requestId);
     }
     countUnasked();
-    const only = message.method === 'notifications/message' ? onlyListener() : subscriber(message.method, params);
-    if (only?.notify === undefined) return events.onNotification(message.method, params);
-    only.notify(message.method, params);
+    if (concernsAll(message.method)) return events.onNotification(message.method, params);
+    const acknowledged = subscriber(message.method, params);
+    if (acknowledged !== undefined) return acknowledged.notify?.(message.method, params);
+    // It does not say which call it is about: that is certain only while there is just one.
+    const [only, ...others] = listeners();
+    if (only === undefined) events.onNotification(message.method, params);
+    else if (others.length === 0) only.notify?.(message.method, params);
   }
 
-  /** A log message does not say which call it is about: it is certain only while there is just one. */
-  function onlyListener(): SessionRequest | undefined {
-    const [only, ...others] = [...pending].filter(
-      ({ request: { method, notify } }) => notify !== undefined && method !== 'subscriptions/listen',
+  function listeners(): SessionRequest[] {
+    return Array.from(pending, ({ request }) => request).filter(
+      ({ method, notify }) => notify !== undefined && method !== 'subscriptions/listen',
     );
-    return others.length === 0 ? only?.request : undefined;
   }
 
   function subscriber(method: string, { _meta: meta }: JsonObject): SessionRequest | undefined {
@@ -305,7 +309,7 @@ export function createAbandoned() {
   };
 }
 
-/** Tells whether a server says more, unasked, than anybody could want to hear. */
+/** Detects a server that sends more unsolicited messages than any client can use. */
 export function createFloodGuard(): () => boolean {
   let current = 0;
   let count = 0;
@@ -326,6 +330,12 @@ export function flooded(): ConnectionLost {
     'maybe',
   );
 }
+
+/** Said to all clients, whatever calls are in progress. */
+const concernsAll = (method: string): boolean =>
+  method.endsWith('/list_changed') ||
+  method === 'notifications/resources/updated' ||
+  method.startsWith('notifications/tasks');
 
 const hopKeys = new Set<string>(Object.values(hopMeta));
 

@@ -3,15 +3,18 @@
  * What it can be is a pure table in `link-state.ts`; this carries out the effects.
  */
 import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
+import type { Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { interruptibleDelay } from '../interruptible-delay.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Logger } from '../log.ts';
+import { behaviour } from '../registry/lifecycle.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import { createConnectionAttempts, defaultAttempts } from './connection-attempts.ts';
 import {
   initialLinkState,
+  isBeingStarted,
   isListed,
   type LinkEvent,
   type LinkState,
@@ -22,7 +25,9 @@ import {
 } from './link-state.ts';
 import { createLoginNeed } from './login-need.ts';
 import { AccessDenied, ConnectionLost, ourInfo, type Session, type SessionEvents } from './session.ts';
+import { type RetargetableEvents, retargetable } from './session-events.ts';
 import type { ServerConstants, SessionOpener } from './session-opener.ts';
+import { isDiscovered, startsOnDemand } from './start-mode.ts';
 import { unavailable } from './unavailable.ts';
 import type { Watch } from './watch.ts';
 
@@ -30,7 +35,8 @@ export interface SharedConnectionDependencies {
   config: Config;
   registry: Registry;
   log: Logger;
-  /** Somebody logged in to the server, perhaps at another replica. */
+  changes: Changes;
+  /** Whether a login to the server exists, perhaps made at another replica. */
   isLoggedIn?: (server: Server) => Promise<boolean>;
 }
 
@@ -51,9 +57,17 @@ interface SharedConnection {
   readonly session: Session | undefined;
   /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */
   readonly isListed: boolean;
+  /** Connects, unless the server is known and started on demand: then it is parked. */
+  start(): void;
   connect(attempts?: number): void;
   /** The session as soon as there is one; throws where it is not worth waiting for. */
   wait(signal?: CancelSignal): Promise<Session>;
+  /** Ends the session until the next call needs one. */
+  park(): Promise<void>;
+  /** Gives the session away to the client that it turned out to belong to. */
+  handOver(): OpenSession | undefined;
+  /** The lists of the server were read for the first time, or could not be read. */
+  handleDiscoveryFinished(): void;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
   /** A request met a refusal of the credentials. */
@@ -70,6 +84,11 @@ interface SharedConnection {
   close(): Promise<void>;
 }
 
+export interface OpenSession {
+  readonly session: Session;
+  readonly events: RetargetableEvents;
+}
+
 /** Servers hide tools from clients that cannot use them; which of our clients can is decided when one asks. */
 export const everythingAClientCan: JsonObject = {
   sampling: {},
@@ -79,6 +98,8 @@ export const everythingAClientCan: JsonObject = {
 };
 const waitForReconnectionMs = 5_000;
 const signOfLifeMs = 2_000;
+/** A new server is CONNECTED when its tools are known, or after this time. */
+const maxDiscoveryMs = 10_000;
 
 export function createSharedConnection(
   deps: SharedConnectionDependencies,
@@ -89,7 +110,7 @@ export function createSharedConnection(
   const attempts = createConnectionAttempts({
     open: openShared,
     onAttemptFailed: handleAttemptFailed,
-    onConnected: becomeConnected,
+    onConnected: becomeOpen,
     onFailed: handleConnectFailed,
   });
   const loginNeed = createLoginNeed({
@@ -100,8 +121,10 @@ export function createSharedConnection(
     advance,
     onLoggedIn: () => state.loginNeed !== undefined && loggedIn(),
   });
-  let shared: Session | undefined;
+  let open: OpenSession | undefined;
+  let openedEvents: RetargetableEvents | undefined;
   let graceTimer: NodeJS.Timeout | undefined;
+  let discoveryTimer: NodeJS.Timeout | undefined;
   let state = initialLinkState(current().connected_at !== null);
 
   function advance(event: LinkEvent): void {
@@ -117,6 +140,13 @@ export function createSharedConnection(
     listGraceMs: config.listGraceMs,
   });
 
+  const isOnDemand = (): boolean => startsOnDemand(current(), config) && isDiscovered(current());
+
+  function start(): void {
+    if (config.enabled && state.phase === 'idle' && isOnDemand()) becomeParked();
+    else connect();
+  }
+
   function connect(count = defaultAttempts): void {
     if (!config.enabled || !mayConnect(state, { isBackground: count === 1 })) return;
     if (registry.apply(server.id, 'connect') === undefined) return;
@@ -126,7 +156,8 @@ export function createSharedConnection(
 
   async function openShared(signal: AbortSignal): Promise<Session> {
     const client = { info: ourInfo, capabilities: everythingAClientCan };
-    const session = await opener.open(client, { ...events, onClose: lose }, signal);
+    openedEvents = retargetable({ ...events, onClose: lose });
+    const session = await opener.open(client, openedEvents.events, signal);
     return hasOwnCredentials(current()) ? withoutResources(session) : session;
   }
 
@@ -141,21 +172,38 @@ export function createSharedConnection(
     advance({ type: 'connect_failed' });
     if (failure instanceof AccessDenied)
       log.warn({ server: server.name, status: failure.status }, 'server rejected the credentials');
+    registry.recordSession(server.id, 'none');
     registry.apply(server.id, 'connect_failed', causeOf(failure));
     waiters.wake();
   }
 
-  function becomeConnected(session: Session): void {
-    shared = session;
+  function becomeOpen(session: Session): void {
+    if (openedEvents === undefined) return;
+    open = { session, events: openedEvents };
     advance({ type: 'connect_succeeded' });
     loginNeed.clear();
     registry.recordIdentity(server.id, session);
+    registry.recordSession(server.id, 'open');
     watch.attach(session);
-    registry.apply(server.id, 'connect_succeeded', {
-      details: { protocol_version: session.protocolVersion, era: session.era },
-    });
+    if (isDiscovered(current())) becomeConnected();
+    else discoveryTimer = setTimeout(becomeConnected, maxDiscoveryMs).unref();
+    deps.changes.publish('server.opened', { server_id: server.id });
+  }
+
+  function becomeConnected(): void {
+    clearTimeout(discoveryTimer);
+    discoveryTimer = undefined;
+    if (open === undefined) return;
+    const { protocolVersion: protocol_version, era } = open.session;
+    registry.apply(server.id, 'connect_succeeded', { details: { protocol_version, era } });
     waiters.wake();
     onConnected();
+  }
+
+  function becomeParked(): void {
+    advance({ type: 'park' });
+    registry.recordSession(server.id, 'parked');
+    registry.apply(server.id, 'park');
   }
 
   function loggedIn(): void {
@@ -163,42 +211,53 @@ export function createSharedConnection(
     if (current().desired === 'connected') connect();
   }
 
+  /** The session is no longer the shared one, whatever becomes of it. */
+  function takeSession(): OpenSession | undefined {
+    const taken = open;
+    open = undefined;
+    clearTimeout(discoveryTimer);
+    if (taken !== undefined) watch.detach();
+    return taken;
+  }
+
   function lose(error: Error): void {
-    const session = shared;
-    shared = undefined;
-    if (session === undefined) return;
-    opener.forget(session);
-    watch.detach();
-    void session.close();
+    const lost = takeSession();
+    if (lost === undefined) return;
+    opener.forget(lost.session);
+    void lost.session.close();
     advance({ type: 'connection_lost', at: performance.now() });
     clearTimeout(graceTimer);
     graceTimer = setTimeout(onUnlisted, config.listGraceMs).unref();
-    registry.apply(server.id, 'connection_lost', causeOf(error));
+    registry.recordSession(server.id, 'none');
+    const event = current().lifecycle.status === 'CONNECTING' ? 'connect_failed' : 'connection_lost';
+    registry.apply(server.id, event, causeOf(error));
   }
 
   const mayReturn = (): boolean => config.enabled && mayComeBack(state, surroundings());
+  const usable = (): Session | undefined => (executes(current()) ? open?.session : undefined);
 
   async function wait(signal?: CancelSignal): Promise<Session> {
     if (state.loginNeed !== undefined) throw state.loginNeed;
     if (!mayReturn()) throw unavailable(current());
-    const deadline = AbortSignal.timeout(waitForReconnectionMs);
+    const isStarting = isBeingStarted(state, current().lifecycle.status);
+    const deadline = AbortSignal.timeout(
+      isStarting ? config.connectionTimeoutMs * (defaultAttempts + 1) : waitForReconnectionMs,
+    );
     const ended = signal === undefined ? deadline : AbortSignal.any([toAbortSignal(signal), deadline]);
-    while (shared === undefined && !ended.aborted && mayReturn()) {
-      connect(1);
+    while (usable() === undefined && !ended.aborted && mayReturn()) {
+      connect(isStarting ? defaultAttempts : 1);
       await waiters.wait(ended);
-      if (shared === undefined && !ended.aborted) await interruptibleDelay(200, ended);
+      if (usable() === undefined && !ended.aborted) await interruptibleDelay(200, ended);
     }
     if (signal?.aborted) throw signal.reason;
-    if (shared === undefined) throw state.loginNeed ?? unavailable(current());
-    return shared;
+    const session = usable();
+    if (session === undefined) throw state.loginNeed ?? unavailable(current());
+    return session;
   }
 
   async function closeSession(): Promise<void> {
-    const session = shared;
-    shared = undefined;
     clearTimeout(graceTimer);
-    watch.detach();
-    await session?.close();
+    await takeSession()?.session.close();
   }
 
   return {
@@ -206,25 +265,44 @@ export function createSharedConnection(
       return state;
     },
     get session() {
-      return shared;
+      return open?.session;
     },
     get isListed() {
       return isListed(state, surroundings());
     },
+    start,
     connect,
     wait,
+    async park() {
+      if (state.phase !== 'connected' || current().lifecycle.status !== 'CONNECTED') return;
+      const parked = takeSession();
+      becomeParked();
+      if (parked === undefined) return;
+      opener.forget(parked.session);
+      await parked.session.close();
+    },
+    handOver() {
+      const given = state.phase === 'connected' ? takeSession() : undefined;
+      if (given === undefined) return undefined;
+      becomeParked();
+      if (!isOnDemand() || watch.isNeeded) connect();
+      return given;
+    },
+    handleDiscoveryFinished() {
+      if (discoveryTimer !== undefined) becomeConnected();
+    },
     loggedIn,
     handleRefusal(error) {
-      if (shared === undefined) return;
+      if (open === undefined) return;
       loginNeed.record(error);
       if (error instanceof AppError && state.loginNeed === error) lose(error);
     },
     async reportLost(session, error) {
-      if (session !== shared) return;
+      if (session !== open?.session) return;
       // On HTTP a call has a stream of its own: that it was cut need not mean anything for the others.
       const onlyItsStream = server.transport_type === 'HTTP' && error instanceof ConnectionLost;
       if (onlyItsStream && error.executed === 'maybe' && (await showsLife(session))) return;
-      if (session === shared) lose(error);
+      if (session === open?.session) lose(error);
     },
     forgetLogin: loginNeed.clear,
     async disconnect() {
@@ -236,6 +314,7 @@ export function createSharedConnection(
     closeSession,
     handleDisconnected() {
       advance({ type: 'disconnected' });
+      registry.recordSession(server.id, 'none');
       registry.apply(server.id, 'disconnected');
       waiters.wake();
     },
@@ -272,7 +351,9 @@ async function showsLife(session: Session): Promise<boolean> {
   );
 }
 
-/** Everybody logs in to the server for themselves. */
+export const executes = (server: Server): boolean => behaviour[server.lifecycle.status].executes;
+
+/** Each principal logs in to the server. */
 export function hasOwnCredentials(server: Server): boolean {
   return server.options.credentials === 'per_principal';
 }

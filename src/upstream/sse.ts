@@ -1,11 +1,11 @@
 /** The HTTP+SSE transport of 2024-11-05: one event stream in, a POST for every message out. */
-import type { RpcMessage } from '../json-rpc.ts';
+import { isResponse, type RpcMessage } from '../json-rpc.ts';
+import { joinParts } from './lines.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
-import { joinParts, readEventData, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
+import { readEventData, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
 
 interface SseOptions {
   wire: Wire;
-  maxMessageBytes: number;
   signal: AbortSignal;
 }
 
@@ -28,11 +28,17 @@ export async function openSse(options: SseOptions): Promise<(handlers: ChannelHa
   const deliver = (messages: RpcMessage[]): void => {
     for (const message of messages) handlers?.onMessage(message);
   };
-  const finished = readEvents(answer.events, options.maxMessageBytes, (event) => {
-    if (event.event === 'endpoint') return endpoint.resolve(joinParts(event.data).toString('utf8'));
-    const messages = readEventData(event.data);
-    if (messages instanceof Promise) return messages.then(deliver);
-    deliver(messages);
+  const finished = readEvents(answer.events, wire, {
+    onEvent(event) {
+      if (event.event === 'endpoint') {
+        endpoint.resolve(joinParts(event.data).toString('utf8'));
+        return false;
+      }
+      const messages = readEventData(event.data);
+      if (messages instanceof Promise) return messages.then(deliver);
+      deliver(messages);
+      return messages.every(isResponse);
+    },
   }).then(
     () => new ConnectionLost('the server ended its event stream', 'maybe'),
     (error: unknown) => (error instanceof ConnectionLost ? error : toConnectionLost(error, wire.url)),

@@ -17,8 +17,11 @@ import {
 } from '../json-rpc.ts';
 import { braceOpen } from '../json-scanner.ts';
 import { scanAnswer } from '../raw-result.ts';
+import { endTree, toWindowsCommand } from '../windows-process.ts';
 import { maxParsedBytes, readLarge } from './large-messages.ts';
 import { readLines } from './lines.ts';
+import { createMessageBudget, type MessageBudget } from './message-budget.ts';
+import { explainMissing } from './missing-command.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost, MessageTooLarge } from './session.ts';
 import { markerVariable, termGraceMs } from './strays.ts';
@@ -29,7 +32,7 @@ interface ChildOptions {
   env: NodeJS.ProcessEnv;
   cwd?: string;
   user?: ChildUser;
-  maxMessageBytes: number;
+  messageBudget: MessageBudget;
   orphanReaper: OrphanReaper;
   /** A line of stderr, or of stdout that is no message; whole, because half a secret could not be masked. */
   onLine: (line: string) => void;
@@ -39,9 +42,10 @@ export interface Child extends Channel {
   readonly pid: number | undefined;
 }
 
-const lastOutputMs = 20;
+/** What it started may hold its output open. */
+const lastOutputMs = 500;
 const graceAfterStdinMs = 500;
-const maxStderrLine = 65_536;
+const stderrLines = createMessageBudget({ maxMessageBytes: 65_536, maxMessagesBytes: 67_108_864 });
 const strayOutputLimitBytes = 1_048_576;
 const unreadInputLimitBytes = 67_108_864;
 
@@ -50,6 +54,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   const child = spawnChild(options, marker);
   const { stdin, stdout, stderr } = child;
   const exited = once(child, 'exit').catch(() => undefined); // `error` instead of `exit`: it never started
+  const closed = once(child, 'close').catch(() => undefined);
   let strayBytes = 0;
   let ending: Promise<void> | undefined;
   let strays: Promise<unknown> | undefined;
@@ -58,32 +63,36 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   if (child.pid !== undefined) options.orphanReaper.guard(child.pid);
   child.on('error', (error) => fail(startProblem(options, error)));
   child.on('exit', (code, signal) => {
-    // `exit` may come before the last output was read: what it printed explains the exit.
-    setTimeout(() => fail(new ConnectionLost(exitProblem(code, signal, heard), 'maybe')), lastOutputMs);
+    // `exit` may come before the last output was read: answers are in it, and what explains the exit.
+    void within(closed, lastOutputMs).then(() => fail(new ConnectionLost(exitProblem(code, signal, heard), 'maybe')));
     void endGroup();
   });
   stdin?.on('error', () => undefined); // a closed pipe shows as an exit
   const endings = [
     stdout &&
       readLines(stdout, {
-        limit: options.maxMessageBytes,
+        hold: options.messageBudget.open(),
         onLine: receive,
         onLargeLine: receiveLarge,
         onOverflow: overflow,
       }),
     stderr &&
       readLines(stderr, {
-        limit: maxStderrLine,
-        onLine: (line) => options.onLine(line.toString('utf8')),
+        hold: stderrLines.open(),
+        onLine(line) {
+          options.onLine(line.toString('utf8'));
+          return false;
+        },
         onLargeLine: async () => undefined, // the limit is lower
         onOverflow: () => undefined,
       }),
   ];
 
-  function receive(bytes: Buffer): void {
+  function receive(bytes: Buffer): boolean {
     const answer = bytes[0] === braceOpen ? scanAnswer(bytes) : undefined;
     if (answer === undefined) receiveText(bytes.toString('utf8'));
     else deliver(answer);
+    return answer !== undefined;
   }
 
   async function receiveLarge(parts: readonly Buffer[]): Promise<void> {
@@ -118,8 +127,8 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
     }
   }
 
-  function overflow(): void {
-    stop(new MessageTooLarge(options.maxMessageBytes));
+  function overflow(error: unknown): void {
+    stop(error instanceof ConnectionLost ? error : new ConnectionLost(describe(error), 'maybe', error));
   }
 
   /** Nothing more of it is read: it may never stop talking. */
@@ -136,9 +145,9 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   async function endGroup(): Promise<void> {
     const { pid } = child;
     if (pid === undefined) return;
-    if (signalGroup(pid, 'SIGTERM')) {
+    if (await signalGroup(child, 'SIGTERM')) {
       await Promise.all([delay(termGraceMs), endStrays()]);
-      signalGroup(pid, 'SIGKILL');
+      await signalGroup(child, 'SIGKILL');
     }
     await endStrays();
     options.orphanReaper.release(pid);
@@ -153,12 +162,12 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
     ending ??= (async () => {
       stdin?.end();
       if (!(await within(exited, graceAfterStdinMs)) && child.pid !== undefined) {
-        signalGroup(child.pid, 'SIGTERM');
-        if (!(await within(exited, termGraceMs))) signalGroup(child.pid, 'SIGKILL');
+        await signalGroup(child, 'SIGTERM');
+        if (!(await within(exited, termGraceMs))) await signalGroup(child, 'SIGKILL');
         await within(exited, termGraceMs);
       }
       if (child.pid !== undefined) {
-        signalGroup(child.pid, 'SIGKILL');
+        await signalGroup(child, 'SIGKILL');
         await endStrays();
         options.orphanReaper.release(child.pid);
       }
@@ -192,18 +201,20 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   };
 }
 
-/** Windows starts `npx` and other scripts through its shell only, and the shell would read what arguments contain. */
-const start = process.platform === 'win32' ? (await import('cross-spawn')).default : spawn;
+const isWindows = process.platform === 'win32';
 
 /** Its own process group, so that its whole tree can be ended with it. Out of descriptors, a child has no pipes. */
 function spawnChild(options: ChildOptions, marker: string): ChildProcess {
+  const { command, args, env, cwd } = options;
   try {
-    return start(options.command, options.args, {
-      env: { ...options.env, [markerVariable]: marker },
-      cwd: options.cwd,
+    const { file, ...how } = isWindows ? toWindowsCommand(command, args, { env, cwd }) : { file: command, args };
+    return spawn(file, how.args, {
+      ...how,
+      env: { ...env, [markerVariable]: marker },
+      cwd,
       uid: options.user?.uid,
       gid: options.user?.gid,
-      detached: process.platform !== 'win32',
+      detached: !isWindows,
       windowsHide: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -215,10 +226,10 @@ function spawnChild(options: ChildOptions, marker: string): ChildProcess {
 function startProblem({ command, cwd }: ChildOptions, error: NodeJS.ErrnoException): ConnectionLost {
   // The operating system names the command for a directory that is missing, too.
   if (cwd !== undefined && !existsSync(cwd)) {
-    return new ConnectionLost(`the working directory "${cwd}" does not exist`, 'no', error);
+    return new ConnectionLost(`the working directory "${cwd}" does not exist`, 'no');
   }
+  if (error.code === 'ENOENT') return new ConnectionLost(explainMissing(command), 'no');
   const reasons: Record<string, string> = {
-    ENOENT: `the command "${command}" was not found; check its spelling and PATH`,
     EACCES: `the command "${command}" is not executable; check its permissions`,
     EMFILE: `the command "${command}" could not be started: the aggregator is out of file descriptors (ulimit -n)`,
     ENFILE: `the command "${command}" could not be started: the system is out of file descriptors`,
@@ -233,10 +244,16 @@ function exitProblem(code: number | null, signal: NodeJS.Signals | null, heard: 
   return heard ? `the server's process ${how}` : `the server's process ${how} before it answered`;
 }
 
-/** False when nobody is left in the group. */
-function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+/** False when the group has no processes left. Windows has no groups: there the whole tree ends at once. */
+async function signalGroup(child: ChildProcess, signal: NodeJS.Signals): Promise<boolean> {
+  const { pid = 0, exitCode, signalCode } = child;
+  if (isWindows) {
+    // The number of a process that has ended may be another one's.
+    if (exitCode === null && signalCode === null) await endTree(pid);
+    return false;
+  }
   try {
-    return process.kill(process.platform === 'win32' ? pid : -pid, signal);
+    return process.kill(-pid, signal);
   } catch {
     return false; // ESRCH: the group is gone, which is what was wanted
   }
@@ -258,7 +275,7 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return inTime;
 }
 
-/** An answer that is none, such as `"result": null`: whoever waits for it gets an error, at once. */
+/** A malformed answer, such as `"result": null`: its caller gets an error at once. */
 function refuseAnswer(value: unknown): RpcFailure | undefined {
   if (!isObject(value) || value.jsonrpc !== '2.0' || value.method !== undefined) return undefined;
   if (typeof value.id !== 'number' || !('result' in value || 'error' in value)) return undefined;

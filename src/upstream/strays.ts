@@ -79,7 +79,7 @@ function ownerOf(dataDir: string): string {
     .slice(0, 16);
 }
 
-/** Whoever asks while a scan is under way shares the next one: many servers that end together cost two scans. */
+/** Requests during a scan share the next one: many servers that end together cost two scans. */
 function createScanner(owner: string): () => Promise<Carrier[]> {
   let running: Promise<Carrier[]> | undefined;
   let next: Promise<Carrier[]> | undefined;
@@ -134,7 +134,7 @@ async function readCarrier(pid: number, owner: string, buffer: Buffer): Promise<
     if (startTime === undefined || (await readMarker(pid, owner, buffer)) !== marker) return undefined;
     return { pid, startTime, marker };
   } catch {
-    return undefined; // it has ended, or belongs to somebody else
+    return undefined; // it has ended, or belongs to another user
   }
 }
 

@@ -2,6 +2,7 @@
 import type { ChildUser } from '../config/parsers.ts';
 import type { Connection } from '../registry/server.ts';
 import { type EraVerdict, type HandshakeOptions, LeftOnProbe, shakeHandsOnChannel, shakeHandsOnHttp } from './era.ts';
+import type { MessageBudget } from './message-budget.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 import type { Session } from './session.ts';
 import { openSse } from './sse.ts';
@@ -14,7 +15,7 @@ interface OpenOptions extends HandshakeOptions {
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
   childUser?: ChildUser;
   connectTimeoutMs: number;
-  maxMessageBytes: number;
+  messageBudget: MessageBudget;
   orphanReaper: OrphanReaper;
   onLine: (line: string) => void;
   credentials?: Credentials;
@@ -60,10 +61,10 @@ async function openChild(
           {
             command: config.command,
             args: config.args ?? [],
-            env: options.childEnvironment(config.env ?? {}),
+            env: withProgress(config.command, options.childEnvironment(config.env ?? {})),
             cwd: config.cwd,
             user: options.childUser,
-            maxMessageBytes: options.maxMessageBytes,
+            messageBudget: options.messageBudget,
             orphanReaper: options.orphanReaper,
             onLine: options.onLine,
           },
@@ -84,6 +85,11 @@ async function openChild(
   return { ...judged(session), pid: child?.pid };
 }
 
+/** npm is silent while it downloads, unless it is told to name what it fetches. */
+function withProgress(command: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return /(^|[\\/])np[mx](\.cmd)?$/i.test(command) ? { npm_config_loglevel: 'http', ...env } : env;
+}
+
 function gateClose({ events }: OpenOptions) {
   let opened = false;
   return {
@@ -102,7 +108,7 @@ function gateClose({ events }: OpenOptions) {
 async function openSseSession(url: string, headers: Record<string, string> | undefined, options: OpenOptions) {
   const wire = wireTo(url, headers, options);
   try {
-    const open = await openSse({ wire, maxMessageBytes: options.maxMessageBytes, signal: options.signal });
+    const open = await openSse({ wire, signal: options.signal });
     return await shakeHandsOnChannel(open, { ...options, mayProbe: false });
   } catch (error) {
     await wire.close();
@@ -128,7 +134,7 @@ function wireTo(url: string, headers: Record<string, string> | undefined, option
     url,
     headers: headers ?? {},
     connectTimeoutMs: options.connectTimeoutMs,
-    maxMessageBytes: options.maxMessageBytes,
+    messageBudget: options.messageBudget,
     credentials: options.credentials,
     mask: options.mask,
   });

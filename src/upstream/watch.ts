@@ -12,7 +12,7 @@ export interface Watch {
   /** Resolves when the server has agreed: no change after that is missed. */
   subscribe(topic: Topic, key: string): Promise<void>;
   unsubscribe(topic: Topic, key: string): Promise<void>;
-  /** Somebody follows something. */
+  /** Whether anything is subscribed to. */
   readonly isNeeded: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Listening {
   end: () => void;
 }
 
-/** `onNotification` hears how the tasks that somebody follows get on, and which lists to read again. */
+/** `onNotification` gets the progress of followed tasks and the lists to read again. */
 interface WatchOptions {
   onNotification(method: string, params: JsonObject): void;
   /** A resource that was followed before the connection was lost is not followed on the new one. */
@@ -71,7 +71,7 @@ export function createWatch({ onNotification, onUnfollowed }: WatchOptions): Wat
       if (method.startsWith('notifications/tasks')) onNotification(method, params);
       if (method !== subscriptionAcknowledged) return;
       acknowledge();
-      // What changed while nobody listened was told to nobody.
+      // Changes before this stream was open were not reported.
       if (!isFirst) for (const change of listChanges) onNotification(change, {});
       isFirst = false;
     };
@@ -151,7 +151,7 @@ export function createWatch({ onNotification, onUnfollowed }: WatchOptions): Wat
   };
 }
 
-/** A server that does not agree keeps nobody waiting for ever. */
+/** A server that never acknowledges does not block its subscribers. */
 function patiently(agreed: Promise<void> | undefined): Promise<void> {
   return Promise.race([agreed, delay(patienceMs, undefined, { ref: false })]);
 }

@@ -70,16 +70,9 @@ async function connectWithLogins(app: TestApp): Promise<void> {
   }
 }
 
-/** Connected with its lists read, or failed for good. */
+/** Connected, or failed for good. */
 async function settled(app: TestApp): Promise<ServerView> {
-  const isSettled = (server: ServerView) => {
-    const connected = app.seen.all.findLastIndex(
-      ({ name, payload }) => name === 'server.status' && payload.status === 'CONNECTED',
-    );
-    const discovered = app.seen.all.findLastIndex(({ name }) => name === 'server.discovered');
-    const isRead = discovered > connected || server.error_message !== null;
-    return server.status === 'ERROR' || (server.status === 'CONNECTED' && isRead);
-  };
+  const isSettled = ({ status }: ServerView) => status === 'ERROR' || status === 'CONNECTED';
   return await untilSeen<ServerView>(() => app.server('suite'), isSettled, 'the server has settled');
 }
 

@@ -1,15 +1,15 @@
 import { type AllowedDifference, allowedDifferences } from './allowed.ts';
-import { startFixtureServer } from './fixture-server.ts';
+import { type Endpoint, type Era, type Subject, subjects } from './subjects.ts';
 import { type Requirements, runConformance, type SuiteResult, totals } from './suite.ts';
 
 /** Puts a gateway in front of a server and says where clients reach it. */
-export type Gateway = (fixtureUrl: string) => Promise<{ url: string; close(): Promise<void> }>;
-
-type Era = 'legacy' | 'modern';
+export type Gateway = (serverUrl: string, endpoint: Endpoint) => Promise<{ url: string; close(): Promise<void> }>;
 
 export interface Cell {
   requirements: Requirements;
-  upstream: Era;
+  subject: string;
+  upstream: string;
+  endpoint: Endpoint;
   direct: SuiteResult;
   through: SuiteResult;
   differences: Difference[];
@@ -23,53 +23,65 @@ export interface Difference {
   reason: string | undefined;
 }
 
-const suites: { requirements: Requirements; era: Era }[] = [
-  { requirements: '2025-11-25', era: 'legacy' },
-  { requirements: '2026-07-28', era: 'modern' },
-];
+const eraOf: Record<Requirements, Era> = { '2025-11-25': 'legacy', '2026-07-28': 'modern' };
+const suites = Object.keys(eraOf) as Requirements[];
 
-/** Both client suites against both kinds of server through the gateway, compared with the direct run of the same suite. */
+/** The client suites against every kind of server through the gateway, compared with the direct run of the same suite. */
 export async function runMatrix(gateway: Gateway): Promise<Cell[]> {
-  const cells = await Promise.all(suites.map(({ requirements, era }) => runRow(gateway, requirements, era)));
-  return cells.flat();
+  // The suite waits more than it works.
+  const rows = suites.flatMap((requirements) =>
+    subjects
+      .filter((subject) => subject.requirements.includes(requirements))
+      .map((subject) => runSubject(gateway, requirements, subject)),
+  );
+  return (await Promise.all(rows)).flat();
 }
 
-async function runRow(gateway: Gateway, requirements: Requirements, era: Era): Promise<Cell[]> {
-  const direct = await runDirect(requirements, era);
+async function runSubject(gateway: Gateway, requirements: Requirements, subject: Subject): Promise<Cell[]> {
+  const server = await subject.startDirect(eraOf[requirements]);
+  const direct = await runConformance({ requirements, url: server.url }).finally(server.close);
   const cells: Cell[] = [];
-  for (const upstream of ['legacy', 'modern'] as const) {
-    const through = await runThrough(gateway, requirements, upstream);
-    const allowed = allowedDifferences.filter((one) => one.requirements === requirements && one.upstream === upstream);
-    cells.push({ requirements, upstream, direct, through, differences: compare(direct, through, allowed) });
+  for (const [upstream, start] of Object.entries(subject.behind)) {
+    for (const endpoint of subject.endpoints) {
+      const behind = await start();
+      try {
+        const front = await gateway(behind.url, endpoint);
+        const through = await runConformance({ requirements, url: front.url }).finally(front.close);
+        const allowed = allowedDifferences.filter((one) => applies(one, { requirements, upstream, endpoint }));
+        const differences = compare(direct, through, allowed);
+        cells.push({ requirements, subject: subject.name, upstream, endpoint, direct, through, differences });
+      } finally {
+        await behind.close();
+      }
+    }
   }
   return cells;
 }
 
-export async function runDirect(requirements: Requirements, era: Era): Promise<SuiteResult> {
-  const fixture = await startFixtureServer({ era });
-  try {
-    return await runConformance({ requirements, url: fixture.url });
-  } finally {
-    await fixture.close();
-  }
+function applies(
+  allowed: AllowedDifference,
+  cell: { requirements: Requirements; upstream: string; endpoint: Endpoint },
+): boolean {
+  const { requirements = cell.requirements, upstream = cell.upstream, endpoint = cell.endpoint } = allowed;
+  return requirements === cell.requirements && upstream === cell.upstream && endpoint === cell.endpoint;
 }
 
-async function runThrough(gateway: Gateway, requirements: Requirements, upstream: Era): Promise<SuiteResult> {
-  const fixture = await startFixtureServer({ era: upstream });
-  try {
-    const front = await gateway(fixture.url);
-    try {
-      return await runConformance({ requirements, url: front.url });
-    } finally {
-      await front.close();
-    }
-  } finally {
-    await fixture.close();
-  }
+/** Those that no cell needs any more. */
+export function unusedDifferences(cells: readonly Cell[]): AllowedDifference[] {
+  return allowedDifferences.filter(
+    (allowed) =>
+      !cells.some(
+        (cell) => applies(allowed, cell) && cell.differences.some(({ scenario }) => allowed.scenario.test(scenario)),
+      ),
+  );
 }
 
 /** A tick says little, since some scenarios pass without checking anything: the counts have to hold. */
-export function compare(direct: SuiteResult, through: SuiteResult, allowed: AllowedDifference[]): Difference[] {
+export function compare(
+  direct: SuiteResult,
+  through: SuiteResult,
+  allowed: readonly AllowedDifference[],
+): Difference[] {
   return Object.entries(direct).flatMap(([scenario, expected]) => {
     const actual = through[scenario] ?? { passed: 0, failed: 0, failures: ['the scenario did not run'] };
     if (actual.passed >= expected.passed && actual.failed <= expected.failed) return [];
@@ -78,29 +90,42 @@ export function compare(direct: SuiteResult, through: SuiteResult, allowed: Allo
   });
 }
 
-/** Checks passed and failed per scenario, a table for each client suite, and what is worse through the gateway. */
+/** Checks passed and failed per scenario, a table for each client suite and server, and what is worse through the gateway. */
 export function formatMatrix(cells: Cell[]): string {
-  const tables = suites.flatMap(({ requirements }) => {
-    const own = cells.filter((cell) => cell.requirements === requirements);
-    const columns = [...own.slice(0, 1).map(({ direct }) => direct), ...own.map(({ through }) => through)];
-    const head = [`${requirements} client`, 'direct', ...own.map(({ upstream }) => `through, ${upstream} server`)];
-    const scenarios = Object.keys(columns[0] ?? {}).toSorted();
-    const rows = scenarios.map((scenario) => [scenario, ...columns.map((results) => score(results[scenario]))]);
-    return [head, ...rows, ['all', ...columns.map((results) => score(totals(results)))]].map(aligned).concat('');
-  });
+  const tables = suites.flatMap((requirements) =>
+    subjects.flatMap(({ name }) => {
+      const own = cells.filter((cell) => cell.requirements === requirements && cell.subject === name);
+      return own[0] === undefined ? [] : formatTable(own[0], own);
+    }),
+  );
   const lines = cells.flatMap((cell) => cell.differences.flatMap((difference) => describe(cell, difference)));
   return ['checks passed/failed', ...tables, ...lines].join('\n');
 }
+
+function formatTable({ requirements, subject, direct }: Cell, cells: Cell[]): string[] {
+  const columns = [direct, ...cells.map(({ through }) => through)];
+  const head = [
+    `${requirements} client, ${subject}`,
+    'direct',
+    ...cells.map(({ upstream, endpoint }) => `${upstream}, ${paths[endpoint]}`),
+  ];
+  const rows = Object.keys(direct)
+    .toSorted()
+    .map((scenario) => [scenario, ...columns.map((results) => score(results[scenario]))]);
+  return [head, ...rows, ['all', ...columns.map((results) => score(totals(results)))]].map(aligned).concat('');
+}
+
+const paths: Record<Endpoint, string> = { one: '/mcp/servers/…', all: '/mcp' };
 
 const score = (result: { passed: number; failed: number } | undefined) =>
   result === undefined ? '–' : `${result.passed}/${result.failed}`;
 
 function aligned([scenario = '', ...scores]: string[]): string {
-  return (scenario.padEnd(48) + scores.map((cell) => cell.padEnd(24)).join('')).trimEnd();
+  return (scenario.padEnd(48) + scores.map((cell) => cell.padEnd(28)).join('')).trimEnd();
 }
 
 function describe(cell: Cell, { scenario, direct, through, reason }: Difference): string[] {
-  const where = `${cell.requirements} client, ${cell.upstream} server, ${scenario}`;
+  const where = `${cell.requirements} client, ${cell.upstream} server, ${paths[cell.endpoint]}, ${scenario}`;
   const counts = `${score(direct)} → ${score(through)}`;
   if (reason !== undefined) return [`allowed  ${where}: ${counts}, because ${reason}`];
   return [`WORSE    ${where}: ${counts}`, ...through.failures.map((failure) => `           ${failure}`)];

@@ -1,8 +1,6 @@
-import { aggregator } from './aggregator.ts';
+import { inFrontOf } from './aggregator.ts';
 import { formatMatrix, runMatrix } from './matrix.ts';
 
-const gateway = await aggregator();
-const cells = await runMatrix(gateway.inFrontOf);
-await gateway.close();
+const cells = await runMatrix(inFrontOf);
 console.log(formatMatrix(cells));
 if (cells.some((cell) => cell.differences.some(({ reason }) => reason === undefined))) process.exitCode = 1;

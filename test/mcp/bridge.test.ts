@@ -15,6 +15,7 @@ import {
   connectClient,
   createToken,
   everyCapability,
+  messagesOf,
   open,
   openSession,
   post,
@@ -348,10 +349,6 @@ suite('a question that nobody needs an answer to any more is withdrawn from the 
   }
 });
 
-async function* messagesOf(response: Response): AsyncGenerator<Body, Body> {
-  for await (const { data } of readEvents(response)) if (data !== '') yield JSON.parse(data);
-}
-
 test('a client that has a hundred questions to answer is asked no more', async (t) => {
   const params = { mode: 'form', message: 'Who are you?', requestedSchema: { type: 'object', properties: {} } };
   const asking = createProgram({
@@ -382,152 +379,6 @@ test('a client that has a hundred questions to answer is asked no more', async (
     seen.push(message);
   assert.equal(seen.filter(({ method }) => method === 'elicitation/create').length, 100);
   assert.match(seen.at(-1).result.content[0].text, /Too many unanswered requests to the client/);
-});
-
-suite('sessions of servers that ask', () => {
-  let app: TestApp;
-  let http: RunningServer;
-
-  before(async () => {
-    app = await startApp({ MCP_AGGREGATOR_SESSION_IDLE: '1', MCP_AGGREGATOR_REQUEST_TIMEOUT_CAP: '1' });
-    await app.add('s', stdioFeatureServer('legacy', { label: 's' }), { options: { sessions: 'per_client' } });
-    http = await startFeatureServer({ transport: 'streamable-legacy', label: 'http' });
-  });
-  after(async () => {
-    await app.close();
-    await http.close();
-  });
-
-  const whoami = { name: 's__whoami', arguments: {} };
-  const gone = (pid: number) => {
-    try {
-      return !process.kill(pid, 0);
-    } catch {
-      return true;
-    }
-  };
-  const uri = 'fixture://static';
-  /** The addresses of resources that a stream says were updated, as they come. */
-  const updatesOf = (stream: Response) => {
-    const updates: string[] = [];
-    const read = async () => {
-      for await (const { method, params } of messagesOf(stream))
-        if (method === 'notifications/resources/updated') updates.push(params.uri);
-    };
-    void read().catch(() => undefined); // ends with the app
-    return updates;
-  };
-  const sharedPid = async () => (await app.call('s.whoami')).body.structuredContent.pid;
-
-  test('each client has its own process, which ends with its session; the shared one stays', async () => {
-    const shared = await sharedPid();
-    const ada = await openSession(app, { capabilities });
-    const bob = await openSession(app, { capabilities });
-    const mute = await openSession(app);
-    const [a, b, c] = await Promise.all(
-      [ada, bob, mute].map(
-        async (session) => (await session.request('tools/call', whoami)).body.result.structuredContent.pid,
-      ),
-    );
-    assert.equal(new Set([shared, a, b]).size, 3);
-    assert.equal(c, shared, 'a client that cannot be asked needs none');
-    assert.equal((await open(app, 'DELETE', undefined, { headers: ada.headers })).status, 200);
-    await until(() => gone(a), 'DELETE ended its process');
-    await until(() => gone(b), 'expiry ended the other one');
-    assert.equal(await sharedPid(), shared);
-  });
-
-  test('calls of a client that wait for the server to come back share its process', async () => {
-    const ada = await openSession(app, { capabilities });
-    const mark = app.seen.all.length;
-    process.kill(await sharedPid(), 'SIGKILL');
-    await app.seen.waitFor('server.status', ({ name, status }) => name === 's' && status === 'ERROR', mark);
-    const pids = await Promise.all(
-      [1, 2, 3].map(async () => (await ada.request('tools/call', whoami)).body.result.structuredContent.pid),
-    );
-    assert.equal(new Set(pids).size, 1);
-    await open(app, 'DELETE', undefined, { headers: ada.headers });
-    await until(() => gone(pids[0]), 'its process ended');
-  });
-
-  test('a subscription does not bring one back for a client that left', async () => {
-    const ada = await openSession(app, { capabilities });
-    const followed = await ada.request('resources/subscribe', { uri: 'fixture://static' });
-    assert.deepEqual(followed.body.result, {});
-    assert.ok((await app.server('s')).client_sessions > 0);
-    await open(app, 'DELETE', undefined, { headers: ada.headers });
-    await until(async () => (await app.server('s')).client_sessions === 0, 'its session ended');
-  });
-
-  test('what a client follows it follows again when its process is lost, without asking', async () => {
-    const ada = await openSession(app, { capabilities });
-    const updates = updatesOf(await open(app, 'GET', undefined, { headers: ada.headers }));
-    await ada.request('resources/subscribe', { uri });
-    const own = (await ada.request('tools/call', whoami)).body.result.structuredContent.pid;
-    const shared = await sharedPid();
-    const sessions = async () => (await app.server('s')).client_sessions;
-    process.kill(own, 'SIGKILL');
-    await until(async () => (await sessions()) === 0, 'its process is known to be gone');
-    process.kill(shared, 'SIGKILL');
-    await until(async () => (await sessions()) > 0, 'the client has a session again');
-    await ada.request('tools/call', { name: 's__touch_resource', arguments: { uri } });
-    await until(() => updates.includes(uri), 'the update arrived');
-    await open(app, 'DELETE', undefined, { headers: ada.headers });
-  });
-
-  test('and so it does when the server is changed', async (t) => {
-    const server = await startFeatureServer({ transport: 'streamable-legacy', label: 'moving' });
-    t.after(server.close);
-    await app.add('moving', { base_url: server.url });
-    const mute = await openSession(app, { path: '/mcp/servers/moving' });
-    const updates = updatesOf(await open(app, 'GET', undefined, { headers: mute.headers }));
-    await mute.request('resources/subscribe', { uri });
-    const mark = app.seen.all.length;
-    const connection_config = { base_url: server.url, headers: { 'x-changed': 'yes' } };
-    await app.api('PATCH', '/api/v1/aggregator/servers/moving', { connection_config });
-    await app.seen.waitFor('server.status', ({ name, status }) => name === 'moving' && status === 'CONNECTED', mark);
-    await until(async () => {
-      await app.call('moving.touch_resource', { uri });
-      return updates.includes(uri);
-    }, 'the update arrived');
-  });
-
-  test('one of an SSE client ends with its stream', async () => {
-    const client = await connectClient(app, { revision: '2024-11-05', capabilities, prepare: answering('old') });
-    const { structuredContent } = await client.callTool(whoami);
-    const { pid } = structuredContent as { pid: number };
-    assert.notEqual(pid, await sharedPid());
-    await client.close();
-    await until(() => gone(pid), 'its process ended');
-  });
-
-  test('with credentials of their own, clients hold sessions no longer than others do', async () => {
-    const options = { credentials: 'per_principal', sessions: 'per_client' };
-    await app.add('own', { base_url: http.url }, { options });
-    const held = async () => (await app.server('own')).client_sessions;
-    const own = { name: 'own__whoami', arguments: {} };
-    const ada = await openSession(app, { capabilities });
-    await Promise.all([ada.request('tools/call', own), ada.request('tools/call', own)]);
-    assert.equal(await held(), 1);
-    assert.equal((await open(app, 'DELETE', undefined, { headers: ada.headers })).status, 200);
-    await until(async () => (await held()) === 0, 'the session of a client ended with it');
-
-    await app.call('own.whoami');
-    assert.equal(await held(), 1, "the principal's own");
-    await until(async () => (await held()) === 0, 'which nobody used any more');
-    assert.equal((await app.call('own.whoami')).status, 200);
-  });
-
-  test('modern calls lease one each while they last, and it ends when nobody needs it any more', async () => {
-    const shared = await sharedPid();
-    const pidOf = async () =>
-      (await postModern(app, 'tools/call', whoami, { capabilities })).body.result.structuredContent.pid;
-    const first = await pidOf();
-    assert.notEqual(first, shared);
-    assert.equal(await pidOf(), first, 'the next call uses it again');
-    await until(() => gone(first), 'its process ended');
-    assert.equal(await sharedPid(), shared);
-  });
 });
 
 class RefusedWith {

@@ -118,6 +118,10 @@ export async function* readEvents(response: Response, onComment?: (comment: stri
   }
 }
 
+export async function* messagesOf(response: Response): AsyncGenerator<Body, Body> {
+  for await (const { data } of readEvents(response)) if (data !== '') yield JSON.parse(data);
+}
+
 let nextId = 1;
 
 /** A 2026-07-28 request with its headers. */

@@ -167,15 +167,14 @@ const attempts: Record<Feature, (attempt: Attempt) => Promise<void>> = {
     assert.deepEqual(contents, [{ uri: 'fixture://item/7', mimeType: 'text/plain', text: 'item 7 of matrix' }]);
   },
 
-  async subscribe({ app, client, revision }) {
+  async subscribe({ client, revision }) {
     const updated = Promise.withResolvers<string>();
     client.setNotificationHandler('notifications/resources/updated', ({ params }) => updated.resolve(params.uri));
     const uri = 'fixture://static';
     const listening = revision === '2026-07-28' ? await client.listen({ resourceSubscriptions: [uri] }) : undefined;
     if (listening === undefined) await client.subscribeResource({ uri });
     // Where the client has a process of its own behind it, the change has to happen there.
-    if (revision === '2026-07-28') await app.call('s.touch_resource', { uri });
-    else await call(client, 'touch_resource', { uri });
+    await call(client, 'touch_resource', { uri });
     assert.equal(await updated.promise, uri);
     if (listening === undefined) await client.unsubscribeResource({ uri });
     else await listening.close();
@@ -215,11 +214,11 @@ const attempts: Record<Feature, (attempt: Attempt) => Promise<void>> = {
     assert.deepEqual(heard, ['warning', 'error']);
   },
 
-  async list_changed({ app, client, revision }) {
+  async list_changed({ client, revision }) {
     const changed = Promise.withResolvers<void>();
     client.setNotificationHandler('notifications/tools/list_changed', () => changed.resolve());
     const listening = revision === '2026-07-28' ? await client.listen({ toolsListChanged: true }) : undefined;
-    const { structuredContent } = (await app.call('s.change_tools')).body;
+    const { structuredContent } = (await call(client, 'change_tools')) as { structuredContent: { added: boolean } };
     await changed.promise;
     const { tools } = await client.listTools();
     assert.equal(

@@ -25,10 +25,10 @@ ${reasons()}
   that issued it; an unanswered call ends after that time.
 - **Older client, 2026-07-28 server**: input requests of the server become requests on the stream of the call that
   caused them.
-- **Older server that sends requests to clients**: after its first request, each client that can answer gets its own
-  session (on STDIO, its own process). The session ends with the session of the client, or, for 2026-07-28 clients without
-  sessions, a minute after their last call. Before that, and for clients that cannot answer, one session is shared. If
-  calls of several clients are in progress at the first request, it waits until it can be attributed to one of them.
+- **Older server that sends requests to clients, or keeps state**: each client has its own session with it (on STDIO,
+  its own process); see [Sessions](sessions.md). If a shared session turns out to be a client's in the middle of a call,
+  that client keeps it. If calls of several clients are in progress then, the request waits until it can be attributed to
+  one of them.
 - **Log messages** of a shared STDIO or SSE server do not name their call: a client receives them only while its call is
   the only one in progress on that server.
 - **Structured results that are not objects** are wrapped as \`{"result": …}\` for clients before 2026-07-28, together

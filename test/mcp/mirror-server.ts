@@ -1,5 +1,6 @@
 /** A server that answers with whatever it is told to, and tells exactly what it was sent. */
-import { fileURLToPath } from 'node:url';
+
+import { childProgram } from '../support/child-program.ts';
 import { type HttpTransport, startHttpProgram } from '../support/servers/http-program.ts';
 import { type JsonObject, objectAt, RpcError } from '../support/servers/json-rpc.ts';
 import { createProgram, type Era, type Program } from '../support/servers/program.ts';
@@ -64,7 +65,7 @@ export function createMirrorProgram(): Program {
 }
 
 export function mirrorCommand(era: Era) {
-  return { command: process.execPath, args: [fileURLToPath(import.meta.url), era] };
+  return childProgram(import.meta.url, era);
 }
 
 export const startMirror = (transport: HttpTransport) => startHttpProgram(createMirrorProgram(), { transport });

@@ -13,6 +13,7 @@ test('a stream is told what it said after an event, and nothing of other streams
   const last = memory.record(1, 'd');
   assert.deepEqual(memory.since(first), {
     stream: 1,
+    requestId: undefined,
     events: [
       { id: '1-3', text: 'c' },
       { id: last, text: 'd' },
@@ -21,6 +22,19 @@ test('a stream is told what it said after an event, and nothing of other streams
   assert.deepEqual(textsSince(memory, '1-0'), ['a', 'c', 'd'], 'from the beginning');
   assert.deepEqual(textsSince(memory, last), []);
   for (const unknown of ['', '7-1', 'x', '1-x', '-', '1-999']) assert.deepEqual(textsSince(memory, unknown), []);
+});
+
+test('the ids of events say which request their stream answers, whatever remembers them', () => {
+  const memory = createReplayBuffer();
+  memory.name(1, 'a-b "c"');
+  memory.name(2, 7);
+  const [text, number] = [memory.record(1, 'x'), memory.eventId(2, 0)];
+  assert.equal(createReplayBuffer().since(text).requestId, 'a-b "c"');
+  assert.equal(createReplayBuffer().since(number).requestId, 7);
+  assert.match(`${text}${number}`, /^[\w-]+$/, 'they fit into a header');
+  memory.name(3, 'x'.repeat(1_000));
+  assert.equal(memory.eventId(3, 0), '3-0');
+  assert.equal(memory.since('3-0-zz').requestId, undefined);
 });
 
 test('the newest 500 events, and a million characters of them, are kept', () => {

@@ -8,7 +8,7 @@ import { createReplies, type Replies, type Reply } from '../../src/mcp/reply.ts'
 const answer = { jsonrpc: '2.0', id: 1, result: {} } as const;
 
 test('an answer that takes long becomes a stream, and comments keep it open', async (t) => {
-  const { reply, body } = await ask(t, { acceptsStream: true, acceptsJson: true });
+  const { reply, body } = await ask(t, { streams: 'if_needed' });
   mock.timers.tick(9_999);
   assert.equal(reply.isStreaming(), false);
   mock.timers.tick(5_001);
@@ -20,7 +20,7 @@ test('an answer that takes long becomes a stream, and comments keep it open', as
 });
 
 test('what is said keeps it open as well', async (t) => {
-  const { reply, body } = await ask(t, { acceptsStream: true, acceptsJson: true });
+  const { reply, body } = await ask(t, { streams: 'if_needed' });
   const progress = { jsonrpc: '2.0', method: 'notifications/progress' } as const;
   for (let said = 0; said < 3; said += 1) {
     reply.push(progress);
@@ -31,14 +31,14 @@ test('what is said keeps it open as well', async (t) => {
 });
 
 test('a client that takes no streams waits for its JSON', async (t) => {
-  const { reply, body } = await ask(t, { acceptsStream: false, acceptsJson: true });
+  const { reply, body } = await ask(t, { streams: 'never' });
   mock.timers.tick(60_000);
   reply.finish(answer);
   assert.deepEqual(JSON.parse(await body), answer);
 });
 
 test('a client that left is forgotten', async (t) => {
-  const { reply, response, leave } = await ask(t, { acceptsStream: true, acceptsJson: true });
+  const { reply, response, leave } = await ask(t, { streams: 'if_needed' });
   leave();
   await once(response, 'close');
   mock.timers.tick(60_000);

@@ -50,6 +50,25 @@ suite('links in results', () => {
     }
   });
 
+  test('name their server where the templates of another one would take for ever to compare', async (t) => {
+    const slow = (number: number) => ({
+      definition: { uriTemplate: `file:///${'{+a}b'.repeat(49)}{n${number}}`, name: `n${number}` },
+      read: () => undefined,
+    });
+    const uri = `file:///${'b'.repeat(1_900)}/`;
+    const app = await start(t, {
+      evil: { tools: [], templates: Array.from({ length: 1_200 }, (_, number) => slow(number)) },
+      honest: { tools: [linking([uri])], unlistedResources: [unlisted(uri, 'honest')] },
+    });
+    assert.match((await app.server('evil')).error_message, /more than 1000 resourceTemplates/);
+    const session = await openSession(app);
+    const { body } = await session.request('tools/call', { name: 'honest__link', arguments: {} });
+    const [link] = body.result.content;
+    assert.ok(link.uri === `mcp-aggregator://honest/${uri}`);
+    const read = await session.request('resources/read', { uri: link.uri });
+    assert.equal(read.body.result?.contents[0].text, 'honest');
+  });
+
   test('are known to whoever got the result, and many of one server flush nothing of another', async (t) => {
     const uri = 'notes://unlisted/1';
     const flood = Array.from({ length: 10_050 }, (_, number) => `flood://${number}`);
@@ -64,5 +83,33 @@ suite('links in results', () => {
     const token = await createToken(app, { role: 'caller' });
     const other = await openSession(app, { token });
     assert.match((await other.request('resources/read', { uri })).body.error.message, /Resource not found/);
+  });
+});
+
+suite('resources that no list has', () => {
+  const uri = 'notes://unlisted/1';
+
+  test('MCP-032: reach the only server that has resources', async (t) => {
+    const app = await start(t, {
+      notes: { tools: [], unlistedResources: [unlisted(uri, 'a note')] },
+      calculator: { tools: [linking([])], capabilities: { resources: undefined } },
+    });
+    const session = await openSession(app);
+    assert.equal((await session.request('resources/read', { uri })).body.result?.contents[0].text, 'a note');
+    assert.deepEqual((await session.request('resources/subscribe', { uri })).body.result, {});
+    const unknown = await session.request('resources/read', { uri: 'notes://unlisted/2' });
+    assert.match(unknown.body.error.message, /not found/i);
+  });
+
+  test('MCP-032: of several servers with resources, one is named by the address', async (t) => {
+    const app = await start(t, {
+      notes: { tools: [], unlistedResources: [unlisted(uri, 'a note')] },
+      diary: { tools: [], unlistedResources: [unlisted(uri, 'a secret')] },
+    });
+    const session = await openSession(app);
+    const read = async (address: string) => (await session.request('resources/read', { uri: address })).body;
+    assert.match((await read(uri)).error.message, /Resource not found/);
+    assert.equal((await read(`mcp-aggregator://diary/${uri}`)).result?.contents[0].text, 'a secret');
+    assert.match((await read(`mcp-aggregator://nobody/${uri}`)).error.message, /Resource not found/);
   });
 });

@@ -15,6 +15,7 @@ function sessionOf(text: string): NamedUse {
     usedAt: Number(usedAt),
     isBusy: () => state === 'busy',
     isListening: () => state === 'listening',
+    hasListened: () => state === 'listening' || state === 'left',
   };
 }
 
@@ -40,15 +41,19 @@ suite('the session that ends so that principal a can open one (limits: 2 per pri
   }
 });
 
-suite('idle since 5', () => {
+suite('idle at 10, where a session may be idle for 5 and a client that left has 2 to come back', () => {
   const table: [string, boolean][] = [
     ['a@4', true],
     ['a@5', true],
     ['a@6', false],
+    ['a@8 left', true],
+    ['a@9 left', false],
     ['a@1 busy', false],
     ['a@1 listening', false],
   ];
-  for (const [session, expected] of table) {
-    test(`${session} → ${expected}`, () => assert.equal(isIdle(sessionOf(session), 5), expected));
+  for (const [session, idle] of table) {
+    test(`${session}: ${idle ? 'ends' : 'stays'}`, () => {
+      assert.equal(isIdle(sessionOf(session), 10, { sessionIdleMs: 5, clientReturnMs: 2 }), idle);
+    });
   }
 });

@@ -51,6 +51,34 @@ suite('finding a session', () => {
     assert.equal((await open(app, 'DELETE', undefined, { headers: { 'mcp-session-id': 'none' } })).status, 404);
   });
 
+  test('a client that says very much of itself gets a session with an id of a usual length', async () => {
+    const long = 'x'.repeat(1_000_000);
+    const usual = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+    for (const more of [
+      { capabilities: { roots: { listChanged: true, more: long }, elicitation: { form: {} }, [long]: {} } },
+      { clientInfo: { name: long, version: long, icons: [{ src: long }] } },
+      { protocolVersion: long },
+    ]) {
+      const { status, headers } = await post(app, { ...ping, method: 'initialize', params: { ...usual, ...more } });
+      const id = headers.get('mcp-session-id') ?? '';
+      assert.deepEqual([status, id.length > 0 && id.length < 6_000], [200, true]);
+      assert.deepEqual((await post(app, ping, { headers: { 'mcp-session-id': id } })).body.result, {});
+    }
+  });
+
+  test('a request that says very much of its client is refused', async () => {
+    const capabilities = { roots: {}, more: 'x'.repeat(100_000) };
+    const { status, body } = await postModern(app, 'tools/list', {}, { capabilities });
+    assert.equal(status, 400);
+    assert.match(body.error.message, /the client has more than 65536 bytes/);
+  });
+
+  test('an address that is longer than any is not followed', async () => {
+    const session = await openSession(app);
+    const { body } = await session.request('resources/subscribe', { uri: `x:${'y'.repeat(10_000)}` });
+    assert.match(body.error.message, /at most 8192 characters/);
+  });
+
   test("another principal's is not there", async () => {
     const session = await openSession(app);
     const token = await createToken(app, { role: 'admin' });
@@ -65,6 +93,17 @@ suite('finding a session', () => {
     const session = await openSession(app);
     assert.equal((await open(app, 'DELETE', undefined, { headers: session.headers })).status, 200);
     assert.equal((await session.request('ping')).status, 404);
+  });
+
+  test('the server of a session can be removed while the session is open', async (t) => {
+    const gone = await startFeatureServer({ transport: 'streamable-legacy', label: 'gone' });
+    t.after(gone.close);
+    await app.add('gone', { base_url: gone.url });
+    const path = '/mcp/servers/gone';
+    const session = await openSession(app, { path });
+    assert.equal((await app.api('DELETE', '/api/v1/aggregator/servers/gone')).status, 204);
+    const { body } = await session.request('tools/list', {}, { path });
+    assert.match(body.error.message, /Server not found: gone/);
   });
 
   test('GET without a session is 405, and so are other methods', async () => {
@@ -249,6 +288,38 @@ suite('streams', () => {
       ['p', 'p', '2 steps'],
     );
   });
+
+  test('MCP-031: a client that names streams first gets one for each answer, and can resume it', async () => {
+    const session = await openSession(app);
+    const accept = 'text/event-stream, application/json';
+    const call = {
+      jsonrpc: '2.0',
+      id: 'slow',
+      method: 'tools/call',
+      params: { name: 's__slow', arguments: { ms: 50 } },
+    };
+    const cut = new AbortController();
+    const stream = await open(app, 'POST', call, { headers: { ...session.headers, accept }, signal: cut.signal });
+    const { value: primer } = await readEvents(stream).next();
+    assert.equal(primer?.data, '');
+    cut.abort();
+    const lastEventId = String(primer?.id);
+    const resumed = await open(app, 'GET', undefined, {
+      headers: { ...session.headers, 'last-event-id': lastEventId },
+    });
+    const answers: Body[] = [];
+    for await (const { data } of readEvents(resumed)) answers.push(JSON.parse(data));
+    assert.deepEqual(
+      answers.map(({ id, result }) => [id, result.content[0].text]),
+      [['slow', 'waited 50 ms']],
+    );
+
+    const modern = await postModern(app, 'tools/list', {}, { headers: { accept } });
+    assert.match(modern.headers.get('content-type') ?? '', /^text\/event-stream/);
+    assert.equal(modern.events.length, 1);
+    const refused = await postModern(app, 'no/such/method', {}, { headers: { accept } });
+    assert.deepEqual([refused.status, refused.body.error.code], [404, -32_601]);
+  });
 });
 
 suite('who may do what', () => {
@@ -369,14 +440,14 @@ suite('bounds', () => {
     const first = await openSession(small);
     const second = await openSession(small);
     const third = await openSession(small);
-    assert.equal((await first.request('ping')).status, 404);
-    assert.equal((await second.request('ping')).status, 200);
+    assert.equal(await openSessions(small), 2);
+    for (const session of [first, second, third]) assert.equal((await session.request('ping')).status, 200);
+    assert.equal(await openSessions(small), 2, 'one that made room takes the place of another when it goes on');
 
     const tokens = await Promise.all([1, 2].map(() => createToken(small, { role: 'caller' })));
     for (const token of tokens) await openSession(small, { token });
     await openSession(small, { token: tokens[0] });
-    assert.equal((await third.request('ping')).status, 404, 'the oldest of all made room');
-    assert.equal((await second.request('ping')).status, 200);
+    assert.equal(await openSessions(small), 4, 'the oldest of all made room');
   });
 
   test('an idle session expires', async (t) => {
@@ -384,7 +455,7 @@ suite('bounds', () => {
     t.after(brief.close);
     const session = await openSession(brief);
     await until(async () => (await openSessions(brief)) === 0, 'the session expired');
-    assert.equal((await session.request('ping')).status, 404);
+    assert.equal((await session.request('ping')).status, 200, 'and goes on when its client does');
   });
 
   test('a session whose client listens does not expire, and one whose client left does', async (t) => {
@@ -412,15 +483,14 @@ suite('bounds', () => {
     const listening = await openSession(small);
     const headers = { ...listening.headers, accept: 'text/event-stream' };
     const stream = await open(small, 'GET', undefined, { headers });
-    const left = await openSession(small);
+    await openSession(small);
     const waiting = await openSession(small);
-    assert.equal((await left.request('ping')).status, 404);
+    assert.equal(await openSessions(small), 2);
     assert.equal((await listening.request('ping')).status, 200);
 
     const slow = waiting.request('tools/call', { name: 's__slow', arguments: { ms: 1_000 } });
     await openSession(small);
     await stream.text();
-    assert.equal((await listening.request('ping')).status, 404);
     assert.equal((await slow).body.result.content[0].text, 'waited 1000 ms');
   });
 

@@ -38,3 +38,12 @@ test('a template that is made to take for ever does not', () => {
   assert.equal(matchesTemplate(`${'{+a}x'.repeat(40)}!`, 'x'.repeat(2_000)), false);
   assert.equal(matchesTemplate(`${'{+a}'.repeat(600)}`, 'x'.repeat(2_000)), false, 'too many expressions');
 });
+
+test('so many templates are compared as the work allows', () => {
+  const work = { left: 10_000 };
+  const slow = `${'{+a}x'.repeat(40)}`;
+  assert.equal(matchesTemplate(slow, 'x'.repeat(100), work), true);
+  while (work.left >= 0) matchesTemplate(slow, 'x'.repeat(100), work);
+  assert.equal(matchesTemplate(slow, 'x'.repeat(100), work), false);
+  assert.equal(matchesTemplate('y://{a}', 'x'.repeat(100), { left: 0 }), false, 'told by its beginning');
+});

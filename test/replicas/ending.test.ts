@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { Client as ClientV2, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import pg from 'pg';
 import { startAggregator } from '../support/aggregator-process.ts';
 import { createTestDatabase } from '../support/databases.ts';
@@ -158,4 +161,58 @@ suite('a replica that ends', () => {
       return (detail as { replicas: unknown[] }).replicas.length === 1;
     });
   });
+
+  test(
+    'MCP-028: kill -9: clients of both eras that were at the replica go on at the other one',
+    needsPostgres,
+    async (t) => {
+      const database = await createTestDatabase();
+      const env = {
+        MCP_AGGREGATOR_ADMIN_TOKEN: token,
+        DATABASE_URL: database.url ?? '',
+        MCP_CREDENTIAL_KEY: randomBytes(32).toString('base64'),
+      };
+      const dying = await startAggregator({ env });
+      const surviving = await startAggregator({ env });
+      const upstream = await startFeatureServer({ transport: 'streamable-legacy', label: 'shared' });
+      const proxy = await startRoundRobin([dying.url]);
+      t.after(async () => {
+        await proxy.close();
+        await Promise.all([dying.stop('SIGKILL'), surviving.stop('SIGKILL')]);
+        await upstream.close();
+        await database.close();
+      });
+      await api(dying.url, 'POST', '/aggregator/servers', {
+        name: 'shared',
+        transport_type: 'HTTP',
+        connection_config: { base_url: upstream.url },
+      });
+      for (const { url } of [dying, surviving])
+        await until(async () => (await callTool(url, 'shared.echo', {})).status === 200, 'both know the server');
+
+      const requestInit = { headers: { authorization: `Bearer ${token}` } };
+      const address = new URL(`${proxy.url}/mcp`);
+      const v1 = new ClientV1({ name: 'v1', version: '1' });
+      const transport = new TransportV1(address, { requestInit });
+      await v1.connect(transport as Parameters<typeof v1.connect>[0]);
+      const [v2, modern] = (['legacy', { pin: '2026-07-28' }] as const).map(
+        (mode) => new ClientV2({ name: 'v2', version: '1' }, { versionNegotiation: { mode } }),
+      ) as [ClientV2, ClientV2];
+      for (const client of [v2, modern])
+        await client.connect(new StreamableHTTPClientTransport(address, { requestInit }));
+      const clients = [v1, v2, modern] as const;
+      t.after(() => Promise.all(clients.map((client) => client.close())));
+      const callAll = () =>
+        Promise.all(clients.map((client) => client.callTool({ name: 'shared__echo', arguments: { text: 'hello' } })));
+      await callAll();
+      const { sessionId } = transport;
+
+      proxy.targets.push(surviving.url);
+      await dying.stop('SIGKILL');
+      for (let round = 0; round < 5; round += 1)
+        for (const { isError, content } of await callAll())
+          assert.deepEqual([isError, JSON.stringify(content).includes('hello')], [undefined, true]);
+      assert.equal(transport.sessionId, sessionId, 'no new initialize');
+    },
+  );
 });

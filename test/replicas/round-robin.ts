@@ -2,25 +2,37 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { until } from '../support/until.ts';
 
 export interface RoundRobin {
   url: string;
   targets: string[];
+  /** Gives a replica nothing more; resolves when it has begun to answer what it was given. */
+  remove(target: string): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function startRoundRobin(targets: string[]): Promise<RoundRobin> {
   let turn = 0;
-  const server = createServer((request, response) => void pass(request, response, targets.length));
+  const unanswered = new Map<IncomingMessage, string>();
+  const server = createServer((request, response) => {
+    turn += 1;
+    pass(request, response, { place: turn, attempts: targets.length });
+  });
 
-  function pass(request: IncomingMessage, response: ServerResponse, attempts: number): void {
-    const target = targets[turn++ % targets.length] ?? '';
+  function pass(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { place, attempts }: { place: number; attempts: number },
+  ): void {
+    const target = targets[place % targets.length] ?? '';
     const upstream = requestHttp(new URL(request.url ?? '/', target), {
       method: request.method,
       headers: request.headers,
       agent: false,
     });
     let connected = false;
+    unanswered.set(request, target);
     upstream.on('socket', (socket) =>
       socket.once('connect', () => {
         connected = true;
@@ -28,13 +40,15 @@ export async function startRoundRobin(targets: string[]): Promise<RoundRobin> {
       }),
     );
     upstream.on('response', (answer) => {
+      unanswered.delete(request);
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       response.flushHeaders();
       answer.pipe(response);
       answer.on('error', () => response.destroy());
     });
     upstream.on('error', () => {
-      if (!connected && attempts > 1) return pass(request, response, attempts - 1);
+      unanswered.delete(request);
+      if (!connected && attempts > 1) return pass(request, response, { place: place + 1, attempts: attempts - 1 });
       if (!response.headersSent) response.writeHead(502).end();
       else response.destroy();
     });
@@ -47,6 +61,10 @@ export async function startRoundRobin(targets: string[]): Promise<RoundRobin> {
   return {
     url: `http://127.0.0.1:${port}`,
     targets,
+    async remove(target) {
+      targets.splice(targets.indexOf(target), 1);
+      await until(() => ![...unanswered.values()].includes(target), 'the replica has answered');
+    },
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

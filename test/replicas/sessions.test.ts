@@ -44,7 +44,7 @@ suite('MCP clients behind a plain round-robin proxy', needsPostgres, () => {
     await client.close();
   });
 
-  test('a session of a replica that is gone: 404, so that the client begins anew', async () => {
+  test('MCP-028: a session of a replica that is gone goes on at another one, the same for every request', async () => {
     const third = await deployment.start();
     const initialize = {
       jsonrpc: '2.0',
@@ -52,24 +52,32 @@ suite('MCP clients behind a plain round-robin proxy', needsPostgres, () => {
       method: 'initialize',
       params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
     };
+    const headersOf = (session?: string) => ({
+      authorization: `Bearer ${a.adminToken}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(session === undefined ? {} : { 'mcp-session-id': session }),
+    });
     const post = (url: string, body: unknown, session?: string) =>
-      fetch(`${url}/mcp`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${a.adminToken}`,
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          ...(session === undefined ? {} : { 'mcp-session-id': session }),
-        },
-        body: JSON.stringify(body),
-      });
+      fetch(`${url}/mcp`, { method: 'POST', headers: headersOf(session), body: JSON.stringify(body) });
+    const openSessions = async ({ url }: { url: string }) => {
+      const metrics = await (await fetch(`${url}/metrics`, { headers: headersOf() })).text();
+      return Number(/^mcp_aggregator_sessions\{.*era="legacy".*\} (\d+)$/m.exec(metrics)?.[1]);
+    };
+    const before = (await openSessions(a)) + (await openSessions(b));
     const opened = await post(third.url, initialize);
     const session = opened.headers.get('mcp-session-id') ?? '';
     const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' };
     await until(async () => (await post(a.url, list, session)).status === 200);
     await third.close();
     deployment.replicas.splice(deployment.replicas.indexOf(third), 1);
-    assert.equal((await post(a.url, list, session)).status, 404);
+    const set = { jsonrpc: '2.0', id: 3, method: 'logging/setLevel', params: { level: 'error' } };
+    for (const { url } of [a, b, a, b]) assert.equal((await post(url, set, session)).status, 200);
+    assert.equal((await openSessions(a)) + (await openSessions(b)), before + 1, 'one replica has it');
+    const ended = await fetch(`${b.url}/mcp`, { method: 'DELETE', headers: headersOf(session) });
+    assert.equal(ended.status, 200);
+    for (const { url } of [a, b])
+      assert.equal((await post(url, list, session)).status, 404, 'it cannot be opened again');
   });
 
   test('2026-07-28 needs no stickiness; requestState opens on every replica, a call parked elsewhere says so', async () => {

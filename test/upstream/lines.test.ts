@@ -4,8 +4,11 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { nextTurn } from '../../src/time-slice.ts';
 import { readLines } from '../../src/upstream/lines.ts';
+import { createMessageBudget } from '../../src/upstream/message-budget.ts';
 
 const limit = 4_000_000;
+const holdOf = (maxMessageBytes: number) =>
+  createMessageBudget({ maxMessageBytes, maxMessagesBytes: maxMessageBytes }).open();
 const block = (ms: number): void => {
   const end = performance.now() + ms;
   while (performance.now() < end);
@@ -22,6 +25,7 @@ test('lines come in order, short and long ones, however they are cut into chunks
   const onLine = (line: Buffer) => {
     lines.push(line.toString());
     if (line.toString() === 'after') done.resolve();
+    return true;
   };
   const large: string[] = [];
   const onLargeLine = async (parts: readonly Buffer[]) => {
@@ -29,7 +33,7 @@ test('lines come in order, short and long ones, however they are cut into chunks
     large.push(lines.at(-1)?.[0] ?? '');
     await nextTurn();
   };
-  readLines(stream, { limit, onLine, onLargeLine, onOverflow });
+  readLines(stream, { hold: holdOf(limit), onLine, onLargeLine, onOverflow });
   const expected = ['first', 'x'.repeat(1_000_000), 'between', 'é'.repeat(700_000), '', 'last'];
   const bytes = Buffer.from(`${expected.join('\r\n')}\n${'y'.repeat(limit + 1)}\nafter\n`);
   for (let at = 0; at < bytes.length; at += 65_521) stream.write(bytes.subarray(at, at + 65_521));
@@ -48,13 +52,14 @@ test('other work has a turn between the lines of one chunk', { timeout: 20_000 }
   const order: string[] = [];
   const done = Promise.withResolvers<void>();
   readLines(stream, {
-    limit,
+    hold: holdOf(limit),
     onOverflow: () => undefined,
     onLargeLine: async () => undefined,
     onLine: (line) => {
       order.push(line.toString());
       block(10);
       if (line.toString() === '6') done.resolve();
+      return true;
     },
   });
   setImmediate(() => setImmediate(() => order.push('other work')));
@@ -68,12 +73,13 @@ test('when the reading is ended, nothing more is read, not even of the same chun
   const stream = new PassThrough();
   const lines: string[] = [];
   const end = readLines(stream, {
-    limit,
+    hold: holdOf(limit),
     onOverflow: () => undefined,
     onLargeLine: async () => undefined,
     onLine: (line) => {
       lines.push(line.toString());
       if (line.toString() === '2') end();
+      return true;
     },
   });
   stream.write('1\n2\n3\n4\n');

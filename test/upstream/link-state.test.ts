@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { AppError } from '../../src/errors.ts';
 import {
   initialLinkState,
+  isBeingStarted,
   isListed,
   type LinkEvent,
   type LinkPhase,
@@ -19,15 +20,18 @@ const at = 1_000;
 
 /** By phase, in the order of `linkEvents`; a dash: the event changes nothing. */
 const expected: Record<LinkPhase, string> = {
-  //          connect    failed     succeeded connect_failed lost login_required logged_in disconnect disconnected close
-  idle: '       connecting -          -         -              -    idle           idle      draining   -            closed',
+  //          connect    failed     succeeded connect_failed park   lost login_required logged_in  disconnect disconnected close
+  idle: '       connecting -          -         -              parked -    idle           idle       draining   -            closed',
+  parked:
+    '     connecting -          -         -              -      -    -              -          draining   -            closed',
   connecting:
-    ' -          connecting connected idle           -    connecting     connecting draining  -            closed',
+    ' -          connecting connected idle           -      -    connecting     connecting draining   -            closed',
   connected:
-    '  -          -          -         -              idle connected      connected draining   -            closed',
+    '  -          -          -         -              parked idle connected      connected  draining   -            closed',
   draining:
-    '   -          -          -         -              -    -              draining  -          idle         closed',
-  closed: '     -          -          -         -              -    -              -         -          -            -',
+    '   -          -          -         -              -      -    -              draining   -          idle         closed',
+  closed:
+    '     -          -          -         -              -      -    -              -          -          -            -',
 };
 
 const full: LinkState = { phase: 'idle', loginNeed: reason, lostAt: 5, isRestoring: true, isEraInDoubt: true };
@@ -54,6 +58,12 @@ test('what an event leaves behind', () => {
   assert.deepEqual(after('connecting', { type: 'connect_succeeded' }), { phase: 'connected', ...clean });
   assert.deepEqual(after('connecting', { type: 'connect_failed' }), { ...full, isRestoring: false });
   assert.deepEqual(after('connected', { type: 'connection_lost', at }), { ...full, lostAt: at });
+  assert.deepEqual(after('connected', { type: 'park' }), {
+    ...full,
+    phase: 'parked',
+    lostAt: undefined,
+    isRestoring: false,
+  });
   assert.deepEqual(after('connected', { type: 'logged_in' }), { ...full, phase: 'connected', loginNeed: undefined });
   assert.deepEqual(after('connected', { type: 'disconnect' }), { ...clean, phase: 'draining', isEraInDoubt: true });
   const fresh = initialLinkState(false);
@@ -66,7 +76,18 @@ test('a background attempt waits for the login, a requested one does not', () =>
   assert.equal(mayConnect(waiting, { isBackground: true }), false);
   assert.equal(mayConnect(waiting, { isBackground: false }), true);
   for (const phase of linkPhases)
-    assert.equal(mayConnect({ ...initialLinkState(false), phase }, { isBackground: true }), phase === 'idle');
+    assert.equal(
+      mayConnect({ ...initialLinkState(false), phase }, { isBackground: true }),
+      phase === 'idle' || phase === 'parked',
+    );
+});
+
+test('a parked server, and one that is started for a call, gets the time that a start takes', () => {
+  for (const phase of linkPhases) {
+    const state = { ...initialLinkState(false), phase };
+    assert.equal(isBeingStarted(state, 'CONNECTED'), phase === 'parked' || phase === 'connecting', phase);
+    assert.equal(isBeingStarted(state, 'CONNECTING'), phase === 'parked', phase);
+  }
 });
 
 test('a server stays listed while it is connected, awaited, waiting for a login or lost only just now', () => {

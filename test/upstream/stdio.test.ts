@@ -1,13 +1,10 @@
 /** A child's output, however it is cut, and its end, however it comes. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import type { RpcMessage } from '../../src/json-rpc.ts';
 import { toObject } from '../../src/raw-result.ts';
+import { createMessageBudget } from '../../src/upstream/message-budget.ts';
 import { createOrphanReaper } from '../../src/upstream/orphan-reaper.ts';
 import { type Child, startChild } from '../../src/upstream/stdio.ts';
 import { createStrays } from '../../src/upstream/strays.ts';
@@ -16,7 +13,7 @@ import { until } from '../support/until.ts';
 
 const orphanReaper = createOrphanReaper(createStrays(tmpdir()));
 
-function start(script: string, more: { maxMessageBytes?: number } = {}) {
+function start(script: string, { maxMessageBytes = 1_000_000 } = {}) {
   const messages: RpcMessage[] = [];
   const lines: string[] = [];
   const ended = Promise.withResolvers<Error & { executed: string }>();
@@ -25,10 +22,9 @@ function start(script: string, more: { maxMessageBytes?: number } = {}) {
       command: process.execPath,
       args: ['-e', script],
       env: { PATH: process.env.PATH },
-      maxMessageBytes: 1_000_000,
+      messageBudget: createMessageBudget({ maxMessageBytes, maxMessagesBytes: maxMessageBytes }),
       orphanReaper,
       onLine: (line) => lines.push(line),
-      ...more,
     },
     { onMessage: (message) => messages.push(message), onClose: ended.resolve },
   );
@@ -114,45 +110,3 @@ test('an answer that is none is an error for whoever waits for it, at once', asy
   );
   assert.deepEqual(lines, []);
 });
-
-test('on Windows, arguments reach a command without the shell reading them', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'comspec-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  // Stands for cmd.exe and prints what it is told to run.
-  const comspec = join(directory, 'comspec');
-  writeFileSync(comspec, '#!/bin/sh\nprintf "%s\\n" "$@" >&2\n');
-  chmodSync(comspec, 0o755);
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [
-      '--import',
-      `data:text/javascript,${encodeURIComponent(onWindows)}`,
-      '--input-type=module-typescript',
-      '-e',
-      startOne,
-    ],
-    { env: { PATH: process.env.PATH, comspec } },
-  );
-  const told = (JSON.parse(stdout) as string[]).at(-1) ?? '';
-  assert.match(told, /^"server\.cmd /);
-  assert.ok(told.includes('^"a^ ^&^ calc^"') && told.includes('^%PATH^%') && told.includes('^|'), told);
-});
-
-const onWindows = `Object.defineProperty(process, 'platform', { value: 'win32' })`;
-const startOne = `
-  import { startChild } from ${JSON.stringify(new URL('../../src/upstream/stdio.ts', import.meta.url).href)};
-  import { createOrphanReaper } from ${JSON.stringify(new URL('../../src/upstream/orphan-reaper.ts', import.meta.url).href)};
-  import { createStrays } from ${JSON.stringify(new URL('../../src/upstream/strays.ts', import.meta.url).href)};
-  const lines: string[] = [];
-  startChild(
-    {
-      command: 'server.cmd',
-      args: ['a & calc', '%PATH%', 'x"|y'],
-      env: process.env,
-      maxMessageBytes: 1_000,
-      orphanReaper: createOrphanReaper(createStrays(${JSON.stringify(tmpdir())})),
-      onLine: (line) => lines.push(line),
-    },
-    { onMessage: () => undefined, onClose: () => { console.log(JSON.stringify(lines)); process.exit(); } },
-  );
-`;

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { createMessageBudget } from '../../src/upstream/message-budget.ts';
 import { createOrphanReaper } from '../../src/upstream/orphan-reaper.ts';
 import { startChild } from '../../src/upstream/stdio.ts';
 import { createStrays, markerVariable } from '../../src/upstream/strays.ts';
@@ -68,6 +69,8 @@ async function firstOf(pids: () => number[]): Promise<number> {
   return pid;
 }
 
+const messageBudget = createMessageBudget({ maxMessageBytes: 1_000, maxMessagesBytes: 1_000 });
+
 suite('what left the process group', linux, () => {
   for (const kind of ['gentle', 'stubborn', 'fertile'] as const) {
     test(`is ended when the child is closed: ${kind}`, async (t) => {
@@ -76,7 +79,7 @@ suite('what left the process group', linux, () => {
       const orphanReaper = createOrphanReaper(createStrays(directory));
       t.after(() => orphanReaper.close());
       const child = startChild(
-        { command, args, env: { PATH: process.env.PATH }, maxMessageBytes: 1_000, orphanReaper, onLine: () => {} },
+        { command, args, env: { PATH: process.env.PATH }, messageBudget, orphanReaper, onLine: () => {} },
         { onMessage: () => {}, onClose: () => {} },
       );
       await stray();
@@ -92,7 +95,7 @@ suite('what left the process group', linux, () => {
     t.after(() => orphanReaper.close());
     const start = ({ command, args }: { command: string; args: string[] }) =>
       startChild(
-        { command, args, env: { PATH: process.env.PATH }, maxMessageBytes: 1_000, orphanReaper, onLine: () => {} },
+        { command, args, env: { PATH: process.env.PATH }, messageBudget, orphanReaper, onLine: () => {} },
         { onMessage: () => {}, onClose: () => {} },
       );
     const [one, other] = [server('stubborn'), server('gentle')];

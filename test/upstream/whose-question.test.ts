@@ -78,7 +78,8 @@ async function start(t: TestContext) {
   return { app, asked, outcomes, release };
 }
 
-suite('a question on a shared session', () => {
+// At the same time, because most of their time is the wait until a question is refused.
+suite('a question on a shared session', { concurrency: true }, () => {
   for (const name of ['elicit', 'sample'] as const) {
     test(`${name}: the call of a caller who cannot be asked is decided by nobody else`, async (t) => {
       const { app, asked, outcomes, release } = await start(t);
