@@ -11,6 +11,8 @@ interface AuthorizationRequest {
   scope?: string;
   resource?: string;
   nonce?: string;
+  /** Null: the provider decides whether to ask the person. */
+  prompt?: 'consent' | null;
 }
 
 /** PKCE with S256, always: the code is worth nothing without the verifier, which stays here (RFC 7636). */
@@ -19,13 +21,15 @@ export function authorizationPage(issuer: IssuerMetadata, verifier: string, requ
     throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} has no authorization endpoint`);
   }
   const page = new URL(issuer.authorization_endpoint);
+  // OpenID providers give a refresh token only where the person was asked.
+  const usual = request.scope?.split(' ').includes('offline_access') === true ? 'consent' : null;
+  const { prompt = usual, ...given } = request;
   const parameters = {
     response_type: 'code',
-    ...request,
+    ...given,
+    prompt: prompt ?? undefined,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
-    // OpenID providers give a refresh token only where the person was asked.
-    prompt: request.scope?.split(' ').includes('offline_access') === true ? 'consent' : undefined,
   };
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) page.searchParams.set(name, value);
   return page.href;

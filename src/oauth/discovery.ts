@@ -30,6 +30,7 @@ const issuerMetadata = z.looseObject({
   token_endpoint: endpoint.optional(),
   registration_endpoint: endpoint.optional(),
   revocation_endpoint: endpoint.optional(),
+  device_authorization_endpoint: endpoint.optional(),
   jwks_uri: endpoint.optional(),
   scopes_supported: z.array(z.string()).optional(),
   grant_types_supported: z.array(z.string()).optional(),

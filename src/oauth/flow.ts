@@ -99,7 +99,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
   }
 
   async function begin(server: Server, principal: string, agreed: string): Promise<string> {
-    const target = logins.target(server, principal);
+    const target = await logins.target(server, principal);
     const plan = await logins.plan(target);
     if (previewOf(plan).digest !== agreed) {
       throw new AppError(
@@ -156,7 +156,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     if (new URL(redirectUri).pathname !== path) {
       throw new AppError('FORBIDDEN', 'The response does not come from the expected authorization server');
     }
-    const target = logins.target(server, principal);
+    const target = await logins.target(server, principal);
     if (target.url !== url) {
       throw new AppError('SERVER_STATE_CONFLICT', 'The address of the server changed during the login; start again');
     }
@@ -185,7 +185,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
   }
 
   return {
-    preview: async (server, principal) => previewOf(await logins.plan(logins.target(server, principal))),
+    preview: async (server, principal) => previewOf(await logins.plan(await logins.target(server, principal))),
     begin,
     finish,
   };

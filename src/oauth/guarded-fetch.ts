@@ -5,7 +5,6 @@
  */
 import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
-import { Agent, request } from 'undici';
 import { AppError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 
@@ -44,10 +43,11 @@ const maxBytes = 1_048_576;
 const maxRedirects = 3;
 
 export function createGuardedFetch(): GuardedFetch {
-  const strict = new Agent({ connect: { lookup: lookupPublic, timeout: timeoutMs }, keepAliveTimeout: 1_000 });
-  const trusted = new Agent({ connect: { timeout: timeoutMs }, keepAliveTimeout: 1_000 });
+  let client: ReturnType<typeof loadClient> | undefined;
 
   async function guarded(url: string, trust: Trust, options: FetchOptions = {}): Promise<FetchedAnswer> {
+    client ??= loadClient();
+    const { request, strict, trusted } = await client;
     let target = url;
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
       const checked = checkAddress(target, trust);
@@ -70,9 +70,21 @@ export function createGuardedFetch(): GuardedFetch {
 
   return Object.assign(guarded, {
     async close() {
+      if (client === undefined) return;
+      const { strict, trusted } = await client;
       await Promise.all([strict.destroy(), trusted.destroy()]);
     },
   });
+}
+
+/** All of undici is a hundred modules, which only logins need. */
+async function loadClient() {
+  const { Agent, request } = await import('undici');
+  return {
+    request,
+    strict: new Agent({ connect: { lookup: lookupPublic, timeout: timeoutMs }, keepAliveTimeout: 1_000 }),
+    trusted: new Agent({ connect: { timeout: timeoutMs }, keepAliveTimeout: 1_000 }),
+  };
 }
 
 /** Throws unless the address may be asked; names are checked again when they are resolved. */

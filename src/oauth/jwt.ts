@@ -29,7 +29,7 @@ const claims = z.looseObject({
 });
 export type Claims = z.infer<typeof claims>;
 
-const clockToleranceSeconds = 30;
+export const clockToleranceSeconds = 30;
 
 type Key = Awaited<ReturnType<JWTVerifyGetKey>>;
 

@@ -40,7 +40,9 @@ export async function createLoginCleanup(deps: LoginCleanupDependencies): Promis
   await tidy();
   const offs = [
     changes.subscribe('server.removed', ({ server_id }) => track(forget(server_id))),
-    changes.subscribe('principal.ended', ({ principal_id }) => track(forgetPrincipal(principal_id))),
+    changes.subscribe('principal.ended', ({ principal_id, suspended }) => {
+      if (suspended !== true) track(forgetPrincipal(principal_id));
+    }),
     changes.subscribe('server.updated', ({ server_id }) => {
       discoveries.forget(server_id);
       track(dropMoved(server_id));
@@ -82,7 +84,8 @@ export async function createLoginCleanup(deps: LoginCleanupDependencies): Promis
     const server = registry.find(serverId);
     const rows = (await findOauthLogins(db)).filter((row) => row.server_id === serverId && row.sealed !== null);
     if (server === undefined || rows.length === 0) return;
-    const made = toTarget(server, registry.resolveConnection(serverId).connection, '');
+    const { connection } = await registry.resolveConnection(serverId);
+    const made = toTarget(server, connection, '');
     for (const row of rows) {
       const tokens = cache.tokensIn(row);
       if (tokens !== undefined && (made === undefined || !isMadeFor(tokens, made))) await drop(row);

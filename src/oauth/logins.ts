@@ -34,7 +34,7 @@ interface SessionCredentials {
 export interface Logins {
   /** Undefined where the server gets no tokens from us. Without a principal: the session that fills the catalog. */
   credentials(server: Server, connection: Connection, principal: string | undefined): SessionCredentials | undefined;
-  target(server: Server, principal: string): LoginTarget;
+  target(server: Server, principal: string): Promise<LoginTarget>;
   /** What a login would ask for, of whom. */
   plan(target: LoginTarget): Promise<LoginPlan>;
   save(target: LoginTarget, plan: LoginPlan, client: OauthClient, answer: TokenAnswer): Promise<void>;
@@ -107,8 +107,8 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
     );
   }
 
-  function target(server: Server, principal: string): LoginTarget {
-    const { connection } = registry.resolveConnection(server.id);
+  async function target(server: Server, principal: string): Promise<LoginTarget> {
+    const { connection } = await registry.resolveConnection(server.id);
     const made = toTarget(server, connection, isPerPrincipal(server) ? principal : '');
     if (made === undefined) throw new AppError('SERVER_STATE_CONFLICT', `${server.name} does not use OAuth`);
     return made;
@@ -149,7 +149,7 @@ export async function createLogins(deps: LoginDependencies): Promise<Logins> {
       return (await findOauthLogin(db, server.id, principal))?.state === 'active';
     },
     async logout(server, principal) {
-      const wanted = target(server, principal);
+      const wanted = await target(server, principal);
       const login = await cache.load(wanted);
       if (login === undefined) return false;
       await cleanup.drop(login.row, trustOf(wanted));

@@ -4,16 +4,23 @@ import type { Config } from '../config/config.ts';
 import type { Logger } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Registry, Server } from '../registry/registry.ts';
+import type { Accounts } from '../security/accounts.ts';
 import type { Authenticator, Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
 import type { Secrets } from '../security/secrets.ts';
 import type { Database } from '../store/database.ts';
 import { insertSpentPass } from '../store/sign-in.ts';
+import { type AccountChecks, createAccountChecks } from './account-checks.ts';
 import { type BrowserSessions, createBrowserSessions } from './browser-session.ts';
 import { issuerKey, type OurClient, type OurClients } from './client-registration.ts';
+import { createDeviceSignIn, type DeviceSignIn } from './device-sign-in.ts';
 import { createLoginFlow, type LoginFlow } from './flow.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
+import { accountPrefix } from './identity-claims.ts';
 import { createLogins, type Logins } from './logins.ts';
+import { createProgramSignIn, type ProgramSignIn } from './program-sign-in.ts';
+import { createProviderClient } from './provider-client.ts';
+import { createProviderTokens } from './provider-tokens.ts';
 import { createRequestAuthenticator, type ResourceAuthenticator } from './request-authenticator.ts';
 import { createSealedTickets } from './sealed-tickets.ts';
 import { createSignIn, type SignIn } from './sign-in.ts';
@@ -27,6 +34,7 @@ interface OauthDependencies {
   changes: Changes;
   log: Logger;
   authenticator: Authenticator;
+  accounts: Accounts;
   /** Our address; known once we listen. */
   baseUrl: () => string;
 }
@@ -39,6 +47,9 @@ export interface Oauth {
   loginLink: (server: Server, principal: Principal) => string;
   requestAuthenticator: ResourceAuthenticator;
   signIn: SignIn | undefined;
+  deviceSignIn: DeviceSignIn | undefined;
+  programSignIn: ProgramSignIn;
+  checks: AccountChecks;
   /** What people need to know to sign in with it; undefined where none is configured. */
   identityProvider: () => IdentityProviderView | undefined;
   close(): Promise<void>;
@@ -52,13 +63,23 @@ export interface IdentityProviderView {
 }
 
 export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
-  const { config, authenticator, vault, baseUrl } = deps;
+  const { config, authenticator, accounts, vault, baseUrl } = deps;
   const fetch = createGuardedFetch();
-  // The people of an identity provider have no record here that could end.
-  const isEnded = (id: string) => id !== '' && !id.startsWith('oidc:') && authenticator.findPrincipal(id) === undefined;
+  // What is stored for the people of an identity provider outlasts the end of their access: they may come back.
+  const isEnded = (id: string) =>
+    id !== '' && !id.startsWith(accountPrefix) && authenticator.findPrincipal(id) === undefined;
   const logins = await createLogins({ ...deps, fetch, isEnded });
-  const tickets = createSealedTickets({ vault, config, findPrincipal: (id) => authenticator.findPrincipal(id) });
-  const requestAuthenticator = createRequestAuthenticator({ config, authenticator, fetch, tickets, baseUrl });
+  const tokens =
+    config.oidcIssuer === undefined ? undefined : createProviderTokens(config.oidcIssuer, { config, fetch, baseUrl });
+  const client = tokens && createProviderClient({ config, fetch, tokens });
+  const checks = createAccountChecks({ ...deps, client });
+  const tickets = createSealedTickets({
+    vault,
+    config,
+    findPrincipal: (id) => authenticator.findPrincipal(id),
+    isEnded: (id) => (accounts.find(id)?.row.ended_at ?? null) !== null,
+  });
+  const requestAuthenticator = createRequestAuthenticator({ ...deps, checks, tokens, tickets });
   const spend = ({ id, expires }: { id: string; expires: number }) =>
     insertSpentPass(deps.db, { id, expires_at: new Date(expires).toISOString() });
   const sessions = createBrowserSessions({
@@ -111,7 +132,10 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     ours,
     requestAuthenticator,
     identityProvider,
-    signIn: createSignIn({ config, fetch, vault, requestAuthenticator, spend, baseUrl }),
+    signIn: client && createSignIn({ client, vault, checks, spend, baseUrl }),
+    deviceSignIn: client && createDeviceSignIn({ client, vault, checks }),
+    programSignIn: createProgramSignIn(deps),
+    checks,
     flow: createLoginFlow({ ...deps, logins, fetch, ours }),
     loginLink(server, principal) {
       const page = `${baseUrl()}/oauth/connect/${encodeURIComponent(server.name)}`;
@@ -119,6 +143,9 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
       const vouches = isLoopback(config.host) && config.publicUrl === undefined;
       return vouches ? `${page}?ticket=${encodeURIComponent(sessions.createTicket(principal))}` : page;
     },
-    close: () => logins.close(),
+    async close() {
+      await checks.close();
+      await logins.close();
+    },
   };
 }

@@ -54,6 +54,22 @@ export function signInPage(next: string, problem?: string, single?: { issuer: st
   );
 }
 
+interface ProgramConsent {
+  program: string;
+  principal: { name: string; role: string };
+  formKey: string;
+}
+
+/** The code goes to a port of this computer, so whoever runs a program there could have made the link. */
+export function programPage({ program, principal, formKey }: ProgramConsent): string {
+  return page(
+    'Sign in the command line',
+    `<p><b>${escapeHtml(program)}</b> asks to be signed in as <b>${escapeHtml(principal.name)}</b> (${escapeHtml(principal.role)}).</p>
+<p>Continue only if you started this on this computer a moment ago.</p>
+<form method="post"><input type="hidden" name="form_key" value="${escapeHtml(formKey)}"><button>Continue</button></form>`,
+  );
+}
+
 /** A link must not make somebody else of whoever opens it without their noticing. */
 export function switchPage(next: string, ticket: string, now: string, then: string): string {
   const here = `/oauth/connect/${encodeURIComponent(next)}`;

@@ -2,21 +2,25 @@
  * Who may come in: our own tokens, and where an identity provider is configured, its access tokens as well. We are a
  * protected resource then (RFC 9728): every endpoint has metadata, and every refusal says where to get a token.
  */
-import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
-import type { Authenticator, Principal, RequestAuthenticator } from '../security/auth.ts';
-import type { Role } from '../store/schema.ts';
-import { scopesOf, toChallenge } from './challenge.ts';
-import { covers } from './discovery.ts';
-import type { GuardedFetch } from './guarded-fetch.ts';
-import { type Claims, createIssuerKeys, invalid, looksLikeJwt, verifyJwt } from './jwt.ts';
+import type { Accounts } from '../security/accounts.ts';
+import { type Authenticator, ExpiredToken, type Principal, type RequestAuthenticator } from '../security/auth.ts';
+import { userOf } from '../security/policy.ts';
+import type { AccountChecks } from './account-checks.ts';
+import { toChallenge } from './challenge.ts';
+import { accountPrefix } from './identity-claims.ts';
+import { clockToleranceSeconds, invalid, looksLikeJwt } from './jwt.ts';
+import { isEndpoint, type ProviderTokens } from './provider-tokens.ts';
 import type { SealedTickets } from './sealed-tickets.ts';
 
 interface RequestAuthenticatorOptions {
   config: Config;
   authenticator: Authenticator;
-  fetch: GuardedFetch;
+  accounts: Accounts;
+  checks: AccountChecks;
+  /** Undefined where no identity provider is configured. */
+  tokens: ProviderTokens | undefined;
   tickets: SealedTickets;
   /** Our address; known once we listen. */
   baseUrl: () => string;
@@ -26,7 +30,7 @@ export interface ResourceAuthenticator extends RequestAuthenticator {
   /** RFC 9728, for the endpoint at this path; undefined where no identity provider is configured. */
   metadata(path: string): ResourceMetadata | undefined;
   /** A token for somebody whom the identity provider vouched for. It never leaves us but inside of a sealed cookie. */
-  tokenFor(principal: Principal): string;
+  tokenFor(principal: Principal, lifetimeMs?: number): string;
 }
 
 interface ResourceMetadata {
@@ -37,71 +41,62 @@ interface ResourceMetadata {
   scopes_supported?: string[];
 }
 
-interface Verified {
-  principal: Principal;
-  audiences: string[];
-  scopes: string[];
-  until: number;
-}
-
-const maxRemembered = 1_000;
-/** So long a token is not checked again; its end is looked at every time. */
-const rememberedMs = 60_000;
 const personPrefix = 'mcpp_';
 const personMs = 8 * 3_600_000;
 
 export function createRequestAuthenticator(options: RequestAuthenticatorOptions): ResourceAuthenticator {
-  const { config, authenticator, fetch, tickets, baseUrl } = options;
+  const { config, authenticator, accounts, checks, tokens, tickets, baseUrl } = options;
   const { oidcIssuer: issuer, oidcRequiredScopes: required } = config;
-  const keys = issuer === undefined ? undefined : createIssuerKeys(fetch, issuer);
-  const remembered = new Map<string, Verified>();
 
-  const resourceOf = (path: string) => `${baseUrl()}${isEndpoint(path) ? path.replace(/\/$/, '') : ''}`;
   const metadataUrl = (path: string) =>
     `${baseUrl()}/.well-known/oauth-protected-resource${isEndpoint(path) ? path.replace(/\/$/, '') : ''}`;
 
-  async function admit(token: string, path: string): Promise<Principal> {
-    const { principal, audiences, scopes } = await verified(token);
-    // A token that was made for somebody else must not work here, however valid it is.
-    if (!audiences.some((audience) => isUs(audience, path))) throw invalid('the token is for another audience');
-    checkScopes(scopes, required);
+  async function admit(token: string, path: string, verifier: ProviderTokens): Promise<Principal> {
+    const { principal, issuedAtMs } = await verifier.verify(token, path);
+    const { id } = principal;
+    if (isCheckable(id)) await ignoringEnd(checks.admit(id));
+    const account = accounts.find(id)?.row;
+    const endedAt = account?.ended_at ?? null;
+    // Issued since then, so the provider gave the person access again.
+    const isNewer = endedAt === null || issuedAtMs > Date.parse(endedAt) + clockToleranceSeconds * 1_000;
+    if (!isNewer) throw new ExpiredToken('the identity provider ended your access; sign in again');
+    if (config.oidcRequireSignIn && !isCheckable(id)) throw signInRequired(baseUrl());
     return principal;
   }
 
-  function admitPerson(token: string): Principal {
+  async function admitPerson(token: string): Promise<Principal> {
     const pass = tickets.open(token.slice(personPrefix.length), 'person');
     if (pass === undefined) throw invalid('the sign-in has expired');
-    return pass.principal;
+    const { principal } = pass;
+    if (!isCheckable(principal.id)) return principal;
+    await checks.admit(principal.id);
+    return accounts.findActive(principal.id) ?? principal;
   }
 
-  function isUs(audience: string, path: string): boolean {
-    if (config.oidcAudience.includes(audience)) return true;
-    return URL.canParse(audience) && covers(audience, resourceOf(path));
-  }
+  const isCheckable = (id: string) => accounts.findActive(id) !== undefined;
 
-  async function verified(token: string): Promise<Verified> {
-    const digest = createHash('sha256').update(token).digest('base64');
-    const before = remembered.get(digest);
-    if (before !== undefined && Date.now() < before.until) return before;
-    if (issuer === undefined || keys === undefined) throw invalid('the token is not valid');
-    const claims = await verifyJwt(token, issuer, keys);
-    const fresh = {
-      principal: toPrincipal(claims, config),
-      audiences: [claims.aud ?? []].flat(),
-      scopes: scopesIn(claims),
-      until: Math.min(Date.now() + rememberedMs, claims.exp * 1_000),
-    };
-    if (remembered.size >= maxRemembered) remembered.clear();
-    remembered.set(digest, fresh);
-    return fresh;
+  /** A token that a person created for themselves is good as long as their account is. */
+  function admitOwn(given: Parameters<RequestAuthenticator['authenticate']>[0]): Principal | Promise<Principal> {
+    const principal = authenticator.authenticate(given);
+    const user = userOf(principal);
+    if (!user.startsWith(accountPrefix)) return principal;
+    const checked = checks.admit(user);
+    // The check may have found another role.
+    return checked === undefined ? principal : checked.then(() => authenticator.authenticate(given));
   }
 
   return {
-    authenticate({ authorization, loopbackListener, path }) {
-      const token = keys === undefined ? undefined : /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-      if (token !== undefined && looksLikeJwt(token)) return admit(token, path);
+    authenticate(given) {
+      const { authorization, path } = given;
+      const token = tokens === undefined ? undefined : /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+      if (token !== undefined && tokens !== undefined && looksLikeJwt(token)) return admit(token, path, tokens);
       if (token?.startsWith(personPrefix)) return admitPerson(token);
-      return authenticator.authenticate({ authorization, loopbackListener });
+      return admitOwn(given);
+    },
+
+    attend(principal) {
+      const user = userOf(principal);
+      return user.startsWith(accountPrefix) ? checks.attend(user) : () => undefined;
     },
 
     challenge({ path, error, presented }) {
@@ -117,9 +112,9 @@ export function createRequestAuthenticator(options: RequestAuthenticatorOptions)
     },
 
     metadata(path) {
-      if (issuer === undefined) return undefined;
+      if (issuer === undefined || tokens === undefined) return undefined;
       return {
-        resource: resourceOf(path),
+        resource: tokens.resourceOf(path),
         authorization_servers: [issuer],
         bearer_methods_supported: ['header'],
         resource_name: 'MCP Aggregator',
@@ -127,57 +122,22 @@ export function createRequestAuthenticator(options: RequestAuthenticatorOptions)
       };
     },
 
-    tokenFor: (principal) => `${personPrefix}${tickets.issue(principal, personMs, 'person')}`,
+    tokenFor: (principal, lifetimeMs = personMs) =>
+      `${personPrefix}${tickets.issue(principal, Math.min(lifetimeMs, personMs), 'person')}`,
   };
 }
 
-/** The faces of MCP are resources of their own; everything else is the REST API. */
-function isEndpoint(path: string): boolean {
-  return /^\/(mcp(\/(servers|profiles)\/[^/]+)?|sse|messages)\/?$/.test(path);
-}
-
-export function checkScopes(scopes: readonly string[], required: readonly string[]): void {
-  const missing = required.filter((scope) => !scopes.includes(scope));
-  if (missing.length === 0) return;
-  throw new AppError('INSUFFICIENT_SCOPE', `The token lacks the scope ${missing.join(' ')}`, {
-    context: { required_scopes: required },
-  });
-}
-
-function scopesIn({ scope, scp }: Claims): string[] {
-  if (typeof scope === 'string') return scopesOf(scope);
-  const list = scp ?? scope;
-  return Array.isArray(list) ? list.map(String) : typeof list === 'string' ? scopesOf(list) : [];
-}
-
-export function toPrincipal(claims: Claims, config: Config): Principal {
-  const id = createHash('sha256')
-    .update(JSON.stringify([claims.iss, claims.sub]))
-    .digest('hex')
-    .slice(0, 32);
-  const name = [claims.preferred_username, claims.email, claims.sub].find((one) => typeof one === 'string');
-  return { id: `oidc:${id}`, name: String(name), role: roleOf(claims, config), servers: null, profile: null };
-}
-
-/** The highest role whose value is in the claim. Nobody is an admin unless the mapping says so. */
-export function roleOf(
-  claims: Claims,
-  { oidcRoleClaim, oidcRoles }: Pick<Config, 'oidcRoleClaim' | 'oidcRoles'>,
-): Role {
-  const found = oidcRoleClaim
-    .split('.')
-    .reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), claims);
-  const values =
-    typeof found === 'string' ? [found, ...scopesOf(found)] : Array.isArray(found) ? found.map(String) : [];
-  const has = (role: Role) => values.some((value) => oidcRoles.includes(`${role}=${value}`));
-  const mapped = (['admin', 'caller', 'viewer'] as const).find(has);
-  if (mapped !== undefined) return mapped;
-  if (oidcRoles.some((pair) => pair.startsWith('caller='))) {
-    throw new AppError('FORBIDDEN', 'The identity provider assigns you no role in this aggregator');
+/** Whether the end concerns the token is decided by when it was issued. */
+async function ignoringEnd(checked: void | Promise<void>): Promise<void> {
+  try {
+    await checked;
+  } catch (error) {
+    if (!(error instanceof ExpiredToken)) throw error;
   }
-  return 'caller';
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+export function signInRequired(baseUrl: string): AppError {
+  const sign_in_url = `${baseUrl}/oauth/sign-in?lasting=1`;
+  const problem = `Sign in to the aggregator first, so that it can tell when your account ends: ${sign_in_url}`;
+  return new AppError('SIGN_IN_REQUIRED', problem, { context: { sign_in_url } });
 }

@@ -2,12 +2,13 @@
  * Sealed statements of ours about who somebody is: cookies of the login pages, tickets, form keys, and the tokens behind
  * the dashboard sessions of an identity provider's people. They open at every replica, because all have the same key.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Vault } from '../security/credentials.ts';
+import { mappingOf } from './identity-claims.ts';
 
 export interface SealedTickets {
   issue(principal: Principal, lifetimeMs: number, purpose: string): string;
@@ -26,6 +27,8 @@ interface SealedTicketOptions {
   config: Config;
   /** The principal as it is now; undefined where its token was revoked or expired. */
   findPrincipal: (id: string) => Principal | undefined;
+  /** The identity provider, or an admin, ended the account. */
+  isEnded: (id: string) => boolean;
 }
 
 const content = z.object({
@@ -33,15 +36,23 @@ const content = z.object({
   principal: z.string(),
   expires: z.number(),
   /** Of an identity provider's people, whom we do not keep. */
-  person: z.object({ name: z.string(), role: z.enum(['admin', 'caller', 'viewer']), rules: z.string() }).optional(),
+  person: z
+    .object({
+      name: z.string(),
+      role: z.enum(['admin', 'caller', 'viewer']),
+      profile: z.string().nullable().default(null),
+      rules: z.string(),
+    })
+    .optional(),
 });
 
-export function createSealedTickets({ vault, config, findPrincipal }: SealedTicketOptions): SealedTickets {
-  const rules = rulesOf(config);
+export function createSealedTickets(options: SealedTicketOptions): SealedTickets {
+  const { vault, config, findPrincipal } = options;
+  const rules = mappingOf(config);
 
   return {
-    issue({ id, name, role }, lifetimeMs, purpose) {
-      const person = findPrincipal(id) === undefined ? { name, role, rules } : undefined;
+    issue({ id, name, role, profile }, lifetimeMs, purpose) {
+      const person = findPrincipal(id) === undefined ? { name, role, profile, rules } : undefined;
       return vault.seal({ id: randomUUID(), principal: id, expires: Date.now() + lifetimeMs, person }, purpose);
     },
     open(sealed, purpose) {
@@ -53,16 +64,11 @@ export function createSealedTickets({ vault, config, findPrincipal }: SealedTick
         return principal && { id, principal, expires };
       }
       if (person.rules !== rules) return undefined;
-      const { name, role } = person;
-      return { id, principal: { id: data.principal, name, role, servers: null, profile: null }, expires };
+      if (options.isEnded(data.principal)) return undefined;
+      const { name, role, profile } = person;
+      return { id, principal: { id: data.principal, name, role, servers: null, profile }, expires };
     },
   };
-}
-
-/** Who gave a role and by which mapping: once an admin changes that, everybody has to come in anew. */
-function rulesOf({ oidcIssuer, oidcClientId, oidcRequiredScopes, oidcRoleClaim, oidcRoles }: Config): string {
-  const rules = JSON.stringify([oidcIssuer, oidcClientId, oidcRequiredScopes, oidcRoleClaim, oidcRoles]);
-  return createHash('sha256').update(rules).digest('base64url').slice(0, 16);
 }
 
 function unseal(vault: Vault, sealed: string, purpose: string): unknown {

@@ -34,6 +34,21 @@ const tokenAnswer = z.looseObject({
 });
 export type TokenAnswer = z.infer<typeof tokenAnswer>;
 
+const deviceAnswer = z.looseObject({
+  device_code: z.string().min(1).max(4_096),
+  user_code: z.string().min(1).max(256),
+  verification_uri: z.url({ protocol: /^https?$/ }).max(2_048),
+  verification_uri_complete: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .optional(),
+  expires_in: z.number().positive().max(86_400),
+  interval: z.number().positive().max(600).default(5),
+});
+export type DeviceAnswer = z.infer<typeof deviceAnswer>;
+
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
 /** When the token ends; null where the answer does not say. */
 export function expiryOf({ expires_in: seconds }: TokenAnswer): string | null {
   return seconds === undefined ? null : new Date(Date.now() + seconds * 1_000).toISOString();
@@ -71,9 +86,31 @@ export async function requestToken(
     // Never the answer itself: it may hold a token.
     throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} returned no bearer token`);
   }
-  const refusal = errorAnswer.safeParse(answer.json);
-  if (refusal.success && answer.status < 500) throw new TokenRefused(issuer.issuer, shortCode(refusal.data.error));
-  throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} answered HTTP ${answer.status} to a token request`);
+  throw refusalIn(issuer, answer);
+}
+
+/** The beginning of a sign-in on another device (RFC 8628). */
+export async function requestDeviceCode(
+  fetch: GuardedFetch,
+  endpoint: TokenEndpoint,
+  parameters: Record<string, string | undefined>,
+): Promise<DeviceAnswer> {
+  const { issuer } = endpoint;
+  const { device_authorization_endpoint: place } = issuer;
+  if (place === undefined) {
+    throw new AppError('SERVER_STATE_CONFLICT', `${issuer.issuer} does not support signing in on another device`);
+  }
+  const answer = await post(fetch, endpoint, place, parameters);
+  if (answer.status !== 200) throw refusalIn(issuer, answer);
+  const parsed = deviceAnswer.safeParse(answer.json);
+  if (parsed.success) return parsed.data;
+  throw new AppError('SERVER_CONNECTION_FAILED', `${issuer.issuer} returned no device code`);
+}
+
+function refusalIn({ issuer }: IssuerMetadata, { status, json }: { status: number; json: unknown }): Error {
+  const refusal = errorAnswer.safeParse(json);
+  if (refusal.success && status < 500) return new TokenRefused(issuer, shortCode(refusal.data.error));
+  return new AppError('SERVER_CONNECTION_FAILED', `${issuer} answered HTTP ${status} to a token request`);
 }
 
 /** RFC 7009; the refresh token first, because the access tokens go with it. */

@@ -7,8 +7,8 @@ import { checkIssuer } from '../../src/oauth/authorization-request.ts';
 import { parseChallenge, toChallenge } from '../../src/oauth/challenge.ts';
 import { covers } from '../../src/oauth/discovery.ts';
 import { checkAddress, createGuardedFetch, isPrivate, trustIn } from '../../src/oauth/guarded-fetch.ts';
+import { roleOf } from '../../src/oauth/identity-claims.ts';
 import { chooseScopes } from '../../src/oauth/refusals.ts';
-import { roleOf } from '../../src/oauth/request-authenticator.ts';
 import { authMethod } from '../../src/oauth/token-endpoint.ts';
 
 const stranger = trustIn(['https://mcp.example.com/mcp']);

@@ -17,6 +17,12 @@ export interface IdentityProvider {
   sign(claims: Record<string, unknown>): string;
   /** Every refresh token, and the access tokens that came with them. */
   revokeEverything(): Promise<void>;
+  /** As an administrator of the provider does: no more tokens for this person, and the refresh tokens are void. */
+  disable(login: string): void;
+  enable(login: string): void;
+  /** From now on nothing is answered. */
+  goAway(): void;
+  comeBack(): void;
   /** Access tokens stop working before their time; refresh tokens stay. */
   dropAccessTokens(): Promise<void>;
   close(): Promise<void>;
@@ -41,9 +47,23 @@ export interface ProviderOptions {
   defaultResource?: string;
   /** A public client `command-line`, for programs on people's machines. */
   commandLine?: boolean;
+  /** The client `pages` is given refresh tokens, whether the person is asked or not, and signs people in by device. */
+  lasting?: boolean;
+  /** Below its address, as with providers of many organisations: `/realms/example`. */
+  path?: string;
+  /** Clients register themselves; false: only those above. */
+  registration?: boolean;
+  /** What a token tells about its scopes and its user differs between providers. */
+  accessTokenClaims?: (person: {
+    login: string;
+    scope: string;
+    claims: Record<string, unknown>;
+  }) => Record<string, unknown>;
   /** Another name of this machine makes another site of us. */
   hostname?: 'localhost' | '127.0.0.1';
 }
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export async function startIdentityProvider(options: ProviderOptions = {}): Promise<IdentityProvider> {
   const { accessTokenSeconds = 3_600, scopes = 'mcp:use', jwtFor, machines = {}, redirectUri } = options;
@@ -53,13 +73,17 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
     inAccessTokens = people,
     defaultResource,
     commandLine = false,
+    lasting = false,
+    path = '',
     hostname = '127.0.0.1',
   } = options;
+  const disabled = new Set<string>();
+  let isAway = false;
   const server = createServer().listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  const issuer = `http://${hostname}:${address.port}`;
+  const issuer = `http://${hostname}:${address.port}${path}`;
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   const key = {
     ...privateKey.export({ format: 'jwk' }),
@@ -79,7 +103,15 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
       })),
       ...(redirectUri === undefined
         ? []
-        : [{ client_id: 'pages', client_secret: 'secret', redirect_uris: [redirectUri], application_type: 'native' }]),
+        : [
+            {
+              client_id: 'pages',
+              client_secret: 'secret',
+              redirect_uris: [redirectUri],
+              application_type: 'native',
+              ...(lasting && { grant_types: ['authorization_code', 'refresh_token', deviceGrant] }),
+            },
+          ]),
       ...(commandLine
         ? [
             {
@@ -93,11 +125,16 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
           ]
         : []),
     ],
-    extraTokenClaims: (_context: unknown, { clientId, accountId = '' }: { clientId: string; accountId?: string }) =>
-      machines[clientId] ?? inAccessTokens[accountId],
-    findAccount: (_context: unknown, accountId: string) => ({
-      accountId,
-      claims: () => ({ sub: accountId, ...people[accountId] }),
+    extraTokenClaims(_context: unknown, token: { clientId: string; accountId?: string; scope?: string }) {
+      const { clientId, accountId = '', scope = '' } = token;
+      if (machines[clientId] !== undefined) return machines[clientId];
+      const claims = inAccessTokens[accountId] ?? {};
+      return options.accessTokenClaims?.({ login: accountId, scope, claims }) ?? claims;
+    },
+    findAccount: (_context: unknown, accountId: string) =>
+      disabled.has(accountId) ? undefined : { accountId, claims: () => ({ sub: accountId, ...people[accountId] }) },
+    ...(lasting && {
+      issueRefreshToken: async (_context: unknown, client: { clientId: string }) => client.clientId === 'pages',
     }),
     claims: { openid: ['sub', ...new Set(Object.values(people).flatMap(Object.keys))] },
     conformIdTokenClaims: false,
@@ -107,7 +144,8 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
     pkce: { required: () => true },
     features: {
       devInteractions: { enabled: true },
-      registration: { enabled: true },
+      registration: { enabled: options.registration ?? true },
+      deviceFlow: { enabled: lasting },
       revocation: { enabled: true },
       clientCredentials: { enabled: true },
       resourceIndicators: {
@@ -139,6 +177,13 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
   provider.on('server_error', (_context, error) => console.error(error));
   const answer = provider.callback();
   server.on('request', (request, response) => {
+    if (isAway) return void request.socket.destroy();
+    if (path !== '') {
+      // As behind a proxy that takes the path off.
+      if (request.url?.startsWith(path) !== true) return void response.writeHead(404).end();
+      Object.assign(request, { originalUrl: request.url, baseUrl: path });
+      request.url = request.url.slice(path.length);
+    }
     if (tokenDelayMs > 0 && request.url === '/token') setTimeout(answer, tokenDelayMs, request, response);
     else answer(request, response);
   });
@@ -176,6 +221,15 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
         await provider.AccessToken.revokeByGrantId(grant);
       }
       refreshGrants.clear();
+    },
+    disable: (login) => void disabled.add(login),
+    enable: (login) => void disabled.delete(login),
+    goAway() {
+      isAway = true;
+      server.closeAllConnections();
+    },
+    comeBack() {
+      isAway = false;
     },
     async dropAccessTokens() {
       for (const token of accessTokens) await token.destroy();

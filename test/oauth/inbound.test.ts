@@ -174,7 +174,7 @@ suite('tokens of an identity provider', () => {
   test('the claim decides the role; without it nobody is an admin', async () => {
     const register = async (machine: string) => {
       const token = await provider.tokenFor(machine, app.url);
-      return (await app.api('GET', '/api/v1/tokens', undefined, { token })).status;
+      return (await app.api('GET', '/api/v1/aggregator/audit', undefined, { token })).status;
     };
     assert.equal(await register('worker'), 403);
     assert.equal(await register('boss'), 200);
