@@ -35,7 +35,10 @@ export const metricsContentType = contentType;
 type SessionCount = readonly [kind: string, era: string, count: number];
 
 export interface Metrics {
-  onCall(call: Pick<FinishedCall, 'server' | 'tool' | 'outcome'> & FinishedCall['measured']): void;
+  onCall(
+    call: Pick<FinishedCall, 'server' | 'tool' | 'outcome'> &
+      Pick<FinishedCall['measured'], 'routingMs' | 'executionMs'>,
+  ): void;
   onHealthCheck(server: string, check: { ms?: number; failed: boolean }): void;
   onReconnected(server: string): void;
   onDatabaseQuery(ms: number, failed: boolean): void;
@@ -55,6 +58,8 @@ export interface Metrics {
   watchBacklog(backlog: { embedding: () => number; classification: () => number }): void;
   /** Client connections: open, allowed, and refused by reason. */
   watchConnections(connections: ConnectionMeasure): void;
+  /** Bodies of requests that are not answered yet. */
+  watchRequestBodies(bodies: { heldBytes: number; maxHeldBytes: number; refused: number }): void;
   /** With `keep`, only the series that it selects. */
   render(keep?: KeepSeries): Promise<string>;
   close(): void;
@@ -218,6 +223,20 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
       );
     },
 
+    watchRequestBodies(bodies) {
+      gauge('request_body_bytes', 'Size of the bodies of all requests in progress, without small ones.', [], () => [
+        [[], bodies.heldBytes],
+      ]);
+      gauge('request_body_bytes_limit', 'Maximum of request_body_bytes.', [], () => [[[], bodies.maxHeldBytes]]);
+      exposition.read(
+        'counter',
+        `${prefix}request_bodies_refused_total`,
+        'Requests rejected because the bodies of all requests in progress were too large together.',
+        [],
+        () => [[[], bodies.refused]],
+      );
+    },
+
     render: (keep) => exposition.render(keep),
     close: () => loopDelay.disable(),
   };
@@ -240,6 +259,7 @@ export function measureChanges(metrics: Metrics, changes: Changes): () => void {
       if (status === 'DISCONNECTED') lost.delete(id);
       if (status === 'CONNECTED' && previous === 'CONNECTING' && lost.delete(id)) metrics.onReconnected(name);
     }),
+    changes.subscribe('server.renamed', ({ previous }) => metrics.forgetServer(previous)),
     changes.subscribe('server.removed', ({ server_id: id, name }) => {
       lost.delete(id);
       metrics.forgetServer(name);

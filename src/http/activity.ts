@@ -13,13 +13,8 @@ interface Slice {
   status: string | null;
 }
 
-interface RecentCall {
-  call_id: string;
-  server: string;
-  tool: string;
-  principal: string;
-  outcome: string;
-  duration_ms: number;
+interface RecentCall extends Omit<FinishedCall, 'server_id' | 'measured'> {
+  phases: { bridge: number; queue: number; connect: number; server: number };
   at: string;
 }
 
@@ -27,8 +22,10 @@ export interface Activity {
   readonly sliceSeconds: number;
   /** The slices of a server, the oldest first, up to now. */
   slices(serverId: string, currentStatus: string): Slice[];
-  /** The newest first. */
-  recent(isVisible: (call: { server: string; tool: string }) => boolean): RecentCall[];
+  /** The newest first; only those that ended after `after` calls had ended. */
+  recent(isVisible: (call: { server: string; tool: string }) => boolean, after?: number): RecentCall[];
+  /** How many calls have ended. */
+  readonly next: number;
   close(): void;
 }
 
@@ -45,7 +42,7 @@ interface Counts {
 
 const sliceMs = 300_000;
 const slicesKept = 72;
-export const callsKept = 500;
+const callsKept = 1_000;
 /** Outcomes that are not failures of the server: it answered, or the caller cancelled. */
 const answered = new Set(['ok', 'tool_error', 'cancelled']);
 /** CONNECTING ranks low: it is a problem only if the slice has no better state. */
@@ -55,7 +52,7 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
   const startedAt = now();
   const servers = new Map<string, Map<number, Counts>>();
   const calls: { call: FinishedCall; at: number }[] = [];
-  let next = 0;
+  let ended = 0;
 
   function countsNow(serverId: string, at = now()): Counts {
     const slot = Math.floor(at / sliceMs);
@@ -79,8 +76,8 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
     counts.totalMs += duration_ms;
     counts.maxMs = Math.max(counts.maxMs, duration_ms);
     if (!answered.has(outcome)) counts.failed += 1;
-    calls[next] = { call, at };
-    next = (next + 1) % callsKept;
+    calls[ended % callsKept] = { call, at };
+    ended += 1;
   }
 
   const offs = [
@@ -113,11 +110,14 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
       }
       return slices;
     },
-    recent: (isVisible) =>
-      [...calls.slice(next), ...calls.slice(0, next)]
-        .filter(({ call }) => isVisible(call))
-        .map(toRecent)
-        .reverse(),
+    recent(isVisible, after = 0) {
+      const count = Math.min(calls.length, Math.max(0, ended - after));
+      const newest = Array.from({ length: count }, (_, place) => calls[(ended - 1 - place) % callsKept]);
+      return newest.flatMap((kept) => (kept !== undefined && isVisible(kept.call) ? [toRecent(kept)] : []));
+    },
+    get next() {
+      return ended;
+    },
     close() {
       for (const off of offs) off();
     },
@@ -126,8 +126,22 @@ export function createActivity(changes: Changes, now: () => number = Date.now): 
 
 function toRecent({ call, at }: { call: FinishedCall; at: number }): RecentCall {
   const { server_id: _id, measured: _measured, ...shown } = call;
-  return { ...shown, at: new Date(at).toISOString() };
+  return { ...shown, phases: toPhases(call), at: new Date(at).toISOString() };
 }
+
+/** What the time of a call went to. What is neither waiting nor the server is ours. */
+export function toPhases({ duration_ms, measured }: FinishedCall): RecentCall['phases'] {
+  const { admissionMs, queueMs, routingMs, executionMs = 0 } = measured;
+  const bridge = admissionMs + Math.max(0, duration_ms - routingMs - executionMs);
+  return {
+    bridge: rounded(bridge),
+    queue: rounded(queueMs),
+    connect: rounded(Math.max(0, routingMs - queueMs)),
+    server: rounded(executionMs),
+  };
+}
+
+const rounded = (ms: number) => Math.round(ms * 1_000) / 1_000;
 
 const nothing = (): Counts => ({
   calls: 0,

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { profileDefinition, profileName } from '../catalog/profile.ts';
 import { AppError } from '../errors.ts';
+import { grantContextOf } from '../oauth/account-checks.ts';
 import { clientContextOf } from '../oauth/flow.ts';
+import { accountPrefix } from '../oauth/identity-claims.ts';
 import { contextOf } from '../oauth/token-cache.ts';
 import { rulesKey } from '../query/rule-store.ts';
 import { serverRulesSchema } from '../query/server-rules.ts';
@@ -11,7 +13,7 @@ import { registration } from '../registry/server.ts';
 import type { Vault } from '../security/credentials.ts';
 import { skillDefinition, skillId } from '../skills/skill-store.ts';
 import type { BackupRows, LeftOut } from '../store/backup.ts';
-import { newToken } from './routes/access.ts';
+import { newToken } from './routes/tokens.ts';
 
 type GivenRows = Record<keyof BackupRows, readonly unknown[]>;
 
@@ -37,6 +39,8 @@ const token = z.object({
   created_at: time,
   last_used_at: time.nullable(),
   created_by: z.string().max(255),
+  owner: z.string().max(255).nullable().default(null),
+  origin: z.enum(['api', 'sign_in']).default('api'),
 });
 
 const profile = z.object({ name: profileName, definition: profileDefinition, created_at: time, updated_at: time });
@@ -52,6 +56,22 @@ const skill = z.object({
 const setting = z.object({
   key: z.literal(rulesKey, { error: 'is not a setting that a backup contains' }),
   value: serverRulesSchema,
+});
+
+const account = z.object({
+  id: z.string().startsWith(accountPrefix).max(255),
+  issuer: label,
+  name: z.string().max(1_024),
+  role: newToken.shape.role.unwrap(),
+  profile: z.string().max(255).nullable(),
+  rules: z.string().max(64),
+  sealed: z.string().nullable(),
+  created_at: time,
+  seen_at: time,
+  checked_at: time.nullable(),
+  ended_at: time.nullable(),
+  lease_until: time.nullable(),
+  updated_at: time,
 });
 
 const oauthClient = z.object({
@@ -97,6 +117,11 @@ export function checkBackupRows(given: GivenRows, vault: Vault): { rows: BackupR
     profiles: take('profiles', (row) => valid(profile, row)),
     skills: take('skills', (row) => valid(skill, row)),
     settings: take('settings', (row) => valid(setting, row)),
+    accounts: take('accounts', (row) => {
+      const person = valid(account, row);
+      if (person.sealed !== null) vault.open(person.sealed, grantContextOf(person.id));
+      return person;
+    }),
     oauth_clients: take('oauth_clients', (row) => {
       const client = valid(oauthClient, row);
       vault.open(client.sealed, clientContextOf(client.server_id, client.issuer));
@@ -114,8 +139,11 @@ export function checkBackupRows(given: GivenRows, vault: Vault): { rows: BackupR
 /** Validates a server like a registration, including its sealed credentials. */
 function checkServer(row: unknown, vault: Vault): BackupRows['servers'][number] {
   const { id, connection_config, desired, origin, registered_at } = valid(server, row);
-  const { name, description, transport_type, health_check_url, auto_connect, options } = row as Record<string, unknown>;
-  const given = { name, description, transport_type, health_check_url, auto_connect, options };
+  const { name, description, transport_type, health_check_url, auto_connect, options, tool_overrides } = row as Record<
+    string,
+    unknown
+  >;
+  const given = { name, description, transport_type, health_check_url, auto_connect, options, tool_overrides };
   const registered = valid(registration, { ...given, connection_config: vault.open(connection_config.sealed, id) });
   return {
     id,
@@ -127,6 +155,7 @@ function checkServer(row: unknown, vault: Vault): BackupRows['servers'][number] 
     auto_connect: registered.auto_connect ?? true,
     desired,
     options: registered.options ?? {},
+    tool_overrides: registered.tool_overrides ?? {},
     origin,
     registered_at,
   };

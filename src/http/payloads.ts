@@ -1,7 +1,6 @@
 /** Arguments and results of the latest calls, for admins: bounded, in this process only, with known secrets masked. */
 import type { PayloadKeeper } from '../routing/router.ts';
 import type { Secrets } from '../security/secrets.ts';
-import { callsKept } from './activity.ts';
 
 interface PayloadPart {
   json: string;
@@ -22,6 +21,7 @@ export interface Payloads extends PayloadKeeper {
   find(callId: string): Payload | undefined;
 }
 
+const callsKept = 500;
 const partBytes = 16_384;
 
 export function createPayloads(secrets: Secrets): Payloads {

@@ -25,7 +25,7 @@ interface FinishedRequest {
 type RecordRequest = (request: FinishedRequest) => void;
 
 /** Polled every few seconds; logging each request would flood the log. */
-const probes = new Set(['/metrics', '/api/v1/aggregator/health']);
+const probes = new Set(['/metrics', '/livez', '/readyz', '/api/v1/aggregator/health']);
 
 export function createRequestRecorder(log: Logger, metrics: Metrics, tracer: Tracer): RecordRequest {
   return (request) => {

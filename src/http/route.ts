@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { View } from '../catalog/view.ts';
 import { ValidationError } from '../errors.ts';
+import type { ConnectionOrigin } from '../registry/connection-patch.ts';
 import { toProblems } from '../registry/problems.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Principal } from '../security/auth.ts';
@@ -15,6 +16,8 @@ export interface RouteContext<Params, Query, Body> extends RequestContext {
   principal: Principal;
   view: View;
   address: string;
+  /** `local`: from someone who can read the data directory, and proved it. */
+  from: ConnectionOrigin;
   /** Adds to the request's line in the log. */
   note(fields: Record<string, unknown>): void;
   /** Aborts when the client disconnects before it has its answer. */

@@ -7,28 +7,48 @@ import type { ThrottledRequestAuthenticator } from '../security/authentication-t
 import type { PageSessions } from '../security/page-session.ts';
 import type { AnyRoute } from './route.ts';
 import { type AccessRouteDependencies, accessRoutes } from './routes/access.ts';
+import { type AccountRouteDependencies, accountRoutes } from './routes/accounts.ts';
 import { type ActivityRouteDependencies, activityRoutes } from './routes/activity.ts';
+import { type AttentionRouteDependencies, attentionRoutes } from './routes/attention.ts';
 import { type BackupRouteDependencies, backupRoutes } from './routes/backup.ts';
+import { type CallRouteDependencies, callRoutes } from './routes/calls.ts';
+import { type IdentityRouteDependencies, identityRoutes } from './routes/identity.ts';
 import { importRoutes } from './routes/import.ts';
 import { type MetricsRouteDependencies, metricsRoutes } from './routes/metrics.ts';
 import { type OauthRouteDependencies, oauthRoutes } from './routes/oauth.ts';
-import { profileRoutes } from './routes/profiles.ts';
+import { type ProbeRouteDependencies, probeRoutes } from './routes/probes.ts';
+import { type ProfileRouteDependencies, profileRoutes } from './routes/profiles.ts';
+import { type ProgramSignInRouteDependencies, programSignInRoutes } from './routes/program-sign-in.ts';
 import { type QueryRouteDependencies, queryRoutes } from './routes/query.ts';
 import { type SearchRouteDependencies, searchRoutes } from './routes/search.ts';
 import { type ServerRouteDependencies, serverRoutes } from './routes/servers.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { type StateRouteDependencies, stateRoutes } from './routes/state.ts';
+import { type StatsRouteDependencies, statsRoutes } from './routes/stats.ts';
+import { type TokenRouteDependencies, tokenRoutes } from './routes/tokens.ts';
 import { type ToolChangeRouteDependencies, toolChangeRoutes } from './routes/tool-changes.ts';
+import { type ToolListRouteDependencies, toolListRoutes } from './routes/tool-list.ts';
+import { toolOverrideRoutes } from './routes/tool-overrides.ts';
 import { type ToolRouteDependencies, toolRoutes } from './routes/tools.ts';
 
 type RouteDependencies = AccessRouteDependencies &
+  AccountRouteDependencies &
   ActivityRouteDependencies &
-  Omit<BackupRouteDependencies, 'maxServers'> &
+  AttentionRouteDependencies &
+  CallRouteDependencies &
+  Omit<BackupRouteDependencies, 'maxServers' | 'keySource'> &
+  IdentityRouteDependencies &
   MetricsRouteDependencies &
+  ProbeRouteDependencies &
+  ProfileRouteDependencies &
   QueryRouteDependencies &
   SearchRouteDependencies &
   ServerRouteDependencies &
   StateRouteDependencies &
+  StatsRouteDependencies &
+  Omit<TokenRouteDependencies, 'ownTokenDays'> &
+  Pick<ProgramSignInRouteDependencies, 'ownTokens'> &
+  ToolListRouteDependencies &
   ToolChangeRouteDependencies &
   ToolRouteDependencies &
   Pick<OauthRouteDependencies, 'throttle' | 'viewOf'> & {
@@ -45,12 +65,18 @@ export function createRoutes(deps: RouteDependencies): AnyRoute[] {
     ...oauthRoutes({ ...deps, ...oauth }),
     ...serverRoutes(deps),
     ...importRoutes({ ...deps, environment: config.environment }),
+    ...toolOverrideRoutes(deps),
     ...toolChangeRoutes(deps),
     ...toolRoutes(deps),
     ...queryRoutes(deps),
     ...searchRoutes(deps),
     ...stateRoutes(deps),
+    ...probeRoutes(deps),
+    ...identityRoutes(deps),
+    ...tokenRoutes({ ...deps, ownTokenDays: config.ownTokenDays }),
+    ...accountRoutes(deps),
     ...accessRoutes(deps),
+    ...programSignInRoutes({ ...deps, ...oauth }),
     ...sessionRoutes({
       ...deps,
       sessions: pageSessions,
@@ -59,8 +85,16 @@ export function createRoutes(deps: RouteDependencies): AnyRoute[] {
       loopbackListener: isLoopback(config.host),
     }),
     ...activityRoutes(deps),
+    ...callRoutes(deps),
+    ...statsRoutes(deps),
+    ...attentionRoutes(deps),
+    ...toolListRoutes(deps),
     ...profileRoutes(deps),
-    ...backupRoutes({ ...deps, maxServers: config.maxServers }),
+    ...backupRoutes({
+      ...deps,
+      maxServers: config.maxServers,
+      keySource: config.credentialKey === undefined ? 'file' : 'variable',
+    }),
     ...metricsRoutes(deps),
   ];
 }

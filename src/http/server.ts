@@ -1,6 +1,7 @@
 /** The HTTP server: checks every request once, routes it, and translates every error once. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Config } from '../config/config.ts';
@@ -9,35 +10,40 @@ import { AppError, type Problem, RpcError, ValidationError } from '../errors.ts'
 import { parseJson } from '../exact-json.ts';
 import { createId } from '../ids.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
-import { interruptibleDelay } from '../interruptible-delay.ts';
 import { isBodyTooDeep, maxBodyDepth } from '../json-size.ts';
 import type { Logger } from '../log.ts';
-import { inPieces, isLong } from '../long-text.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Metrics } from '../metrics.ts';
 import { RawResult } from '../raw-result.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RequestBodies } from '../request-bodies.ts';
+import { type RequestContext, shuttingDownHeader } from '../request-context.ts';
 import type { Principal } from '../security/auth.ts';
 import type { ThrottledRequestAuthenticator } from '../security/authentication-throttle.ts';
 import { createClientAddress, createProxyCheck } from '../security/client-address.ts';
+import { isProved, proofHeader } from '../security/identity.ts';
 import type { PageSessions } from '../security/page-session.ts';
-import { checkHost, checkOrigin, requireRole, requireUnbound } from '../security/policy.ts';
+import { checkHost, checkOrigin, originsOf, requireRole, requireUnbound } from '../security/policy.ts';
 import type { Secrets } from '../security/secrets.ts';
 import { largeBytes } from '../time-slice.ts';
 import { type TraceContext, type Tracer, traceOf } from '../tracing.ts';
+import { encodeAnswer } from './answer-encoding.ts';
 import { connectionLimits, limitConnections } from './connection-limits.ts';
 import { createCors } from './cors.ts';
 import { describeApi } from './openapi.ts';
 import { mountPages } from './pages.ts';
+import { isProbe } from './readiness.ts';
 import { createRequestRecorder } from './request-recorder.ts';
 import { type AnyRoute, parse, type RouteContext } from './route.ts';
 import { cutStalledClients } from './stalled-clients.ts';
 import type { ViewOf } from './view.ts';
 
 interface HttpDependencies {
+  /** Proves requests of those who can read the data directory. */
+  identityKey: string;
   config: Config;
   log: Logger;
   requestAuthenticator: ThrottledRequestAuthenticator;
+  requestBodies: RequestBodies;
   viewOf: ViewOf;
   routes: readonly AnyRoute[];
   version: string;
@@ -47,47 +53,71 @@ interface HttpDependencies {
   sessions: PageSessions;
   /** Handles the paths that are not REST (MCP, pages); returns true if it handled the request. */
   raw?: (request: IncomingMessage, response: ServerResponse, context: RequestContext) => boolean;
-  /** Resolves when the requests that `raw` took are answered. */
-  drainRaw?: () => Promise<void>;
+  /** Resolves when the requests that `raw` took by now are answered, with how many. */
+  drainRaw?: () => Promise<number>;
+  /** Gives a request to another replica, because this one shuts down; false where none takes it. */
+  handOff?: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: RequestContext,
+    body: Buffer,
+  ) => Promise<boolean>;
+  /** Whether there are other replicas to give requests to. */
+  hasOthers: () => boolean;
   /** Throws if the principal exceeds its call limit. */
   admitCall?: (principal: Principal) => Promise<void>;
 }
 
 interface HttpServer {
+  /** Requests wait until `open`: only then is it known which of them other replicas have to answer. */
   listen(): Promise<{ host: string; port: number }>;
+  open(): void;
   close(): Promise<void>;
 }
 
 /** Longer than the minute of proxies: closing an idle connection first would lose a request that is on its way. */
 const keepAliveTimeout = 75_000;
+/** Of routes that need no token: a code, a form. */
+const maxPublicBodyBytes = 65_536;
+/** Load balancers use an idle connection within this time, or another one. */
+const maxLeaveMs = 1_000;
 const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
-  const { config, log, requestAuthenticator, routes, metrics, tracer } = deps;
+  const { config, log, requestAuthenticator, requestBodies, routes, metrics, tracer } = deps;
   const recordRequest = createRequestRecorder(log, metrics, tracer);
   const closing = new AbortController();
   const unanswered = createInFlightTable<ServerResponse>();
+  /** Event streams that another replica answers through this one: they end with us. */
+  const endless = new WeakSet<ServerResponse>();
+  const streamPaths = new Set(routes.filter(isStream).map(({ path }) => path));
   const inProgress = new WeakMap<FastifyRequest, RequestNotes>();
   // The remaining time is reserved for closing server sessions, child processes and the last audit records.
-  const drainMs = config.shutdownTimeoutMs * 0.8;
+  const leaveMs = Math.min(config.shutdownTimeoutMs * 0.1, maxLeaveMs);
+  const drainMs = config.shutdownTimeoutMs * 0.8 - leaveMs;
   const addressOf = createClientAddress(config.trustedProxies);
-  const answersPreflight = createCors(config.allowedOrigins);
+  const origins = originsOf(config);
+  const answersPreflight = createCors(origins);
   const loopbackListener = isLoopback(config.host);
+  const opened = Promise.withResolvers<void>();
+  let isOpen = false;
+  let isLeaving = false;
   let boundPort = config.port;
 
   const app: FastifyInstance = fastify({
     loggerInstance: undefined,
     logger: false,
-    bodyLimit: config.maxBodyBytes,
     genReqId: requestIdOf,
     forceCloseConnections: true,
     // MCP requests bypass the framework, which would cost a fifth of their throughput.
     serverFactory: (handle) =>
       createServer({ keepAliveTimeout, ...deadlinesOf(config) }, (request, response) => {
+        if (isProbe(request.url)) return (handle as RequestListener)(request, response);
         const refusal = connections.refusalOf(request.socket);
         if (refusal !== undefined) return turnAway(response, refusal);
-        if (answersPreflight(request, response)) return;
-        if (!takesMcp(request, response)) (handle as RequestListener)(request, response);
+        if (isLeaving) response.shouldKeepAlive = false;
+        if (isOpen) receive(request, response, handle as RequestListener);
+        else void opened.promise.then(() => receive(request, response, handle as RequestListener));
       }),
     // An undecodable path gets the same error format as other invalid requests.
     frameworkErrors: (error, request, reply) => void sendProblem(error, request as FastifyRequest, reply),
@@ -101,16 +131,21 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
   );
   const connections = limitConnections(app.server, limits, createProxyCheck(config.trustedProxies));
   connections.onUnaccepted((error) => log.warn({ err: error }, 'cannot accept connections'));
+  metrics.watchRequestBodies(requestBodies);
   metrics.watchConnections({ open: () => connections.open, limits, refused: connections.refused });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => done(null, text));
+  app.addContentTypeParser('*', async (request: FastifyRequest, body: IncomingMessage) => {
+    const { response, maxBodyBytes } = inProgress.get(request) ?? {};
+    if (response === undefined) return '';
+    return (await requestBodies.read(body, response, maxBodyBytes)).toString('utf8');
+  });
   app.setErrorHandler((error, request, reply) => {
     const notes = inProgress.get(request);
     if (notes !== undefined) notes.error = error;
     return sendProblem(error, request, reply);
   });
   app.setNotFoundHandler((request) => {
-    throw new AppError('NOT_FOUND', `Route not found: ${request.method} ${request.url.split('?')[0]}`);
+    throw notFound(request);
   });
   app.addHook('onRequest', async (request, reply) => {
     const parent = traceOf(request.headers);
@@ -118,27 +153,47 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     const address = addressOf(request.raw);
     const startedAt = performance.now();
     const authorization = deps.sessions.authorizationOf(request.raw);
-    inProgress.set(request, { fields: {}, address, authorization, startedAt, parent, trace: tracer.child(parent) });
+    const trace = tracer.child(parent);
+    inProgress.set(request, { fields: {}, response: reply.raw, address, authorization, startedAt, parent, trace });
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
-    if (closing.signal.aborted) {
-      reply.header('connection', 'close');
-      throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
-    }
     const id = unanswered.add(reply.raw);
     reply.raw.on('close', () => unanswered.remove(id));
-    checkHost(request.headers.host, { boundHost: config.host, boundPort, allowedHosts: config.allowedHosts });
-    checkOrigin(request.headers.origin, request.headers.host, config.allowedOrigins);
+    if (isProbe(request.raw.url)) return;
+    if (closing.signal.aborted) {
+      const context = { requestId: request.id, receivedAt: startedAt, authorization, trace: parent };
+      if (deps.hasOthers()) {
+        if (streamPaths.has(request.routeOptions.url ?? '')) endless.add(reply.raw);
+        const body = await requestBodies.read(request.raw, reply.raw);
+        if ((await deps.handOff?.(request.raw, reply.raw, context, body)) === true) return void reply.hijack();
+      }
+      reply.header('connection', 'close').header(shuttingDownHeader, 'true');
+      throw new AppError('SHUTTING_DOWN', 'The aggregator is shutting down', { retryAfterSeconds: 5 });
+    }
+    const { host: boundHost, allowedHosts, publicUrl } = config;
+    checkHost(request.headers.host, { boundHost, boundPort, allowedHosts, publicUrl });
+    checkOrigin(request.headers.origin, request.headers.host, origins);
+    if (request.is404) throw notFound(request);
     // PostgreSQL rejects queries with a NUL character.
     if (request.url.includes('%00')) {
       throw new ValidationError([{ loc: ['url'], msg: 'must not contain a NUL character', type: 'value_error' }]);
     }
   });
 
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (typeof payload !== 'string' || !isLong(payload)) return done(null, payload);
-    reply.header('content-length', Buffer.byteLength(payload));
-    done(null, inPieces(payload));
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (typeof payload !== 'string') return payload;
+    const { 'accept-encoding': accepted, 'if-none-match': ifNoneMatch } = request.headers;
+    const { method } = request;
+    const { statusCode: status } = reply;
+    const encoded = await encodeAnswer(payload, {
+      method,
+      acceptEncoding: String(accepted ?? ''),
+      ifNoneMatch,
+      status,
+    });
+    if (encoded.status !== undefined) reply.status(encoded.status).removeHeader('content-type');
+    reply.headers(encoded.headers);
+    return encoded.body;
   });
   app.addHook('onResponse', async (request, reply) => {
     const notes = inProgress.get(request);
@@ -150,9 +205,10 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
 
   for (const definition of routes) mount(definition);
   mountPages(app);
-  const document = describeApi(routes, deps.version);
+  let document: object | undefined;
   app.get('/openapi.json', async (request) => {
     await identify('viewer', request);
+    document ??= describeApi(routes, deps.version);
     return document;
   });
 
@@ -160,10 +216,18 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     app.route({
       method: definition.method,
       url: definition.path.replace(/\{(\w+)\}/g, ':$1'),
-      async handler(request, reply) {
+      // Before the body is read: strangers must not make us hold what they send.
+      async onRequest(request) {
         const principal = await identify(definition.role, request);
         if (definition.unbound) requireUnbound(principal);
         const notes = inProgress.get(request);
+        if (notes === undefined) return;
+        notes.principal = principal;
+        if (definition.role === 'public') notes.maxBodyBytes = Math.min(config.maxBodyBytes, maxPublicBodyBytes);
+      },
+      async handler(request, reply) {
+        const notes = inProgress.get(request);
+        const principal = notes?.principal ?? nobody;
         const note = (more: Record<string, unknown>) => void Object.assign(notes?.fields ?? {}, more);
         if (principal !== nobody) note({ principal: principal.name });
         if (definition.role === 'caller') await deps.admitCall?.(principal);
@@ -178,7 +242,9 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
           principal,
           view: deps.viewOf(principal),
           address: notes?.address ?? '',
+          from: fromOf(request),
           requestId: request.id,
+          receivedAt: notes?.startedAt ?? performance.now(),
           authorization: notes?.authorization,
           trace: notes?.trace,
           note,
@@ -193,6 +259,11 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     });
   }
 
+  const fromOf = ({ headers, url, body }: FastifyRequest) =>
+    isProved(deps.identityKey, { header: headers[proofHeader], path: url, body: String(body ?? '') })
+      ? 'local'
+      : 'network';
+
   async function identify(role: AnyRoute['role'], request: FastifyRequest): Promise<Principal> {
     if (role === 'public') return nobody;
     const { authorization, address = '' } = inProgress.get(request) ?? {};
@@ -200,6 +271,11 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     const principal = await requestAuthenticator.authenticate({ authorization, loopbackListener, path, address });
     requireRole(principal, role);
     return principal;
+  }
+
+  function receive(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
+    if (answersPreflight(request, response)) return;
+    if (!takesMcp(request, response)) handle(request, response);
   }
 
   /** The same for requests that bypass the framework; their principal is logged with each call. */
@@ -212,7 +288,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
     const parent = traceOf(request.headers);
     const trace = tracer.child(parent);
     const authorization = deps.sessions.authorizationOf(request);
-    if (!deps.raw(request, response, { requestId, authorization, trace })) return false;
+    if (!deps.raw(request, response, { requestId, receivedAt: startedAt, authorization, trace })) return false;
     const { method = '' } = request;
     response.on('close', () => {
       const { statusCode: status } = response;
@@ -234,19 +310,61 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       if (typeof address === 'object' && address !== null) boundPort = address.port;
       return { host: config.host, port: boundPort };
     },
+    open() {
+      isOpen = true;
+      opened.resolve();
+    },
     async close() {
+      const hasOthers = deps.hasOthers();
+      const late = AbortSignal.timeout(drainMs);
       closing.abort();
-      // Accept no new connections; open ones close after their current answer.
-      app.server.close();
-      app.server.closeIdleConnections();
-      for (const response of unanswered) response.shouldKeepAlive = false;
-      const answered = [...unanswered].map((response) => once(response, 'close'));
-      const late = new AbortController();
-      await Promise.race([Promise.all([...answered, deps.drainRaw?.()]), interruptibleDelay(drainMs, late.signal)]);
-      late.abort();
+      if (!hasOthers) stopAccepting();
+      await within(late, answered());
+      if (hasOthers) await leave();
+      // What came meanwhile over open connections was given to other replicas, and is answered through this one.
+      while (((await within(late, answered())) ?? 0) > 0);
       await app.close();
     },
   };
+
+  /** Resolves when everything that was asked by now is answered, with how many requests. */
+  async function answered(): Promise<number> {
+    for (const response of unanswered) response.shouldKeepAlive = false;
+    const responses = [...unanswered].filter((response) => !endless.has(response));
+    const [raw = 0] = await Promise.all([deps.drainRaw?.(), ...responses.map((response) => once(response, 'close'))]);
+    return raw + responses.length;
+  }
+
+  function stopAccepting(): void {
+    app.server.close();
+    app.server.closeIdleConnections();
+  }
+
+  /**
+   * Refuses new connections, which makes load balancers send requests elsewhere, and closes open ones after their next
+   * answer. Closing an idle connection could lose a request that is on its way.
+   */
+  async function leave(): Promise<void> {
+    isLeaving = true;
+    const closed = once(app.server, 'close');
+    NetServer.prototype.close.call(app.server); // that of http.Server closes idle connections
+    await within(AbortSignal.timeout(leaveMs), closed);
+  }
+}
+
+/** Resolves when the work is done, with its result, or when the signal aborts. */
+async function within<T>(late: AbortSignal, work: Promise<T>): Promise<T | undefined> {
+  if (late.aborted) return undefined;
+  const over = new AbortController();
+  const aborted = once(late, 'abort', { signal: over.signal }).then(
+    () => undefined,
+    () => undefined, // the work was done first
+  );
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    over.abort();
+  }
 }
 
 /** Node requires the headers timeout to be at most the request timeout. */
@@ -271,6 +389,10 @@ function turnAway(response: ServerResponse, refusal: AppError): void {
 
 interface RequestNotes {
   fields: Record<string, unknown>;
+  response: ServerResponse;
+  principal?: Principal;
+  /** Where less than usual is allowed. */
+  maxBodyBytes?: number;
   address: string;
   authorization: string | undefined;
   startedAt: number;
@@ -346,8 +468,6 @@ export function toErrorAnswer(error: unknown): { status: number; body: ErrorBody
     };
   }
   const { statusCode, code } = error as FastifyError;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return toErrorAnswer(new AppError('BODY_TOO_LARGE', 'The request body is too large'));
   if (statusCode !== undefined && statusCode < 500) {
     const place = code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'path' : 'body';
     const problem = { loc: [place], msg: (error as Error).message, type: 'value_error' };
@@ -361,6 +481,11 @@ const lastResort: ErrorBody = {
   detail: 'Internal error in the aggregator; see its log for details',
   error_code: 'INTERNAL_ERROR',
 };
+
+const notFound = (request: FastifyRequest) =>
+  new AppError('NOT_FOUND', `Route not found: ${request.method} ${pathOf(request)}`);
+
+const isStream = ({ answers }: AnyRoute) => answers[200]?.contentType === 'text/event-stream';
 
 const pathOf = ({ url }: FastifyRequest) => url.split('?')[0] ?? url;
 
@@ -392,7 +517,7 @@ function maskedText({ error_code, ...body }: ErrorBody, secrets: Secrets): strin
 
 /** The bytes that came are not copied. */
 function sendRaw(reply: FastifyReply, result: RawResult): FastifyReply {
-  const parts = result.toParts().map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part));
+  const parts = result.toBuffers();
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   reply.header('content-type', 'application/json; charset=utf-8').header('content-length', length);
   return reply.send(length < largeBytes ? Buffer.concat(parts, length) : Readable.from(parts, { objectMode: false }));

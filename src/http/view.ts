@@ -6,6 +6,7 @@ import { AppError } from '../errors.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import { maySee } from '../security/policy.ts';
+import { didYouMean } from '../suggestions.ts';
 
 export type ViewOf = (principal: Principal) => View;
 
@@ -36,7 +37,9 @@ export function seesCall(
 
 export function lookUpServer(registry: Registry, view: View, idOrName: string): Server {
   const server = registry.find(idOrName) ?? registry.findByName(idOrName);
-  if (server === undefined || !view.server(server.name))
-    throw new AppError('SERVER_NOT_FOUND', `Server not found: ${idOrName}`);
+  if (server === undefined || !view.server(server.name)) {
+    const visible = registry.list().flatMap(({ name }) => (view.server(name) ? [name] : []));
+    throw new AppError('SERVER_NOT_FOUND', `Server not found: ${idOrName}${didYouMean(idOrName, visible)}`);
+  }
   return server;
 }

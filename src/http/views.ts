@@ -2,15 +2,18 @@
 import { z } from 'zod';
 import type { CatalogTool } from '../catalog/catalog.ts';
 import type { ChangeReview } from '../catalog/change-review.ts';
+import { isObject } from '../json-rpc.ts';
 import { statuses } from '../registry/lifecycle.ts';
 import { overallStatus, type Server } from '../registry/registry.ts';
-import { transportTypes } from '../registry/server.ts';
+import { ownerships, transportTypes } from '../registry/server.ts';
+import { ownershipOf } from '../registry/session-ownership.ts';
+import { toolOverride, toolOverrides } from '../registry/tool-overrides.ts';
 import { holdsCredential, maskUrl } from '../security/connection-secrets.ts';
 import type { Link } from '../upstream/link.ts';
 
 const time = z.string().describe('ISO 8601');
 
-const toolView = z.object({
+export const toolView = z.object({
   id: z.string(),
   name: z.string().describe('canonical: server.tool'),
   original_name: z.string(),
@@ -21,7 +24,14 @@ const toolView = z.object({
   is_classified: z.boolean(),
   classification_state: z.string(),
   input_schema: z.record(z.string(), z.unknown()),
+  output_schema: z.record(z.string(), z.unknown()).optional(),
+  annotations: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('what the server says about the tool: readOnlyHint, destructiveHint, idempotentHint, openWorldHint'),
   wire_name: z.string().describe('the name that MCP clients see'),
+  enabled: z.boolean().describe('false: an admin disabled the tool; it is neither listed nor found nor callable'),
+  override: toolOverride.optional().describe('what an admin decided about the tool'),
   discovered_at: time,
   warnings: z
     .array(z.object({ kind: z.string(), at: z.string(), excerpt: z.string() }))
@@ -46,6 +56,7 @@ export const serverView = z.object({
   description: z.string().nullable(),
   transport_type: z.enum(transportTypes),
   status: z.enum(statuses),
+  parked: z.boolean().describe('the server is not running: the next call starts it'),
   health_check_url: z.string().nullable(),
   tool_count: z.int(),
   error_message: z.string().nullable(),
@@ -53,6 +64,7 @@ export const serverView = z.object({
   last_health_check: time.nullable(),
   registered_at: time,
   connected_at: time.nullable(),
+  discovered_at: time.nullable().describe('when its tools, prompts and resources were last read'),
   tools: z.array(toolView).optional(),
 });
 
@@ -61,11 +73,20 @@ export const detailView = serverView.extend({
     .record(z.string(), z.unknown())
     .describe('values of headers, env, URL parameters and secret arguments are masked'),
   options: z.record(z.string(), z.unknown()),
+  tool_overrides: toolOverrides,
   auto_connect: z.boolean(),
   origin: z.string(),
   protocol_version: z.string().nullable(),
   era: z.enum(['modern', 'legacy']).nullable(),
-  interactive: z.boolean(),
+  sessions: z
+    .object({
+      ownership: z.enum(ownerships),
+      source: z.enum(['setting', 'observed', 'inferred', 'default']),
+      reason: z.string(),
+    })
+    .describe(
+      'whose a session with the server is: one for all callers, one for each MCP client, one for each principal',
+    ),
   server_info: z.record(z.string(), z.unknown()).nullable(),
   instructions: z.string().nullable(),
   stderr_tail: z.string().nullable(),
@@ -80,7 +101,7 @@ export const detailView = serverView.extend({
 });
 
 export function toToolView(tool: CatalogTool, changes: ChangeReview): z.infer<typeof toolView> {
-  const { row, wireName } = tool;
+  const { row, wireName, enabled, override } = tool;
   const warnings = changes.warnings(tool);
   const held = changes.heldChange(tool);
   return {
@@ -94,7 +115,11 @@ export function toToolView(tool: CatalogTool, changes: ChangeReview): z.infer<ty
     is_classified: row.is_classified,
     classification_state: row.classification_state,
     input_schema: row.input_schema,
+    ...(isObject(row.definition.outputSchema) ? { output_schema: row.definition.outputSchema } : {}),
+    ...(isObject(row.definition.annotations) ? { annotations: row.definition.annotations } : {}),
     wire_name: wireName,
+    enabled,
+    ...(override === undefined ? {} : { override }),
     discovered_at: row.discovered_at,
     ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
     ...(held === undefined ? {} : { held_change: held }),
@@ -109,6 +134,7 @@ export function toServerView(server: Server): z.infer<typeof serverView> {
     description: server.description,
     transport_type: server.transport_type,
     status,
+    parked: server.session === 'parked' && status === 'CONNECTED',
     health_check_url: shownHealthUrl(server.health_check_url),
     tool_count: server.tool_count,
     error_message: error,
@@ -116,6 +142,7 @@ export function toServerView(server: Server): z.infer<typeof serverView> {
     last_health_check: server.last_health_check,
     registered_at: server.registered_at,
     connected_at: server.connected_at,
+    discovered_at: server.discovered_at,
   };
 }
 
@@ -140,11 +167,12 @@ export function toDetailView(
     ...toServerView(server),
     connection_config: maskedConfig as Record<string, unknown>,
     options: server.options,
+    tool_overrides: server.tool_overrides,
     auto_connect: server.auto_connect,
     origin: server.origin,
     protocol_version: server.protocol_version,
     era: server.era,
-    interactive: server.interactive,
+    sessions: ownershipOf(server),
     server_info: server.server_info,
     instructions: server.instructions,
     stderr_tail: link?.output ?? server.stderr_tail,

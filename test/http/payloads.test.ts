@@ -3,10 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startApp, type TestApp } from '../support/app.ts';
+import { childProgram } from '../support/child-program.ts';
 
-const travelServer = new URL('../browser/travel-server.ts', import.meta.url).pathname;
+const travelServer = new URL('../browser/travel-server.ts', import.meta.url);
 const secret = 'key-of-the-travel-agency';
-const travel = { command: process.execPath, args: [travelServer], env: { API_KEY: secret } };
+const travel = { ...childProgram(travelServer), env: { API_KEY: secret } };
 const said = 'Lisbon-4711';
 const contact = { email: 'ada@example.com' };
 

@@ -381,6 +381,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/aggregator/servers/{id}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the latest lines that a STDIO server wrote to stderr, as seen by this process */
+        get: operations["getAggregatorServersIdOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/processes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the processes of a STDIO server with their memory, as seen by this process */
+        get: operations["getAggregatorServersIdProcesses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/aggregator/servers/{id}/history": {
         parameters: {
             query?: never;
@@ -431,6 +465,23 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/servers/{id}/tools/{tool}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Enable, disable, rename or redescribe a tool, or fix or hide its arguments */
+        patch: operations["patchAggregatorServersIdToolsTool"];
         trace?: never;
     };
     "/api/v1/aggregator/servers/{id}/changes": {
@@ -674,6 +725,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/livez": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the process works; without a token */
+        get: operations["getLivez"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the process takes calls; for load balancers, without a token */
+        get: operations["getReadyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/identity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Prove that this process owns its data directory; the command line asks before it sends a token */
+        post: operations["postAggregatorIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -681,10 +783,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List tokens, without their secrets */
+        /** List tokens, without their secrets: all for admins, else your own */
         get: operations["getTokens"];
         put?: never;
-        /** Create a token; its secret is shown only once */
+        /** Create a token; its secret is shown only once. Everybody creates their own, admins also those of others */
         post: operations["postTokens"];
         delete?: never;
         options?: never;
@@ -702,8 +804,42 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a token immediately */
+        /** Revoke a token immediately, with the tokens that were created with it */
         delete: operations["deleteTokensId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users of the identity provider who signed in or stored something */
+        get: operations["getAccounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a user's access: sessions close, and tokens, keys and logins are deleted. The user can sign in again */
+        delete: operations["deleteAccountsId"];
         options?: never;
         head?: never;
         patch?: never;
@@ -754,6 +890,92 @@ export interface paths {
         get: operations["getAggregatorAuditExport"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/program": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sign in a program on this computer with the identity provider */
+        get: operations["getOauthProgram"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/program/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Page that asks whether to sign in the program */
+        get: operations["getOauthProgramConfirm"];
+        put?: never;
+        /** Confirm that page and return to the program */
+        post: operations["postOauthProgramConfirm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/program": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Exchange the code of a program that was signed in for a token */
+        post: operations["postSessionProgram"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to sign in on a machine without a browser (device flow) */
+        post: operations["postSessionDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/device/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask whether the user has confirmed the sign-in, and get the token */
+        post: operations["postSessionDeviceToken"];
         delete?: never;
         options?: never;
         head?: never;
@@ -847,6 +1069,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/aggregator/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List running calls and the latest calls, as seen by this process */
+        get: operations["getAggregatorCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/calls/{call_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Cancel a running call; callers can cancel their own, admins all */
+        delete: operations["deleteAggregatorCallsCallId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get calls over time: rates, errors and latency, by server, tool or client, of all replicas */
+        get: operations["getAggregatorStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what needs attention: held tools, logins, missing variables, failing servers */
+        get: operations["getAggregatorAttention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/aggregator/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tools of all servers in brief, or of the servers that changed since an earlier answer */
+        get: operations["getAggregatorTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles": {
         parameters: {
             query?: never;
@@ -878,6 +1185,23 @@ export interface paths {
         post?: never;
         /** Remove a profile */
         delete: operations["deleteProfilesName"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview what MCP clients of a profile would see and what that costs, without saving it */
+        post: operations["postProfilesPreview"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1329,6 +1653,10 @@ export interface operations {
             query?: {
                 /** @description the server to log in to afterwards; without it, the dashboard */
                 next?: string;
+                /** @description the server to enter keys for afterwards */
+                keys?: string;
+                /** @description asks for access that the aggregator can check, which tokens of your own require */
+                lasting?: "1";
                 /** @description the page of the dashboard to open afterwards */
                 place?: string;
                 /** @description set by the aggregator */
@@ -1433,6 +1761,8 @@ export interface operations {
                             transport_type: "STDIO" | "SSE" | "HTTP";
                             /** @enum {string} */
                             status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                            /** @description the server is not running: the next call starts it */
+                            parked: boolean;
                             health_check_url: string | null;
                             tool_count: number;
                             error_message: string | null;
@@ -1442,6 +1772,8 @@ export interface operations {
                             /** @description ISO 8601 */
                             registered_at: string;
                             connected_at: string | null;
+                            /** @description when its tools, prompts and resources were last read */
+                            discovered_at: string | null;
                             tools?: {
                                 id: string;
                                 /** @description canonical: server.tool */
@@ -1456,8 +1788,31 @@ export interface operations {
                                 input_schema: {
                                     [key: string]: unknown;
                                 };
+                                output_schema?: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description what the server says about the tool: readOnlyHint, destructiveHint, idempotentHint, openWorldHint */
+                                annotations?: {
+                                    [key: string]: unknown;
+                                };
                                 /** @description the name that MCP clients see */
                                 wire_name: string;
+                                /** @description false: an admin disabled the tool; it is neither listed nor found nor callable */
+                                enabled: boolean;
+                                /** @description what an admin decided about the tool */
+                                override?: {
+                                    /** @description false: the tool is neither listed nor found nor callable */
+                                    enabled?: boolean;
+                                    /** @description the name that clients see instead of the one that the server gave */
+                                    rename?: string;
+                                    description?: string;
+                                    /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                                    fixed_arguments?: {
+                                        [key: string]: unknown;
+                                    };
+                                    /** @description arguments that clients do not see and that are not passed on */
+                                    hidden_arguments?: string[];
+                                };
                                 /** @description ISO 8601 */
                                 discovered_at: string;
                                 /** @description hidden text or instructions to a model in the definition */
@@ -1501,6 +1856,8 @@ export interface operations {
                         env?: {
                             [key: string]: string;
                         };
+                        /** @description a file of NAME=value lines; relative to cwd */
+                        env_file?: string;
                         cwd?: string;
                     };
                     description?: string | null;
@@ -1508,10 +1865,20 @@ export interface operations {
                     auto_connect?: boolean;
                     options?: {
                         /**
-                         * @description auto: one shared session until the server sends a request to its client, then one session per client
+                         * @description whose a session with the server is. shared: one for all. client: one for each MCP client. principal: one for each token or user. auto: client where the server sends requests to its client or its tools keep state, else shared. per_client: former name of client
                          * @enum {string}
                          */
-                        sessions?: "auto" | "shared" | "per_client";
+                        sessions?: "auto" | "shared" | "client" | "principal" | "per_client";
+                        /**
+                         * @description on_demand: the server is started by the first call that needs it and ended when it is idle; the default for STDIO. always: it stays connected; the default for SSE and HTTP
+                         * @enum {string}
+                         */
+                        start?: "always" | "on_demand";
+                        /**
+                         * @description protocol revisions to use with the server. legacy: up to 2025-11-25. modern: 2026-07-28. auto: what it supports
+                         * @enum {string}
+                         */
+                        protocol?: "auto" | "legacy" | "modern";
                         /**
                          * @description per_principal: each user logs in to the server and calls it with their own credentials
                          * @enum {string}
@@ -1550,6 +1917,22 @@ export interface operations {
                         }[];
                         /** @description tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT */
                         query_readers?: string[];
+                    };
+                    /** @description decisions about single tools, by their own names; "*" in a name matches any characters */
+                    tool_overrides?: {
+                        [key: string]: {
+                            /** @description false: the tool is neither listed nor found nor callable */
+                            enabled?: boolean;
+                            /** @description the name that clients see instead of the one that the server gave */
+                            rename?: string;
+                            description?: string;
+                            /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                            fixed_arguments?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description arguments that clients do not see and that are not passed on */
+                            hidden_arguments?: string[];
+                        };
                     };
                 } | {
                     name: string;
@@ -1584,10 +1967,20 @@ export interface operations {
                     auto_connect?: boolean;
                     options?: {
                         /**
-                         * @description auto: one shared session until the server sends a request to its client, then one session per client
+                         * @description whose a session with the server is. shared: one for all. client: one for each MCP client. principal: one for each token or user. auto: client where the server sends requests to its client or its tools keep state, else shared. per_client: former name of client
                          * @enum {string}
                          */
-                        sessions?: "auto" | "shared" | "per_client";
+                        sessions?: "auto" | "shared" | "client" | "principal" | "per_client";
+                        /**
+                         * @description on_demand: the server is started by the first call that needs it and ended when it is idle; the default for STDIO. always: it stays connected; the default for SSE and HTTP
+                         * @enum {string}
+                         */
+                        start?: "always" | "on_demand";
+                        /**
+                         * @description protocol revisions to use with the server. legacy: up to 2025-11-25. modern: 2026-07-28. auto: what it supports
+                         * @enum {string}
+                         */
+                        protocol?: "auto" | "legacy" | "modern";
                         /**
                          * @description per_principal: each user logs in to the server and calls it with their own credentials
                          * @enum {string}
@@ -1626,6 +2019,22 @@ export interface operations {
                         }[];
                         /** @description tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT */
                         query_readers?: string[];
+                    };
+                    /** @description decisions about single tools, by their own names; "*" in a name matches any characters */
+                    tool_overrides?: {
+                        [key: string]: {
+                            /** @description false: the tool is neither listed nor found nor callable */
+                            enabled?: boolean;
+                            /** @description the name that clients see instead of the one that the server gave */
+                            rename?: string;
+                            description?: string;
+                            /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                            fixed_arguments?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description arguments that clients do not see and that are not passed on */
+                            hidden_arguments?: string[];
+                        };
                     };
                 } | {
                     name: string;
@@ -1660,10 +2069,20 @@ export interface operations {
                     auto_connect?: boolean;
                     options?: {
                         /**
-                         * @description auto: one shared session until the server sends a request to its client, then one session per client
+                         * @description whose a session with the server is. shared: one for all. client: one for each MCP client. principal: one for each token or user. auto: client where the server sends requests to its client or its tools keep state, else shared. per_client: former name of client
                          * @enum {string}
                          */
-                        sessions?: "auto" | "shared" | "per_client";
+                        sessions?: "auto" | "shared" | "client" | "principal" | "per_client";
+                        /**
+                         * @description on_demand: the server is started by the first call that needs it and ended when it is idle; the default for STDIO. always: it stays connected; the default for SSE and HTTP
+                         * @enum {string}
+                         */
+                        start?: "always" | "on_demand";
+                        /**
+                         * @description protocol revisions to use with the server. legacy: up to 2025-11-25. modern: 2026-07-28. auto: what it supports
+                         * @enum {string}
+                         */
+                        protocol?: "auto" | "legacy" | "modern";
                         /**
                          * @description per_principal: each user logs in to the server and calls it with their own credentials
                          * @enum {string}
@@ -1703,6 +2122,22 @@ export interface operations {
                         /** @description tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT */
                         query_readers?: string[];
                     };
+                    /** @description decisions about single tools, by their own names; "*" in a name matches any characters */
+                    tool_overrides?: {
+                        [key: string]: {
+                            /** @description false: the tool is neither listed nor found nor callable */
+                            enabled?: boolean;
+                            /** @description the name that clients see instead of the one that the server gave */
+                            rename?: string;
+                            description?: string;
+                            /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                            fixed_arguments?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description arguments that clients do not see and that are not passed on */
+                            hidden_arguments?: string[];
+                        };
+                    };
                 };
             };
         };
@@ -1721,6 +2156,8 @@ export interface operations {
                         transport_type: "STDIO" | "SSE" | "HTTP";
                         /** @enum {string} */
                         status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                        /** @description the server is not running: the next call starts it */
+                        parked: boolean;
                         health_check_url: string | null;
                         tool_count: number;
                         error_message: string | null;
@@ -1730,6 +2167,8 @@ export interface operations {
                         /** @description ISO 8601 */
                         registered_at: string;
                         connected_at: string | null;
+                        /** @description when its tools, prompts and resources were last read */
+                        discovered_at: string | null;
                         tools?: {
                             id: string;
                             /** @description canonical: server.tool */
@@ -1744,8 +2183,31 @@ export interface operations {
                             input_schema: {
                                 [key: string]: unknown;
                             };
+                            output_schema?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description what the server says about the tool: readOnlyHint, destructiveHint, idempotentHint, openWorldHint */
+                            annotations?: {
+                                [key: string]: unknown;
+                            };
                             /** @description the name that MCP clients see */
                             wire_name: string;
+                            /** @description false: an admin disabled the tool; it is neither listed nor found nor callable */
+                            enabled: boolean;
+                            /** @description what an admin decided about the tool */
+                            override?: {
+                                /** @description false: the tool is neither listed nor found nor callable */
+                                enabled?: boolean;
+                                /** @description the name that clients see instead of the one that the server gave */
+                                rename?: string;
+                                description?: string;
+                                /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                                fixed_arguments?: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description arguments that clients do not see and that are not passed on */
+                                hidden_arguments?: string[];
+                            };
                             /** @description ISO 8601 */
                             discovered_at: string;
                             /** @description hidden text or instructions to a model in the definition */
@@ -1792,6 +2254,8 @@ export interface operations {
                         transport_type: "STDIO" | "SSE" | "HTTP";
                         /** @enum {string} */
                         status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                        /** @description the server is not running: the next call starts it */
+                        parked: boolean;
                         health_check_url: string | null;
                         tool_count: number;
                         error_message: string | null;
@@ -1801,6 +2265,8 @@ export interface operations {
                         /** @description ISO 8601 */
                         registered_at: string;
                         connected_at: string | null;
+                        /** @description when its tools, prompts and resources were last read */
+                        discovered_at: string | null;
                         tools?: {
                             id: string;
                             /** @description canonical: server.tool */
@@ -1815,8 +2281,31 @@ export interface operations {
                             input_schema: {
                                 [key: string]: unknown;
                             };
+                            output_schema?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description what the server says about the tool: readOnlyHint, destructiveHint, idempotentHint, openWorldHint */
+                            annotations?: {
+                                [key: string]: unknown;
+                            };
                             /** @description the name that MCP clients see */
                             wire_name: string;
+                            /** @description false: an admin disabled the tool; it is neither listed nor found nor callable */
+                            enabled: boolean;
+                            /** @description what an admin decided about the tool */
+                            override?: {
+                                /** @description false: the tool is neither listed nor found nor callable */
+                                enabled?: boolean;
+                                /** @description the name that clients see instead of the one that the server gave */
+                                rename?: string;
+                                description?: string;
+                                /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                                fixed_arguments?: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description arguments that clients do not see and that are not passed on */
+                                hidden_arguments?: string[];
+                            };
                             /** @description ISO 8601 */
                             discovered_at: string;
                             /** @description hidden text or instructions to a model in the definition */
@@ -1839,11 +2328,34 @@ export interface operations {
                         options: {
                             [key: string]: unknown;
                         };
+                        /** @description decisions about single tools, by their own names; "*" in a name matches any characters */
+                        tool_overrides: {
+                            [key: string]: {
+                                /** @description false: the tool is neither listed nor found nor callable */
+                                enabled?: boolean;
+                                /** @description the name that clients see instead of the one that the server gave */
+                                rename?: string;
+                                description?: string;
+                                /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                                fixed_arguments?: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description arguments that clients do not see and that are not passed on */
+                                hidden_arguments?: string[];
+                            };
+                        };
                         auto_connect: boolean;
                         origin: string;
                         protocol_version: string | null;
                         era: ("modern" | "legacy") | null;
-                        interactive: boolean;
+                        /** @description whose a session with the server is: one for all callers, one for each MCP client, one for each principal */
+                        sessions: {
+                            /** @enum {string} */
+                            ownership: "shared" | "client" | "principal";
+                            /** @enum {string} */
+                            source: "setting" | "observed" | "inferred" | "default";
+                            reason: string;
+                        };
                         server_info: {
                             [key: string]: unknown;
                         } | null;
@@ -1901,6 +2413,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description renames the server and with it all its tools */
+                    name?: string;
                     /** @enum {string} */
                     transport_type?: "STDIO" | "SSE" | "HTTP";
                     connection_config?: {
@@ -1911,10 +2425,20 @@ export interface operations {
                     auto_connect?: boolean;
                     options?: {
                         /**
-                         * @description auto: one shared session until the server sends a request to its client, then one session per client
+                         * @description whose a session with the server is. shared: one for all. client: one for each MCP client. principal: one for each token or user. auto: client where the server sends requests to its client or its tools keep state, else shared. per_client: former name of client
                          * @enum {string}
                          */
-                        sessions?: "auto" | "shared" | "per_client";
+                        sessions?: "auto" | "shared" | "client" | "principal" | "per_client";
+                        /**
+                         * @description on_demand: the server is started by the first call that needs it and ended when it is idle; the default for STDIO. always: it stays connected; the default for SSE and HTTP
+                         * @enum {string}
+                         */
+                        start?: "always" | "on_demand";
+                        /**
+                         * @description protocol revisions to use with the server. legacy: up to 2025-11-25. modern: 2026-07-28. auto: what it supports
+                         * @enum {string}
+                         */
+                        protocol?: "auto" | "legacy" | "modern";
                         /**
                          * @description per_principal: each user logs in to the server and calls it with their own credentials
                          * @enum {string}
@@ -1954,6 +2478,22 @@ export interface operations {
                         /** @description tools that the aggregator query may call although they are not marked as read-only; SQL is still limited to SELECT */
                         query_readers?: string[];
                     };
+                    /** @description decisions about single tools, by their own names; "*" in a name matches any characters */
+                    tool_overrides?: {
+                        [key: string]: {
+                            /** @description false: the tool is neither listed nor found nor callable */
+                            enabled?: boolean;
+                            /** @description the name that clients see instead of the one that the server gave */
+                            rename?: string;
+                            description?: string;
+                            /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                            fixed_arguments?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description arguments that clients do not see and that are not passed on */
+                            hidden_arguments?: string[];
+                        };
+                    };
                 };
             };
         };
@@ -1972,6 +2512,8 @@ export interface operations {
                         transport_type: "STDIO" | "SSE" | "HTTP";
                         /** @enum {string} */
                         status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
+                        /** @description the server is not running: the next call starts it */
+                        parked: boolean;
                         health_check_url: string | null;
                         tool_count: number;
                         error_message: string | null;
@@ -1981,6 +2523,8 @@ export interface operations {
                         /** @description ISO 8601 */
                         registered_at: string;
                         connected_at: string | null;
+                        /** @description when its tools, prompts and resources were last read */
+                        discovered_at: string | null;
                         tools?: {
                             id: string;
                             /** @description canonical: server.tool */
@@ -1995,8 +2539,31 @@ export interface operations {
                             input_schema: {
                                 [key: string]: unknown;
                             };
+                            output_schema?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description what the server says about the tool: readOnlyHint, destructiveHint, idempotentHint, openWorldHint */
+                            annotations?: {
+                                [key: string]: unknown;
+                            };
                             /** @description the name that MCP clients see */
                             wire_name: string;
+                            /** @description false: an admin disabled the tool; it is neither listed nor found nor callable */
+                            enabled: boolean;
+                            /** @description what an admin decided about the tool */
+                            override?: {
+                                /** @description false: the tool is neither listed nor found nor callable */
+                                enabled?: boolean;
+                                /** @description the name that clients see instead of the one that the server gave */
+                                rename?: string;
+                                description?: string;
+                                /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                                fixed_arguments?: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description arguments that clients do not see and that are not passed on */
+                                hidden_arguments?: string[];
+                            };
                             /** @description ISO 8601 */
                             discovered_at: string;
                             /** @description hidden text or instructions to a model in the definition */
@@ -2019,11 +2586,34 @@ export interface operations {
                         options: {
                             [key: string]: unknown;
                         };
+                        /** @description decisions about single tools, by their own names; "*" in a name matches any characters */
+                        tool_overrides: {
+                            [key: string]: {
+                                /** @description false: the tool is neither listed nor found nor callable */
+                                enabled?: boolean;
+                                /** @description the name that clients see instead of the one that the server gave */
+                                rename?: string;
+                                description?: string;
+                                /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                                fixed_arguments?: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description arguments that clients do not see and that are not passed on */
+                                hidden_arguments?: string[];
+                            };
+                        };
                         auto_connect: boolean;
                         origin: string;
                         protocol_version: string | null;
                         era: ("modern" | "legacy") | null;
-                        interactive: boolean;
+                        /** @description whose a session with the server is: one for all callers, one for each MCP client, one for each principal */
+                        sessions: {
+                            /** @enum {string} */
+                            ownership: "shared" | "client" | "principal";
+                            /** @enum {string} */
+                            source: "setting" | "observed" | "inferred" | "default";
+                            reason: string;
+                        };
                         server_info: {
                             [key: string]: unknown;
                         } | null;
@@ -2123,7 +2713,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The tools, in the server's order */
+            /** @description The tools in the server's order, disabled ones included */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2144,8 +2734,31 @@ export interface operations {
                             input_schema: {
                                 [key: string]: unknown;
                             };
+                            output_schema?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description what the server says about the tool: readOnlyHint, destructiveHint, idempotentHint, openWorldHint */
+                            annotations?: {
+                                [key: string]: unknown;
+                            };
                             /** @description the name that MCP clients see */
                             wire_name: string;
+                            /** @description false: an admin disabled the tool; it is neither listed nor found nor callable */
+                            enabled: boolean;
+                            /** @description what an admin decided about the tool */
+                            override?: {
+                                /** @description false: the tool is neither listed nor found nor callable */
+                                enabled?: boolean;
+                                /** @description the name that clients see instead of the one that the server gave */
+                                rename?: string;
+                                description?: string;
+                                /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                                fixed_arguments?: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description arguments that clients do not see and that are not passed on */
+                                hidden_arguments?: string[];
+                            };
                             /** @description ISO 8601 */
                             discovered_at: string;
                             /** @description hidden text or instructions to a model in the definition */
@@ -2192,6 +2805,67 @@ export interface operations {
                         /** @constant */
                         status: "REFRESHING";
                         message: string;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorServersIdOutput: {
+        parameters: {
+            query?: {
+                /** @description only lines after this one */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines, oldest first; secrets are masked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        lines: {
+                            seq: number;
+                            at: string;
+                            text: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorServersIdProcesses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The processes that were started for the server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        processes: {
+                            pid: number;
+                            /** @description resident, with its children; null where unknown */
+                            memory_bytes: number | null;
+                        }[];
                     };
                 };
             };
@@ -2261,9 +2935,12 @@ export interface operations {
                         results: {
                             /** @description the name in the file */
                             key: string;
-                            /** @description the name it is registered under */
+                            /** @description the name that it is or would be registered under */
                             name: string | null;
-                            /** @enum {string} */
+                            /**
+                             * @description already_exists: a server with the same connection is registered
+                             * @enum {string}
+                             */
                             outcome: "registered" | "would_register" | "already_exists" | "skipped" | "invalid";
                             transport_type: ("STDIO" | "SSE" | "HTTP") | null;
                             reason: string | null;
@@ -2298,9 +2975,12 @@ export interface operations {
                             results: {
                                 /** @description the name in the file */
                                 key: string;
-                                /** @description the name it is registered under */
+                                /** @description the name that it is or would be registered under */
                                 name: string | null;
-                                /** @enum {string} */
+                                /**
+                                 * @description already_exists: a server with the same connection is registered
+                                 * @enum {string}
+                                 */
                                 outcome: "registered" | "would_register" | "already_exists" | "skipped" | "invalid";
                                 transport_type: ("STDIO" | "SSE" | "HTTP") | null;
                                 reason: string | null;
@@ -2342,9 +3022,12 @@ export interface operations {
                         results: {
                             /** @description the name in the file */
                             key: string;
-                            /** @description the name it is registered under */
+                            /** @description the name that it is or would be registered under */
                             name: string | null;
-                            /** @enum {string} */
+                            /**
+                             * @description already_exists: a server with the same connection is registered
+                             * @enum {string}
+                             */
                             outcome: "registered" | "would_register" | "already_exists" | "skipped" | "invalid";
                             transport_type: ("STDIO" | "SSE" | "HTTP") | null;
                             reason: string | null;
@@ -2354,6 +3037,98 @@ export interface operations {
                         registered: number;
                         already_exists: number;
                         invalid: number;
+                    };
+                };
+            };
+        };
+    };
+    patchAggregatorServersIdToolsTool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                id: string;
+                /** @description name of the tool; "*" matches any characters */
+                tool: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    enabled?: boolean | null;
+                    rename?: string | null;
+                    description?: string | null;
+                    fixed_arguments?: {
+                        [key: string]: unknown;
+                    } | null;
+                    hidden_arguments?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The tools that the change is about */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        tools: {
+                            id: string;
+                            /** @description canonical: server.tool */
+                            name: string;
+                            original_name: string;
+                            title: string | null;
+                            description: string;
+                            skill_ids: string[];
+                            primary_skill_id: string | null;
+                            is_classified: boolean;
+                            classification_state: string;
+                            input_schema: {
+                                [key: string]: unknown;
+                            };
+                            output_schema?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description what the server says about the tool: readOnlyHint, destructiveHint, idempotentHint, openWorldHint */
+                            annotations?: {
+                                [key: string]: unknown;
+                            };
+                            /** @description the name that MCP clients see */
+                            wire_name: string;
+                            /** @description false: an admin disabled the tool; it is neither listed nor found nor callable */
+                            enabled: boolean;
+                            /** @description what an admin decided about the tool */
+                            override?: {
+                                /** @description false: the tool is neither listed nor found nor callable */
+                                enabled?: boolean;
+                                /** @description the name that clients see instead of the one that the server gave */
+                                rename?: string;
+                                description?: string;
+                                /** @description arguments that every call gets, whatever the caller sends; clients do not see them, but users of the aggregator do */
+                                fixed_arguments?: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description arguments that clients do not see and that are not passed on */
+                                hidden_arguments?: string[];
+                            };
+                            /** @description ISO 8601 */
+                            discovered_at: string;
+                            /** @description hidden text or instructions to a model in the definition */
+                            warnings?: {
+                                kind: string;
+                                at: string;
+                                excerpt: string;
+                            }[];
+                            /** @description the server changed the tool: calls are held until an admin decides */
+                            held_change?: {
+                                id: number;
+                                state: string;
+                                risk: string;
+                            };
+                        }[];
                     };
                 };
             };
@@ -2406,6 +3181,8 @@ export interface operations {
                             at: string;
                             decided_at: string | null;
                             decided_by: string | null;
+                            /** @description why it was approved or rejected */
+                            reason: string | null;
                         }[];
                     };
                 };
@@ -2422,7 +3199,13 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason?: string | null;
+                };
+            };
+        };
         responses: {
             /** @description The decided change */
             200: {
@@ -2452,6 +3235,8 @@ export interface operations {
                         at: string;
                         decided_at: string | null;
                         decided_by: string | null;
+                        /** @description why it was approved or rejected */
+                        reason: string | null;
                     };
                 };
             };
@@ -2467,7 +3252,13 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason?: string | null;
+                };
+            };
+        };
         responses: {
             /** @description The decided change */
             200: {
@@ -2497,6 +3288,8 @@ export interface operations {
                         at: string;
                         decided_at: string | null;
                         decided_by: string | null;
+                        /** @description why it was approved or rejected */
+                        reason: string | null;
                     };
                 };
             };
@@ -3113,7 +3906,12 @@ export interface operations {
     };
     getAggregatorEvents: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description only these, separated by commas; all if not given */
+                topics?: string;
+                /** @description also the lines that this STDIO server writes to stderr, by id or name: server.output */
+                output_of?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3131,9 +3929,91 @@ export interface operations {
             };
         };
     };
-    getTokens: {
+    getLivez: {
         parameters: {
             query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process works */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "alive";
+                        uptime_seconds: number;
+                    };
+                };
+            };
+        };
+    };
+    getReadyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It takes calls */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "ready" | "starting" | "draining";
+                        servers: {
+                            total: number;
+                            connected: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    postAggregatorIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    nonce: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The proof */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        proof: string;
+                    };
+                };
+            };
+        };
+    };
+    getTokens: {
+        parameters: {
+            query?: {
+                /** @description true: only your own */
+                own?: "true" | "false";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3158,8 +4038,29 @@ export interface operations {
                             last_used_at: string | null;
                             expires_at: string | null;
                             created_by: string;
+                            /** @description the user who created it and with whom it ends; null: it is a user of its own */
+                            owner: {
+                                id: string;
+                                name: string | null;
+                            } | null;
+                            /**
+                             * @description sign_in: the session of the command line of its owner
+                             * @enum {string}
+                             */
+                            origin: "api" | "sign_in";
+                            /** @description whether it is one of yours */
+                            own: boolean;
                         }[];
                         total: number;
+                        /** @description whether you can create tokens of your own */
+                        creation: {
+                            allowed: boolean;
+                            reason: string | null;
+                            /** @description where you have to sign in before */
+                            sign_in_url: string | null;
+                            /** @description maximum lifetime; null: no limit */
+                            max_days: number | null;
+                        };
                     };
                 };
             };
@@ -3177,7 +4078,7 @@ export interface operations {
                 "application/json": {
                     name: string;
                     /**
-                     * @default caller
+                     * @description caller, or your own role if that is lower
                      * @enum {string}
                      */
                     role?: "admin" | "caller" | "viewer";
@@ -3185,7 +4086,10 @@ export interface operations {
                     servers?: string[] | null;
                     /** @description limits the token to this profile */
                     profile?: string | null;
+                    /** @description your own tokens end after MCP_AGGREGATOR_OWN_TOKEN_DAYS at the latest, unless you are an admin */
                     expires_at?: string | null;
+                    /** @description true: the token is yours, with your keys and logins, and ends with you; always so unless you are an admin. false: it is a user of its own */
+                    own?: boolean;
                 };
             };
         };
@@ -3207,6 +4111,18 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         created_by: string;
+                        /** @description the user who created it and with whom it ends; null: it is a user of its own */
+                        owner: {
+                            id: string;
+                            name: string | null;
+                        } | null;
+                        /**
+                         * @description sign_in: the session of the command line of its owner
+                         * @enum {string}
+                         */
+                        origin: "api" | "sign_in";
+                        /** @description whether it is one of yours */
+                        own: boolean;
                         token: string;
                     };
                 };
@@ -3233,6 +4149,70 @@ export interface operations {
             };
         };
     };
+    getAccounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The users */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        accounts: {
+                            id: string;
+                            name: string;
+                            issuer: string;
+                            /**
+                             * @description as of the last sign-in or check
+                             * @enum {string}
+                             */
+                            role: "admin" | "caller" | "viewer";
+                            profile: string | null;
+                            /**
+                             * @description active: the identity provider is asked about the account while it is in use. unchecked: the user never signed in to the aggregator, so only access tokens of the identity provider are accepted. ended: access has ended until the user signs in again
+                             * @enum {string}
+                             */
+                            state: "active" | "unchecked" | "ended";
+                            first_seen_at: string;
+                            last_seen_at: string;
+                            checked_at: string | null;
+                            ended_at: string | null;
+                            /** @description number of tokens that the user created */
+                            tokens: number;
+                        }[];
+                        total: number;
+                    };
+                };
+            };
+        };
+    };
+    deleteAccountsId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     getAggregatorAudit: {
         parameters: {
             query?: {
@@ -3240,6 +4220,10 @@ export interface operations {
                 actor?: string;
                 server_name?: string;
                 server_id?: string;
+                /** @description in the event, the actor or the name of the server */
+                contains?: string;
+                /** @description calls of tools, or all other events */
+                kind?: "calls" | "changes";
                 since?: string;
                 until?: string;
                 limit?: number;
@@ -3336,6 +4320,179 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": string;
+                };
+            };
+        };
+    };
+    getOauthProgram: {
+        parameters: {
+            query: {
+                /** @description port of the program on 127.0.0.1 */
+                port: number;
+                /** @description returned to the program */
+                state: string;
+                /** @description SHA-256 of the verifier that the program sends with the code */
+                challenge: string;
+                /** @description name of the program, shown to the user */
+                name: string;
+                /** @description set by the aggregator */
+                moved?: "1";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    getOauthProgramConfirm: {
+        parameters: {
+            query: {
+                request: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    postOauthProgramConfirm: {
+        parameters: {
+            query: {
+                request: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    postSessionProgram: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                    verifier: string;
+                };
+            };
+        };
+        responses: {
+            /** @description A token of the user, for the program */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description shown only once */
+                        token: string;
+                        token_id: string;
+                        expires_at: string | null;
+                        issuer: string;
+                        name: string;
+                        /** @enum {string} */
+                        role: "admin" | "caller" | "viewer";
+                    };
+                };
+            };
+        };
+    };
+    postSessionDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description name of the program */
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What the user opens and enters on another device */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        device_code: string;
+                        user_code: string;
+                        verification_uri: string;
+                        verification_uri_complete: string | null;
+                        expires_at: string;
+                        /** @description seconds between two questions */
+                        interval: number;
+                    };
+                };
+            };
+        };
+    };
+    postSessionDeviceToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    device_code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description A token of the user, for the program */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description shown only once */
+                        token: string;
+                        token_id: string;
+                        expires_at: string | null;
+                        issuer: string;
+                        name: string;
+                        /** @enum {string} */
+                        role: "admin" | "caller" | "viewer";
+                    };
+                };
+            };
+            /** @description Not yet */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description seconds */
+                        retry_after: number;
+                    };
                 };
             };
         };
@@ -3526,8 +4683,19 @@ export interface operations {
                             server: string;
                             tool: string;
                             principal: string;
+                            /** @description the name that an MCP client gives itself; null for REST */
+                            client: string | null;
                             outcome: string;
+                            error_code: string | null;
                             duration_ms: number;
+                            /** @description milliseconds: in the aggregator, waiting for a place, waiting for a session, at the server */
+                            phases: {
+                                bridge: number;
+                                queue: number;
+                                connect: number;
+                                server: number;
+                            };
+                            /** @description when it ended */
                             at: string;
                         }[];
                         /** @description arguments and results are kept, for admins: MCP_AGGREGATOR_SHOW_PAYLOADS */
@@ -3580,6 +4748,299 @@ export interface operations {
                             bytes: number;
                             cut: boolean;
                         } | null;
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorCalls: {
+        parameters: {
+            query?: {
+                /** @description `next` of an earlier answer */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calls */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description of this replica, the oldest first */
+                        running: {
+                            call_id: string;
+                            server: string;
+                            tool: string;
+                            principal: string;
+                            /** @description the name that an MCP client gives itself; null for REST */
+                            client: string | null;
+                            started_at: string;
+                            running_ms: number;
+                            /**
+                             * @description what it waits for
+                             * @enum {string}
+                             */
+                            phase: "queue" | "connect" | "server";
+                            can_cancel: boolean;
+                        }[];
+                        /** @description of this replica, the newest first */
+                        recent: {
+                            call_id: string;
+                            server: string;
+                            tool: string;
+                            principal: string;
+                            /** @description the name that an MCP client gives itself; null for REST */
+                            client: string | null;
+                            outcome: string;
+                            error_code: string | null;
+                            duration_ms: number;
+                            /** @description milliseconds: in the aggregator, waiting for a place, waiting for a session, at the server */
+                            phases: {
+                                bridge: number;
+                                queue: number;
+                                connect: number;
+                                server: number;
+                            };
+                            /** @description when it ended */
+                            at: string;
+                        }[];
+                        /** @description ask with `after` for what ended since */
+                        next: number;
+                        /** @description arguments and results are kept, for admins: MCP_AGGREGATOR_SHOW_PAYLOADS */
+                        shows_payloads: boolean;
+                    };
+                };
+            };
+        };
+    };
+    deleteAggregatorCallsCallId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                call_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The server is told, and the caller is answered that the call was cancelled */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getAggregatorStats: {
+        parameters: {
+            query?: {
+                /** @description 15 minutes ago if not given */
+                from?: string;
+                /** @description now if not given */
+                to?: string;
+                /** @description seconds */
+                step?: number;
+                by?: "server" | "tool" | "client";
+                /** @description only calls to this server, by id or name */
+                server?: string;
+                /** @description only calls of this tool, by its canonical name */
+                tool?: string;
+                /** @description how many series */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One point per step, oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description where the first point begins */
+                        from: string;
+                        /** @description where the last point ends */
+                        to: string;
+                        /** @description seconds between points; at least as asked for, more where details are no longer kept */
+                        step: number;
+                        /** @description later points are still counting */
+                        complete_until: string;
+                        total: {
+                            calls: number;
+                            /** @description not answered by the server: unavailable, timed out, refused */
+                            failed: number;
+                            /** @description answered by the tool with an error */
+                            tool_errors: number;
+                            cancelled: number;
+                            calls_per_second: number;
+                            mean_ms: number | null;
+                            p50_ms: number | null;
+                            p95_ms: number | null;
+                            max_ms: number | null;
+                            points: {
+                                calls: number[];
+                                failed: number[];
+                                tool_errors: number[];
+                                p50_ms: (number | null)[];
+                                p95_ms: (number | null)[];
+                            };
+                        };
+                        /** @description with `by`: the busiest first */
+                        series?: {
+                            calls: number;
+                            /** @description not answered by the server: unavailable, timed out, refused */
+                            failed: number;
+                            /** @description answered by the tool with an error */
+                            tool_errors: number;
+                            cancelled: number;
+                            calls_per_second: number;
+                            mean_ms: number | null;
+                            p50_ms: number | null;
+                            p95_ms: number | null;
+                            max_ms: number | null;
+                            server?: string;
+                            tool?: string;
+                            principal?: string;
+                            /** @description the name that an MCP client gives itself; null for REST */
+                            client?: string | null;
+                            points: {
+                                calls: number[];
+                                failed: number[];
+                                tool_errors: number[];
+                                p50_ms: (number | null)[];
+                                p95_ms: (number | null)[];
+                            };
+                        }[];
+                        /** @description tokens of tool lists and of results before and after; not for tokens that are limited */
+                        tokens?: {
+                            lists: {
+                                times: number;
+                                before: number;
+                                after: number;
+                            };
+                            queries: {
+                                times: number;
+                                before: number;
+                                after: number;
+                            };
+                            saved: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorAttention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Worst first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: {
+                            /** @description the same as long as the cause is the same */
+                            id: string;
+                            /** @enum {string} */
+                            kind: "held_tool" | "server_failed" | "missing_variable" | "login" | "calls_failing" | "server_degraded" | "suspicious_tool" | "tools_incomplete" | "safe_mode";
+                            /** @enum {string} */
+                            severity: "critical" | "warning";
+                            server: string | null;
+                            /** @description canonical name */
+                            tool: string | null;
+                            title: string;
+                            detail: string;
+                            since: string | null;
+                            /** @description of a held tool */
+                            change?: {
+                                id: number;
+                                risk: string;
+                                parts: {
+                                    risk: string;
+                                    what: string;
+                                }[];
+                            };
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getAggregatorTools: {
+        parameters: {
+            query?: {
+                /** @description `revision` of an earlier answer */
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tools by server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description ask with `since` for what changed */
+                        revision: string;
+                        /** @description false: only servers that changed since then */
+                        complete: boolean;
+                        servers: {
+                            id: string;
+                            name: string;
+                            tools: {
+                                /** @description canonical: server.tool */
+                                name: string;
+                                original_name: string;
+                                title: string | null;
+                                /** @description its beginning */
+                                description: string;
+                                skill: string | null;
+                                /** @description as the server says; null where it says nothing */
+                                read_only: boolean | null;
+                                destructive: boolean | null;
+                                /** @description a changed definition: calls are held until an admin decides */
+                                held: {
+                                    change_id: number;
+                                    /** @enum {string} */
+                                    state: "pending" | "rejected";
+                                    risk: string;
+                                } | null;
+                                /** @description false: an admin disabled the tool */
+                                enabled: boolean;
+                                /** @description an admin gave it another name, description or arguments */
+                                changed: boolean;
+                                /** @description findings of hidden text or instructions to a model */
+                                warnings: number;
+                            }[];
+                        }[];
+                        /** @description IDs of servers that are gone */
+                        removed: string[];
                     };
                 };
             };
@@ -3734,6 +5195,61 @@ export interface operations {
             };
         };
     };
+    postProfilesPreview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    description?: string;
+                    /** @description servers to include; all servers if omitted */
+                    servers?: string[];
+                    /** @description tools to include; all tools of the servers if omitted */
+                    tools?: {
+                        /** @description canonical name; "*" matches any characters */
+                        name: string;
+                        rename?: string;
+                        description?: string;
+                    }[];
+                    /** @enum {string} */
+                    exposure?: "auto" | "all" | "search";
+                };
+            };
+        };
+        responses: {
+            /** @description The list of tools with estimated tokens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description what auto comes to with the tools of now
+                         * @enum {string}
+                         */
+                        exposure: "all" | "search";
+                        /** @description as MCP clients list them, with estimated tokens */
+                        tools: {
+                            name: string;
+                            tokens: number;
+                        }[];
+                        tokens: number;
+                        /** @description what clients can call: listed, or found with the search tools */
+                        available: {
+                            name: string;
+                            tokens: number;
+                        }[];
+                        available_tokens: number;
+                    };
+                };
+            };
+        };
+    };
     getAggregatorBackup: {
         parameters: {
             query?: never;
@@ -3774,6 +5290,9 @@ export interface operations {
                             options: {
                                 [key: string]: unknown;
                             };
+                            tool_overrides?: {
+                                [key: string]: unknown;
+                            };
                             /** @enum {string} */
                             origin: "api" | "config" | "import";
                             /** Format: date-time */
@@ -3792,6 +5311,9 @@ export interface operations {
                             last_used_at: string | null;
                             expires_at: string | null;
                             created_by: string;
+                            owner?: string | null;
+                            /** @enum {string} */
+                            origin?: "api" | "sign_in";
                         }[];
                         profiles: {
                             name: string;
@@ -3818,6 +5340,26 @@ export interface operations {
                         settings: {
                             key: string;
                             value: unknown;
+                        }[];
+                        /** @default [] */
+                        accounts: {
+                            id: string;
+                            issuer: string;
+                            name: string;
+                            /** @enum {string} */
+                            role: "admin" | "caller" | "viewer";
+                            profile: string | null;
+                            rules: string;
+                            sealed: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            seen_at: string;
+                            checked_at: string | null;
+                            ended_at: string | null;
+                            lease_until: string | null;
+                            /** Format: date-time */
+                            updated_at: string;
                         }[];
                         /** @default [] */
                         oauth_clients: {
@@ -3870,6 +5412,8 @@ export interface operations {
                     profiles: unknown[];
                     skills: unknown[];
                     settings: unknown[];
+                    /** @default [] */
+                    accounts?: unknown[];
                     /** @default [] */
                     oauth_clients?: unknown[];
                     /** @default [] */
@@ -3929,6 +5473,13 @@ export interface operations {
                         left: number;
                         /** @description sealed with neither key or not sealed; left unchanged */
                         unreadable: string[];
+                        /** @description false: the previous key is the next one, or unused */
+                        previous_was_used: boolean;
+                        /**
+                         * @description where the current key comes from
+                         * @enum {string}
+                         */
+                        key_source: "file" | "variable";
                     };
                 };
             };

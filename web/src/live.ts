@@ -19,7 +19,8 @@ const listeners = new Set<Listener>();
 const stateListeners = new Set<() => void>();
 const returnListeners = new Set<() => void>();
 let state: LiveState = 'connecting';
-let wasLost = false;
+/** Also before the stream opens for the first time: what pages asked until then may have changed meanwhile. */
+let wasLost = true;
 
 function setState(next: LiveState): void {
   state = next;

@@ -1,24 +1,10 @@
-/** `/api/v1/tokens` and `/api/v1/audit`. */
+/** `/api/v1/aggregator/audit`. */
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { AppError } from '../../errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
-import type { Authenticator } from '../../security/auth.ts';
-import { isBound, isWithin, limitsOf } from '../../security/policy.ts';
+import { isBound } from '../../security/policy.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
-
-const tokenView = z.object({
-  id: z.string(),
-  name: z.string(),
-  role: z.enum(['admin', 'caller', 'viewer']),
-  servers: z.array(z.string()).nullable(),
-  profile: z.string().nullable(),
-  created_at: z.string(),
-  last_used_at: z.string().nullable(),
-  expires_at: z.string().nullable(),
-  created_by: z.string(),
-});
 
 const auditView = z.object({
   id: z.int(),
@@ -44,26 +30,12 @@ const verdictView = z.object({
     .optional(),
 });
 
-export const newToken = z.strictObject({
-  name: z.string().min(1).max(255),
-  role: z.enum(['admin', 'caller', 'viewer']).default('caller'),
-  servers: z
-    .array(z.string().min(1))
-    .min(1)
-    .max(1_000)
-    .nullish()
-    .describe('limits the token to these servers, by name'),
-  profile: z.string().min(1).nullish().describe('limits the token to this profile'),
-  expires_at: z.iso.datetime({ offset: true }).nullish(),
-});
-
 export interface AccessRouteDependencies {
-  authenticator: Authenticator;
   audit: Audit;
   registry: Registry;
 }
 
-export function accessRoutes({ authenticator, audit, registry }: AccessRouteDependencies): AnyRoute[] {
+export function accessRoutes({ audit, registry }: AccessRouteDependencies): AnyRoute[] {
   /** Undefined means all servers. Names in a token's list are kept after the server is removed. */
   function auditedServers({ principal, view }: Pick<RouteContext<never, never, never>, 'principal' | 'view'>) {
     if (!isBound(principal)) return undefined;
@@ -72,75 +44,6 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
   }
 
   return [
-    route({
-      method: 'POST',
-      path: '/api/v1/tokens',
-      tag: 'access',
-      summary: 'Create a token; its secret is shown only once',
-      role: 'admin',
-      body: newToken,
-      answers: { 201: { description: 'The token', schema: tokenView.extend({ token: z.string() }) } },
-      async handle({ body, principal, address, reply }) {
-        const { name, role, servers = null, profile = null, expires_at: expiresAt } = body;
-        if (!isWithin(principal, { servers, profile })) {
-          const limits = limitsOf(principal);
-          throw new AppError(
-            'FORBIDDEN',
-            `${principal.name} is limited to ${limits}; tokens that it creates must have the same limits`,
-          );
-        }
-        const { token, row } = await authenticator.createToken(
-          { name, role, servers, profile, expiresAt },
-          principal.name,
-        );
-        await audit.recordNow({
-          event: 'token.created',
-          actor: principal.name,
-          ip_address: address,
-          details: { token_id: row.id, name, role, servers, profile },
-        });
-        reply.status(201);
-        return { ...row, token };
-      },
-    }),
-
-    route({
-      method: 'GET',
-      path: '/api/v1/tokens',
-      tag: 'access',
-      summary: 'List tokens, without their secrets',
-      role: 'admin',
-      answers: { 200: { description: 'The tokens', schema: z.object({ tokens: z.array(tokenView), total: z.int() }) } },
-      handle({ principal }) {
-        const seen = authenticator.listTokens().filter((token) => isWithin(principal, token));
-        const tokens = seen.sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
-        return { tokens, total: tokens.length };
-      },
-    }),
-
-    route({
-      method: 'DELETE',
-      path: '/api/v1/tokens/{id}',
-      tag: 'access',
-      summary: 'Revoke a token immediately',
-      role: 'admin',
-      params: z.object({ id: z.string().min(1) }),
-      answers: { 204: { description: 'Revoked' }, 404: { description: 'Token not found' } },
-      async handle({ params, principal, address, reply }) {
-        const token = authenticator.listTokens().find(({ id }) => id === params.id);
-        const isTheirs = !isBound(principal) || (token !== undefined && isWithin(principal, token));
-        if (!isTheirs || !(await authenticator.revokeToken(params.id)))
-          throw new AppError('NOT_FOUND', `Token not found: ${params.id}`);
-        await audit.recordNow({
-          event: 'token.revoked',
-          actor: principal.name,
-          ip_address: address,
-          details: { token_id: params.id },
-        });
-        reply.status(204);
-      },
-    }),
-
     route({
       method: 'GET',
       path: '/api/v1/aggregator/audit',
@@ -152,6 +55,8 @@ export function accessRoutes({ authenticator, audit, registry }: AccessRouteDepe
         actor: z.string().optional(),
         server_name: z.string().optional(),
         server_id: z.string().optional(),
+        contains: z.string().max(255).optional().describe('in the event, the actor or the name of the server'),
+        kind: z.enum(['calls', 'changes']).optional().describe('calls of tools, or all other events'),
         since: z.iso.datetime({ offset: true }).optional(),
         until: z.iso.datetime({ offset: true }).optional(),
         limit: z.coerce.number().int().min(1).max(1_000).default(100),

@@ -8,6 +8,7 @@ import type { Activity } from '../activity.ts';
 import type { Payloads } from '../payloads.ts';
 import { type AnyRoute, route } from '../route.ts';
 import { seesCall } from '../view.ts';
+import { finishedView } from './calls.ts';
 
 const sliceView = z.object({
   at: z.string(),
@@ -17,16 +18,6 @@ const sliceView = z.object({
   max_ms: z.number().nullable(),
   checks_failed: z.int(),
   status: z.string().nullable(),
-});
-
-const callView = z.object({
-  call_id: z.string(),
-  server: z.string(),
-  tool: z.string(),
-  principal: z.string(),
-  outcome: z.string(),
-  duration_ms: z.number(),
-  at: z.string(),
 });
 
 const activityView = z.object({
@@ -41,7 +32,7 @@ const activityView = z.object({
       slices: z.array(sliceView),
     }),
   ),
-  recent_calls: z.array(callView).describe('newest first'),
+  recent_calls: z.array(finishedView).describe('newest first'),
   shows_payloads: z.boolean().describe('arguments and results are kept, for admins: MCP_AGGREGATOR_SHOW_PAYLOADS'),
   memory_bytes: z.int().describe('resident memory of this process'),
 });

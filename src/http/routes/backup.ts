@@ -14,6 +14,7 @@ import { type AnyRoute, route } from '../route.ts';
 export interface BackupRouteDependencies {
   db: Database;
   maxServers: number;
+  keySource: 'file' | 'variable';
   vault: Vault;
   resealer: Resealer;
   audit: Audit;
@@ -40,6 +41,7 @@ const backupView = z.object({
       auto_connect: z.boolean(),
       desired: z.enum(['connected', 'disconnected']),
       options: json,
+      tool_overrides: json.optional(),
       origin: z.enum(['api', 'config', 'import']),
       registered_at: time,
     }),
@@ -56,6 +58,8 @@ const backupView = z.object({
       last_used_at: time.nullable(),
       expires_at: time.nullable(),
       created_by: z.string(),
+      owner: z.string().nullable().optional(),
+      origin: z.enum(['api', 'sign_in']).optional(),
     }),
   ),
   profiles: z.array(z.object({ name: z.string(), definition: json, created_at: time, updated_at: time })),
@@ -71,6 +75,25 @@ const backupView = z.object({
     }),
   ),
   settings: z.array(z.object({ key: z.string(), value: z.unknown() })),
+  accounts: z
+    .array(
+      z.object({
+        id: z.string(),
+        issuer: z.string(),
+        name: z.string(),
+        role: z.enum(['admin', 'caller', 'viewer']),
+        profile: z.string().nullable(),
+        rules: z.string(),
+        sealed: z.string().nullable(),
+        created_at: time,
+        seen_at: time,
+        checked_at: time.nullable(),
+        ended_at: time.nullable(),
+        lease_until: time.nullable(),
+        updated_at: time,
+      }),
+    )
+    .default([]),
   oauth_clients: z
     .array(
       z.object({
@@ -108,6 +131,7 @@ const backupBody = backupView.extend({
   profiles: rowsGiven,
   skills: rowsGiven,
   settings: rowsGiven,
+  accounts: rowsGiven.default([]),
   oauth_clients: rowsGiven.default([]),
   oauth_logins: rowsGiven.default([]),
 });
@@ -125,9 +149,12 @@ const resealView = z.object({
   resealed: z.int().describe('of those, by this request'),
   left: z.int().describe('changed during the request; repeat it'),
   unreadable: z.array(z.string()).describe('sealed with neither key or not sealed; left unchanged'),
+  previous_was_used: z.boolean().describe('false: the previous key is the next one, or unused'),
+  key_source: z.enum(['file', 'variable']).describe('where the current key comes from'),
 });
 
-export function backupRoutes({ db, maxServers, vault, resealer, audit, changes }: BackupRouteDependencies): AnyRoute[] {
+export function backupRoutes(deps: BackupRouteDependencies): AnyRoute[] {
+  const { db, maxServers, vault, resealer, audit, changes, keySource: key_source } = deps;
   const path = '/api/v1/aggregator/backup';
   const tag = 'backup';
 
@@ -208,11 +235,17 @@ export function backupRoutes({ db, maxServers, vault, resealer, audit, changes }
       unbound: true,
       answers: { 200: { description: 'The progress', schema: resealView } },
       async handle({ principal, address }) {
-        const report = await resealer.run();
+        const { previousWasUsed: previous_was_used, ...report } = await resealer.run();
         const { resealed, left, unreadable } = report;
         const details = { resealed, left, unreadable: unreadable.length };
         await audit.recordNow({ event: 'credentials.resealed', actor: principal.name, ip_address: address, details });
-        return { key_id: vault.keyIds.current, previous_key_id: vault.keyIds.previous ?? null, ...report };
+        return {
+          key_id: vault.keyIds.current,
+          previous_key_id: vault.keyIds.previous ?? null,
+          previous_was_used,
+          key_source,
+          ...report,
+        };
       },
     }),
   ];

@@ -1,14 +1,10 @@
 /** `POST /api/v1/aggregator/servers/import`: the server list of an MCP client, registered one by one. */
-import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { AppError, describe, ValidationError } from '../../errors.ts';
-import {
-  type ClientConfigFile,
-  findClientConfigs,
-  fromClientConfig,
-  parseClientConfig,
-} from '../../registry/import.ts';
+import { homeOf } from '../../home.ts';
+import { type ClientConfigFile, findClientConfigs, readClientFile } from '../../registry/client-files.ts';
+import { freeName, fromClientConfig } from '../../registry/import.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type Registration, transportTypes } from '../../registry/server.ts';
 import type { Audit } from '../../security/audit.ts';
@@ -22,8 +18,8 @@ export const importView = z.object({
   results: z.array(
     z.object({
       key: z.string().describe('the name in the file'),
-      name: z.string().nullable().describe('the name it is registered under'),
-      outcome: z.enum(outcomes),
+      name: z.string().nullable().describe('the name that it is or would be registered under'),
+      outcome: z.enum(outcomes).describe('already_exists: a server with the same connection is registered'),
       transport_type: z.enum(transportTypes).nullable(),
       reason: z.string().nullable(),
       warnings: z.array(z.string()),
@@ -48,7 +44,7 @@ interface ImportRouteDependencies {
   environment: Readonly<NodeJS.ProcessEnv>;
 }
 
-type Importer = Pick<RouteContext<never, never, never>, 'principal' | 'address' | 'request'>;
+type Importer = Pick<RouteContext<never, never, never>, 'principal' | 'address' | 'request' | 'from'>;
 
 export function importRoutes({ registry, fleet, audit, environment }: ImportRouteDependencies): AnyRoute[] {
   return [
@@ -80,9 +76,10 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
       },
       async handle(context) {
         const files = [];
-        for (const { client, path: file } of knownFiles().filter((known) => existsSync(known.path))) {
-          const { json, problem } = readClientConfig(file);
-          const { results } = problem === null ? await importServers(json, true, context) : { results: [] };
+        for (const known of knownFiles().filter(({ path: file }) => existsSync(file))) {
+          const { client, path: file } = known;
+          const { json, problem } = readIfReadable(known);
+          const { results } = problem === null ? await importServers(json, true, context, known) : { results: [] };
           // Settings files of editors are searched as well and often contain no servers.
           const servers = results.filter(({ key }) => key !== '');
           files.push({ client, path: file, problem, results: servers });
@@ -108,27 +105,43 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
         const wanted = knownFiles().find((known) => known.path === context.body.path && existsSync(known.path));
         if (wanted === undefined)
           throw new AppError('NOT_FOUND', 'No known MCP client stores its servers in this file');
-        const { json, problem } = readClientConfig(wanted.path);
+        const { json, problem } = readIfReadable(wanted);
         if (problem !== null) throw new ValidationError([{ loc: ['body', 'path'], msg: problem, type: 'value_error' }]);
-        return await importServers(json, false, context);
+        return await importServers(json, false, context, wanted);
       },
     }),
   ];
 
   function knownFiles(): ClientConfigFile[] {
-    const home = environment.HOME ?? homedir();
-    return findClientConfigs(home, process.platform, process.cwd(), environment);
+    return findClientConfigs({
+      home: homeOf(environment),
+      platform: process.platform,
+      cwd: process.cwd(),
+      env: environment,
+    });
   }
 
-  async function importServers(json: unknown, dryRun: boolean, { principal, address, request }: Importer) {
-    const { servers, problems } = fromClientConfig(json, { self: `http://${request.headers.host}` });
+  async function importServers(
+    json: unknown,
+    dryRun: boolean,
+    { principal, address, request, from }: Importer,
+    file?: ClientConfigFile,
+  ) {
+    const { servers, problems } = fromClientConfig(json, {
+      self: `http://${request.headers.host}`,
+      dialect: file?.dialect,
+      project: file?.project,
+      isClientFile: file !== undefined,
+      home: homeOf(environment),
+    });
     const results: ImportResult[] = problems.map(({ key, reason, skipped }) => {
       return { ...nothing, key, outcome: skipped ? 'skipped' : 'invalid', reason };
     });
     for (const { key, registration, warnings } of servers) {
-      const { name, transport_type } = registration;
-      const outcome = await take(registration, dryRun);
-      results.push({ ...nothing, key, name, transport_type, warnings, ...outcome });
+      const { transport_type } = registration;
+      const outcome = await take(registration, dryRun, from);
+      const { name } = outcome;
+      results.push({ ...nothing, key, transport_type, ...outcome, warnings: [...warnings, ...outcome.warnings] });
       if (outcome.outcome !== 'registered') continue;
       await audit.recordNow({
         event: 'server.registered',
@@ -149,31 +162,41 @@ export function importRoutes({ registry, fleet, audit, environment }: ImportRout
     };
   }
 
+  /** The same server is known by its connection. Another one of that name gets a number. */
   async function take(
     registration: Registration,
     dryRun: boolean,
-  ): Promise<Pick<ImportResult, 'outcome' | 'reason' | 'server_id'>> {
-    const existing = registry.findByName(registration.name);
-    if (existing !== undefined) return { outcome: 'already_exists', reason: null, server_id: existing.id };
-    if (dryRun) return { outcome: 'would_register', reason: null, server_id: null };
+    from: Importer['from'],
+  ): Promise<Pick<ImportResult, 'name' | 'outcome' | 'reason' | 'server_id' | 'warnings'>> {
+    const same = registry.findSame(registration);
+    const taken = { reason: null, warnings: [] };
+    if (same !== undefined) return { ...taken, outcome: 'already_exists', name: same.name, server_id: same.id };
+    const name = freeName(registration.name, (candidate) => registry.findByName(candidate) !== undefined);
+    const warnings = name === registration.name ? [] : [`another server is named ${registration.name}`];
     try {
-      const server = await fleet.register(registration, 'import');
-      return { outcome: 'registered', reason: null, server_id: server.id };
+      registry.requireAllowed(registration, from);
+      if (dryRun) return { outcome: 'would_register', name, reason: null, server_id: null, warnings };
+      const server = await fleet.register({ ...registration, name }, { origin: 'import', from });
+      return { outcome: 'registered', name, reason: null, server_id: server.id, warnings };
     } catch (error) {
-      // A server that cannot be registered (limit reached, name taken) must not fail the others.
+      // A server that cannot be registered (limit reached, plain http) must not fail the others.
       if (!(error instanceof AppError)) throw error;
-      const outcome = error.code === 'SERVER_ALREADY_EXISTS' ? 'already_exists' : 'invalid';
-      return { outcome, reason: error.message, server_id: null };
+      return { outcome: 'invalid', name, reason: reasonOf(error), server_id: null, warnings };
     }
   }
 }
 
 const nothing = { name: null, transport_type: null, reason: null, warnings: [], server_id: null };
 
+/** Without where in the request the value stands: the file has other places. */
+function reasonOf(error: AppError): string {
+  return error instanceof ValidationError ? error.problems.map(({ msg }) => msg).join('; ') : error.message;
+}
+
 /** An unreadable file is reported in its own entry and does not fail the others. */
-function readClientConfig(file: string): { json: unknown; problem: string | null } {
+function readIfReadable(file: ClientConfigFile): { json: unknown; problem: string | null } {
   try {
-    return { json: parseClientConfig(readFileSync(file, 'utf8')), problem: null };
+    return { json: readClientFile(file), problem: null };
   } catch (error) {
     return { json: undefined, problem: `cannot be read: ${describe(error)}` };
   }

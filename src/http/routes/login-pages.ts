@@ -106,7 +106,7 @@ export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): An
           if (principal === undefined) return show(context, askWho(params.server));
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
-          const { url } = logins.target(server, principal.id);
+          const { url } = await logins.target(server, principal.id);
           const preview = await flow.preview(server, principal.id);
           const formKey = sessions.createFormKey(principal, `connect ${server.id} ${preview.digest}`);
           const shared = !isPerPrincipal(server);

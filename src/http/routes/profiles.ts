@@ -1,11 +1,19 @@
 /** `/api/v1/profiles`: named selections of servers and tools, each an MCP endpoint of its own. */
 import { z } from 'zod';
-import { type Profile, profileDefinition, profileName, reachesOnly, withinServers } from '../../catalog/profile.ts';
+import {
+  type Profile,
+  type ProfileDefinition,
+  profileDefinition,
+  profileName,
+  reachesOnly,
+  withinServers,
+} from '../../catalog/profile.ts';
 import type { Profiles } from '../../catalog/profiles.ts';
 import { AppError } from '../../errors.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Principal } from '../../security/auth.ts';
 import { maySee } from '../../security/policy.ts';
+import { didYouMean } from '../../suggestions.ts';
 import { type AnyRoute, route } from '../route.ts';
 
 const profileView = profileDefinition.extend({ name: z.string(), endpoint: z.string() });
@@ -13,7 +21,23 @@ const byName = z.object({ name: profileName });
 const notFound = { description: 'Profile not found' };
 const tag = 'profiles';
 
-export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: Audit }): AnyRoute[] {
+const pricedTools = z.array(z.object({ name: z.string(), tokens: z.int() }));
+
+const previewView = z.object({
+  exposure: z.enum(['all', 'search']).describe('what auto comes to with the tools of now'),
+  tools: pricedTools.describe('as MCP clients list them, with estimated tokens'),
+  tokens: z.int(),
+  available: pricedTools.describe('what clients can call: listed, or found with the search tools'),
+  available_tokens: z.int(),
+});
+
+export interface ProfileRouteDependencies {
+  profiles: Profiles;
+  audit: Audit;
+  mcp: { previewList(definition: ProfileDefinition, principal: Principal): z.infer<typeof previewView> };
+}
+
+export function profileRoutes({ profiles, audit, mcp }: ProfileRouteDependencies): AnyRoute[] {
   const toView = <T extends { name: string }>(profile: T) => ({
     ...profile,
     endpoint: `/mcp/profiles/${profile.name}`,
@@ -52,9 +76,25 @@ export function profileRoutes({ profiles, audit }: { profiles: Profiles; audit: 
       handle({ params, principal }) {
         const profile = profiles.find(params.name);
         const visible = profile && visibleProfile(principal, profile);
-        if (visible === undefined) throw new AppError('NOT_FOUND', `Profile not found: ${params.name}`);
+        if (visible === undefined) {
+          const names = profiles.list().flatMap((one) => visibleProfile(principal, one)?.name ?? []);
+          throw new AppError('NOT_FOUND', `Profile not found: ${params.name}${didYouMean(params.name, names)}`);
+        }
         return toView(visible);
       },
+    }),
+
+    route({
+      method: 'POST',
+      path: '/api/v1/profiles/preview',
+      tag,
+      summary: 'Preview what MCP clients of a profile would see and what that costs, without saving it',
+      role: 'viewer',
+      // A draft could select tools that the profile of a token leaves out.
+      unbound: true,
+      body: profileDefinition,
+      answers: { 200: { description: 'The list of tools with estimated tokens', schema: previewView } },
+      handle: ({ body, principal }) => mcp.previewList(body, principal),
     }),
 
     route({

@@ -8,6 +8,7 @@ import { queryOutputSchema } from '../../query/query-tool.ts';
 import type { RuleStore } from '../../query/rule-store.ts';
 import { rulesFor, serverRulesSchema } from '../../query/server-rules.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { toDirectCaller } from '../../routing/call.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Secrets } from '../../security/secrets.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
@@ -54,7 +55,7 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
             },
             handle: ({ body, principal, view, address, requestId, trace, signal }) =>
               collect(body, {
-                caller: { principal, address },
+                caller: toDirectCaller({ principal, address }),
                 requestId,
                 trace,
                 view,
@@ -107,7 +108,7 @@ export function queryRoutes({ queryRunner, registry, ruleStore, audit, secrets }
       async handle(context) {
         const { body, principal, view, address, requestId, trace, signal, request } = context;
         const asking: Asking = {
-          caller: { principal, address },
+          caller: toDirectCaller({ principal, address }),
           requestId,
           trace,
           view,

@@ -4,26 +4,28 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { View } from '../../catalog/view.ts';
 import { AppError } from '../../errors.ts';
 import { statuses } from '../../registry/lifecycle.ts';
-import { overallStatus, type Registry, type Server } from '../../registry/registry.ts';
+import { overallStatus, type Server } from '../../registry/registry.ts';
 import { registration, serverPatch } from '../../registry/server.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Principal } from '../../security/auth.ts';
 import { requireUnbound } from '../../security/policy.ts';
-import type { Database } from '../../store/database.ts';
 import { findHistory } from '../../store/history.ts';
 import type { Fleet } from '../../upstream/fleet.ts';
 import type { Pool } from '../../upstream/pool.ts';
+import { residentMemory } from '../../upstream/process-memory.ts';
+import { brief } from '../../upstream/unavailable.ts';
+import type { OutputLog } from '../output-log.ts';
+import { type RenameDependencies, renameServer } from '../rename-server.ts';
 import { type AnyRoute, route } from '../route.ts';
 import { lookUpServer } from '../view.ts';
 import { detailView, serverView, toDetailView, toolListView, toServerView, toToolView } from '../views.ts';
 
-export interface ServerRouteDependencies {
-  db: Database;
-  registry: Registry;
+export interface ServerRouteDependencies extends RenameDependencies {
   fleet: Fleet;
   pool: Pool;
   catalog: Catalog;
   audit: Audit;
+  outputLog: OutputLog;
   /** Of this process. */
   replicaId: string;
 }
@@ -36,6 +38,8 @@ const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'] });
 
 /** These fields can run any command, send our variables to a server, or reach any address in our network. */
 const reaching = ['transport_type', 'connection_config', 'health_check_url'] as const;
+/** Tokens and profiles name servers. */
+const forAll = ['name', ...reaching] as const;
 
 export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
   const { registry, fleet, catalog, audit } = deps;
@@ -66,7 +70,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
     });
 
   const toolsOf = (server: Server, view: View) =>
-    (catalog.snapshot.toolsByServer.get(server.id) ?? [])
+    (catalog.snapshot.everyToolByServer.get(server.id) ?? [])
       .filter((tool) => view.tool(tool))
       .map((tool) => toToolView(tool, catalog.changes));
 
@@ -84,7 +88,7 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
         409: { description: 'A server with this name exists, or the server limit is reached' },
       },
       async handle(context) {
-        const server = await fleet.register(context.body);
+        const server = await fleet.register(context.body, { from: context.from });
         // The state at registration, because the connection may be established before the audit record is written.
         const registered = toServerView(server);
         await note('server.registered', server, context, { transport_type: server.transport_type });
@@ -146,11 +150,21 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       role: 'admin',
       params: byId,
       body: serverPatch,
-      answers: { 200: { description: 'The changed server', schema: detailView }, 404: notFound },
+      answers: {
+        200: { description: 'The changed server', schema: detailView },
+        404: notFound,
+        409: { description: 'A server with the new name exists, or the server comes from the config file' },
+      },
       async handle(context) {
-        const { id } = lookUp(context.params.id, context.view);
-        for (const field of reaching) if (field in context.body) requireUnbound(context.principal, `Changing ${field}`);
-        const server = await fleet.update(id, context.body);
+        const { name, ...patch } = context.body;
+        const before = lookUp(context.params.id, context.view);
+        const { id } = before;
+        for (const field of forAll) if (field in context.body) requireUnbound(context.principal, `Changing ${field}`);
+        if (name !== undefined && name !== before.name) {
+          await renameServer(deps, before, name);
+          await note('server.renamed', before, context, { name });
+        }
+        const server = await fleet.update(id, patch, context.from);
         await note('server.updated', server, context, { fields: Object.keys(context.body) });
         return detailOf(registry.get(id));
       },
@@ -230,7 +244,10 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       summary: 'List the tools of a server',
       role: 'viewer',
       params: byId,
-      answers: { 200: { description: "The tools, in the server's order", schema: toolListView }, 404: notFound },
+      answers: {
+        200: { description: "The tools in the server's order, disabled ones included", schema: toolListView },
+        404: notFound,
+      },
       handle({ params, view }) {
         const tools = toolsOf(lookUp(params.id, view), view);
         const classified = tools.filter((tool) => tool.is_classified).length;
@@ -257,15 +274,61 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
       async handle(context) {
         const server = lookUp(context.params.id, context.view);
         requireDiscoverable(server);
-        if (deps.pool.link(server.id)?.shared === undefined) {
+        if (deps.pool.link(server.id)?.shared === undefined && server.session !== 'parked') {
           throw new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}`, {
-            body: { server: { id: server.id, name: server.name, status: server.lifecycle.status } },
+            body: { server: brief(server) },
           });
         }
         catalog.refreshInBackground(server.id);
         await note('server.refresh', server, context);
         context.reply.status(202);
         return { server_id: server.id, status: 'REFRESHING', message: 'Tool discovery initiated' };
+      },
+    }),
+
+    route({
+      method: 'GET',
+      path: `${base}/{id}/output`,
+      tag,
+      summary: 'Get the latest lines that a STDIO server wrote to stderr, as seen by this process',
+      role: 'viewer',
+      params: byId,
+      query: z.strictObject({ after: z.coerce.number().int().min(0).default(0).describe('only lines after this one') }),
+      answers: {
+        200: {
+          description: 'The lines, oldest first; secrets are masked',
+          schema: z.object({ lines: z.array(z.object({ seq: z.int(), at: z.string(), text: z.string() })) }),
+        },
+        404: notFound,
+      },
+      handle: ({ params, query, view }) => ({ lines: deps.outputLog.lines(lookUp(params.id, view).id, query.after) }),
+    }),
+
+    route({
+      method: 'GET',
+      path: `${base}/{id}/processes`,
+      tag,
+      summary: 'List the processes of a STDIO server with their memory, as seen by this process',
+      role: 'viewer',
+      params: byId,
+      answers: {
+        200: {
+          description: 'The processes that were started for the server',
+          schema: z.object({
+            processes: z.array(
+              z.object({
+                pid: z.int(),
+                memory_bytes: z.int().nullable().describe('resident, with its children; null where unknown'),
+              }),
+            ),
+          }),
+        },
+        404: notFound,
+      },
+      async handle({ params, view }) {
+        const pids = deps.pool.link(lookUp(params.id, view).id)?.childPids ?? [];
+        const sizes = await Promise.all(pids.map((pid) => residentMemory(pid)));
+        return { processes: pids.map((pid, place) => ({ pid, memory_bytes: sizes[place] ?? null })) };
       },
     }),
 
@@ -307,10 +370,11 @@ export function serverRoutes(deps: ServerRouteDependencies): AnyRoute[] {
 }
 
 /** ST-001: a server that fails its health checks is not discovered. */
-function requireDiscoverable({ id, name, lifecycle: { status }, error_message: reason }: Server): void {
-  if (status !== 'DEGRADED') return;
+function requireDiscoverable(server: Server): void {
+  const { name, lifecycle, error_message: reason } = server;
+  if (lifecycle.status !== 'DEGRADED') return;
   throw new AppError('SERVER_DEGRADED', `Server degraded: ${name}: its tools are discovered when it is healthy again`, {
-    body: { server: { id, name, status } },
+    body: { server: brief(server) },
     context: reason === null ? undefined : { reason },
   });
 }

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import type { OurClients } from '../../oauth/client-registration.ts';
+import { noRefreshToken } from '../../oauth/device-sign-in.ts';
 import type { ResourceAuthenticator } from '../../oauth/request-authenticator.ts';
-import type { SignIn } from '../../oauth/sign-in.ts';
+import type { Goal, SignIn } from '../../oauth/sign-in.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
 import type { AuthenticationThrottle } from '../../security/authentication-throttle.ts';
 import { isOwnPage, type PageSessions } from '../../security/page-session.ts';
@@ -76,6 +77,11 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
       role: 'public',
       query: z.object({
         next: z.string().optional().describe('the server to log in to afterwards; without it, the dashboard'),
+        keys: z.string().optional().describe('the server to enter keys for afterwards'),
+        lasting: z
+          .literal('1')
+          .optional()
+          .describe('asks for access that the aggregator can check, which tokens of your own require'),
         place: z.string().default('').describe('the page of the dashboard to open afterwards'),
         moved: z.literal('1').optional().describe('set by the aggregator'),
       }),
@@ -91,8 +97,7 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
             if (request.headers.host !== host && query.moved === undefined) {
               return reply.redirect(`${origin}/oauth/sign-in?${new URLSearchParams({ ...query, moved: '1' })}`, 303);
             }
-            const { next, place } = query;
-            const { page, cookie } = await deps.signIn.begin(next === undefined ? { place } : { server: next });
+            const { page, cookie } = await deps.signIn.begin(toGoal(query));
             return reply.header('set-cookie', cookie).redirect(page, 303);
           },
           toDashboard,
@@ -113,14 +118,20 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
             const { request, reply } = context;
             if (deps.signIn === undefined) throw new AppError('NOT_FOUND', 'No identity provider is configured');
             const { searchParams } = new URL(request.url, 'http://localhost');
-            const { principal, goal, cookie } = await deps.signIn.finish(searchParams, request.headers.cookie);
-            if ('server' in goal) {
+            const finished = await deps.signIn.finish(searchParams, request.headers.cookie);
+            if ('again' in finished)
+              return reply.header('set-cookie', finished.again.cookie).redirect(finished.again.page, 303);
+            const { principal, goal, cookie, lifetimeMs } = finished;
+            if ('program' in goal && lifetimeMs !== undefined) throw noRefreshToken(deps.signIn.issuer);
+            if (!('place' in goal)) {
               reply.header('set-cookie', [cookie, sessions.cookieFor(principal)]);
-              return reply.redirect(`/oauth/connect/${encodeURIComponent(goal.server)}`, 303);
+              return reply.redirect(pageOf(goal), 303);
             }
             // Browsers send no SameSite=Strict cookie while they follow a redirect of another site, so the dashboard
             // redeems a one-time code, as with any sign-in link.
-            const { code } = await deps.pageSessions.createCode(deps.requestAuthenticator.tokenFor(principal));
+            const { code } = await deps.pageSessions.createCode(
+              deps.requestAuthenticator.tokenFor(principal, lifetimeMs),
+            );
             reply.header('set-cookie', cookie);
             return reply.redirect(`/#/sign-in?${new URLSearchParams({ code, place: goal.place })}`, 303);
           },
@@ -128,4 +139,15 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
         ),
     }),
   ];
+}
+
+function toGoal({ next, keys, place, lasting }: { next?: string; keys?: string; place: string; lasting?: '1' }): Goal {
+  if (next !== undefined) return { server: next };
+  return keys === undefined ? { place, lasting: lasting === '1' } : { keys };
+}
+
+function pageOf(goal: Exclude<Goal, { place: string }>): string {
+  if ('server' in goal) return `/oauth/connect/${encodeURIComponent(goal.server)}`;
+  if ('keys' in goal) return `/keys/${encodeURIComponent(goal.keys)}`;
+  return `/oauth/program/confirm?${new URLSearchParams({ request: goal.program })}`;
 }

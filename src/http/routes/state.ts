@@ -2,18 +2,21 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { View } from '../../catalog/view.ts';
-import type { Changes, TopicName, Topics } from '../../changes.ts';
+import type { Changes, FinishedCall, TopicName, Topics } from '../../changes.ts';
 import type { Config } from '../../config/config.ts';
 import { streamHeaders, writeTo } from '../../event-stream.ts';
 import type { Status } from '../../registry/lifecycle.ts';
 import { overallStatus, type Registry } from '../../registry/registry.ts';
 import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Principal } from '../../security/auth.ts';
-import { isBound } from '../../security/policy.ts';
+import type { ThrottledRequestAuthenticator } from '../../security/authentication-throttle.ts';
+import { isBound, userOf } from '../../security/policy.ts';
 import type { ToolClassifier } from '../../skills/tool-classifier.ts';
 import type { Database } from '../../store/database.ts';
+import { toPhases } from '../activity.ts';
+import type { OutputLog } from '../output-log.ts';
 import { type AnyRoute, route } from '../route.ts';
-import { seesCall } from '../view.ts';
+import { lookUpServer, seesCall } from '../view.ts';
 
 export interface StateRouteDependencies {
   config: Config;
@@ -21,6 +24,8 @@ export interface StateRouteDependencies {
   registry: Registry;
   catalog: Catalog;
   changes: Changes;
+  outputLog: OutputLog;
+  requestAuthenticator: Pick<ThrottledRequestAuthenticator, 'attend'>;
   startedAt: number;
   /** The reason for safe mode, if it is active. */
   safeMode?: string;
@@ -39,6 +44,8 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
 
   /** Events of a server that no longer exists go only to principals without limits. */
   function concerns(payload: Topics[StreamedTopic], principal: Principal, view: View): boolean {
+    // What only one MCP client sees is no news to anyone else.
+    if ('owner_key' in payload && payload.owner_key !== undefined) return false;
     if ('call_id' in payload) return seesCall({ principal, view }, catalog)(payload);
     const named = 'name' in payload ? payload.name : undefined;
     const server = named ?? ('server_id' in payload ? registry.find(payload.server_id)?.name : undefined);
@@ -126,8 +133,22 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
       tag: 'state',
       summary: 'Stream live events (server-sent events)',
       role: 'viewer',
+      query: z.strictObject({
+        topics: z
+          .string()
+          .transform((text) => text.split(','))
+          .pipe(z.array(z.enum(streamedTopics)))
+          .optional()
+          .describe('only these, separated by commas; all if not given'),
+        output_of: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('also the lines that this STDIO server writes to stderr, by id or name: server.output'),
+      }),
       answers: { 200: { description: 'A stream of events', schema: z.string(), contentType: 'text/event-stream' } },
-      handle({ principal, view, reply, signal, closing }) {
+      handle({ query: { topics = streamedTopics, output_of }, principal, view, reply, signal, closing }) {
+        const written = output_of === undefined ? undefined : lookUpServer(registry, view, output_of);
         reply.hijack();
         const { raw } = reply;
         raw.writeHead(200, streamHeaders);
@@ -137,27 +158,37 @@ export function stateRoutes(deps: StateRouteDependencies): AnyRoute[] {
         const offEnded = deps.changes.subscribe('principal.ended', ({ principal_id }) => {
           if (principal_id === principal.id) raw.end();
         });
-        const offs = streamedTopics.map((name) =>
+        const left = deps.requestAuthenticator.attend(principal);
+        const send = (name: string, data: unknown) => {
+          id += 1;
+          write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+        };
+        const offs = topics.map((name) =>
           deps.changes.subscribe(name, (payload: Topics[typeof name]) => {
             if (!concerns(payload, principal, view)) return;
             const only = 'principal_id' in payload ? payload.principal_id : undefined;
-            if (only !== undefined && only !== principal.id) return;
-            id += 1;
-            const shown = 'measured' in payload ? { ...payload, measured: undefined } : payload;
-            write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(shown)}\n\n`);
+            if (only !== undefined && only !== userOf(principal)) return;
+            send(name, 'measured' in payload ? toShownCall(payload) : payload);
           }),
         );
+        if (written !== undefined)
+          offs.push(
+            deps.outputLog.follow(written.id, (line) => send('server.output', { server: written.name, ...line })),
+          );
         const timer = setInterval(() => write(': keep-alive\n\n'), keepAliveMs).unref();
         closing.addEventListener('abort', () => raw.end(), { signal });
         signal.addEventListener('abort', () => {
           for (const off of offs) off();
           offEnded();
+          left();
           clearInterval(timer);
         });
       },
     }),
   ];
 }
+
+const toShownCall = ({ measured, ...call }: FinishedCall) => ({ ...call, phases: toPhases({ ...call, measured }) });
 
 /** Topics of the public event stream; the others are internal. */
 const streamedTopics = [

@@ -34,7 +34,10 @@ const changeView = z.object({
   at: z.string(),
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),
+  reason: z.string().nullable().describe('why it was approved or rejected'),
 });
+
+const decisionBody = z.strictObject({ reason: z.string().trim().max(1_000).nullish() }).default({});
 
 const path = '/api/v1/aggregator/servers/{id}/changes';
 const tag = 'servers';
@@ -58,17 +61,19 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
       summary,
       role: 'admin',
       params: z.object({ id: z.string().min(1), change_id: z.coerce.number().int().min(1) }),
+      body: decisionBody,
       answers: {
         200: { description: 'The decided change', schema: changeView },
         404: notFound,
         409: { description: 'The change was already decided or no longer exists' },
       },
-      async handle({ params, principal, view, address }) {
+      async handle({ params, body, principal, view, address }) {
         const server = lookUpServer(registry, view, params.id);
         const change = await findToolChange(db, server.id, params.change_id);
         if (change === undefined || !seesTool(server, change.tool, { principal, view }))
           throw new AppError('NOT_FOUND', `Change not found: ${params.change_id}`);
-        const decided = await catalog.changes.decide(change, state, principal.name);
+        const reason = body.reason || null;
+        const decided = await catalog.changes.decide(change, state, { by: principal.name, reason });
         if (decided === undefined) {
           throw new AppError('SERVER_STATE_CONFLICT', `The change of ${change.tool} is ${change.state}, not pending`);
         }
@@ -78,7 +83,12 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
           ip_address: address,
           server_id: server.id,
           server_name: server.name,
-          details: { tool: change.tool, change_id: change.id, risk: change.risk },
+          details: {
+            tool: change.tool,
+            change_id: change.id,
+            risk: change.risk,
+            ...(reason === null ? {} : { reason }),
+          },
         });
         if (state === 'approved' && deps.pool.link(server.id)?.shared !== undefined) {
           catalog.refreshInBackground(server.id, ['tool']);

@@ -6,7 +6,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { JsonObject } from '../../json-rpc.ts';
 import { memberOf, RawResult, type Result } from '../../raw-result.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { Call } from '../../routing/call.ts';
+import { type Call, toDirectCaller } from '../../routing/call.ts';
 import { resolveTool } from '../../routing/resolve.ts';
 import type { Router } from '../../routing/router.ts';
 import { type AnyRoute, route } from '../route.ts';
@@ -63,18 +63,22 @@ export function toolRoutes({ registry, catalog, router, internalTools }: ToolRou
         },
         400: { description: 'Several servers have a tool with this name' },
         404: { description: 'Tool not found' },
+        409: { description: 'An admin disabled the tool, or a change of it waits for approval' },
+        499: { description: 'The call was cancelled' },
+        500: { description: 'The server was removed while the call waited' },
         502: { description: 'The server returned an error' },
         503: { description: 'The server is unavailable or overloaded' },
         504: { description: 'The server did not respond in time' },
       },
-      async handle({ body, principal, view, address, requestId, trace, note, signal }) {
+      async handle({ body, principal, view, address, requestId, receivedAt, trace, note, signal }) {
         const started = performance.now();
         const { name, server_id: id } = body;
         const call: Call = {
           method: 'tools/call',
           params: { name, arguments: body.arguments },
-          caller: { principal, address, searcher: principal.id },
+          caller: toDirectCaller({ principal, address, searcher: principal.id }),
           requestId,
+          receivedAt,
           trace,
           signal,
         };
