@@ -3,21 +3,18 @@
  * that lists answer at once while servers connect behind it, and is replaced whenever a discovery changed something.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Changes } from '../changes.ts';
-import type { Config } from '../config/config.ts';
 import { describe } from '../errors.ts';
-import type { Logger } from '../log.ts';
-import type { Registry, Server } from '../registry/registry.ts';
-import type { Database } from '../store/database.ts';
+import type { Server } from '../registry/registry.ts';
 import { findItemsOfServer } from '../store/server-items.ts';
 import { findServerTools } from '../store/tools.ts';
 import { allKinds } from '../upstream/link.ts';
-import type { Pool } from '../upstream/pool.ts';
 import { mergeHints } from './cache-hints.ts';
 import { type ChangeReview, createChangeReview } from './change-review.ts';
 import type { Kind } from './discover.ts';
-import { createDiscovery } from './discovery.ts';
+import { createDiscovery, type DiscoveryResources } from './discovery.ts';
 import { interpretNotifications } from './notifications.ts';
+import { offeredChanges } from './offered-tool.ts';
+import { createOwnLists, type OwnLists } from './own-lists.ts';
 import { createRefreshSchedule } from './refresh-schedule.ts';
 import { createServerLists } from './server-lists.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -27,6 +24,8 @@ export type { CatalogItem, CatalogTool, Snapshot } from './snapshot.ts';
 
 export interface Catalog {
   readonly snapshot: Snapshot;
+  /** As one client sees it, whose own sessions may offer other lists. */
+  snapshotFor: OwnLists['snapshotFor'];
   readonly lastSync: string | null;
   /** Tools that changed after they were first seen. */
   readonly changes: ChangeReview;
@@ -34,20 +33,14 @@ export interface Catalog {
   isListed(server: Server): boolean;
   /** Discovers everything of a connected server; one discovery per server at a time. */
   refresh(serverId: string, which?: readonly Kind[]): Promise<void>;
-  /** The same with nobody waiting: a failure goes into the server's history. */
+  /** The same in the background: a failure goes into the server's history. */
   refreshInBackground(serverId: string, which?: readonly Kind[]): void;
   /** How long a client may keep a list, as the spec merges it over servers. */
   cacheHints(servers: Iterable<Server>, kind: Kind): { ttlMs: number; cacheScope: 'public' | 'private' };
   close(): Promise<void>;
 }
 
-interface CatalogDependencies {
-  db: Database;
-  registry: Registry;
-  pool: Pool;
-  changes: Changes;
-  log: Logger;
-  config: Config;
+interface CatalogDependencies extends DiscoveryResources {
   /** False where another replica discovers this server for all of us. */
   isOurs?: (serverId: string) => boolean;
 }
@@ -57,6 +50,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
   const changeReview = await createChangeReview({ db, registry, policy: config.toolChanges, changes });
   const lists = await createServerLists(deps);
   const discovery = createDiscovery({ ...deps, lists, changeReview, onComplete: markSynced });
+  const ownLists = createOwnLists({ ...deps, lists });
   const schedule = createRefreshSchedule(refreshInBackground);
   const postponed = new Set<string>();
   let lastSync: string | null = null;
@@ -73,7 +67,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     if (!isOurs(serverId)) {
       return changes.publish('discovery.requested', { server_id: serverId, kinds: which && [...which] });
     }
-    discovery.refresh(serverId, which).catch((error: unknown) => {
+    const refreshing = discovery.refresh(serverId, which).catch((error: unknown) => {
       const server = registry.find(serverId);
       if (isClosed || server === undefined) return;
       const text = describe(error);
@@ -82,7 +76,11 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       registry.record(serverId, 'DISCOVERY_FAILED', { error: problem });
       registry.recordDiscovery(serverId, `discovery failed: ${problem}`);
     });
+    void refreshing.then(() => changes.publish('discovery.finished', { server_id: serverId }));
   }
+
+  const isKnownElsewhere = (serverId: string) =>
+    registry.find(serverId)?.elsewhere.some(({ status }) => status === 'CONNECTED') === true;
 
   /** Reads the lists of a server again, after another replica stored them. */
   async function reload(serverId: string): Promise<void> {
@@ -105,11 +103,11 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       tools: hasChanges(toolChanges),
       prompts: !isDeepStrictEqual(before.prompt, after.prompt),
       resources: !isDeepStrictEqual(
-        [before.resource, before.resource_template],
-        [after.resource, after.resource_template],
+        [before.resource, before.resource_template, before.skill],
+        [after.resource, after.resource_template, after.skill],
       ),
     };
-    changes.publish('tools.reloaded', { server, toolChanges });
+    changes.publish('tools.reloaded', { server, toolChanges: offeredChanges(toolChanges, server.tool_overrides) });
     if (changed.tools) {
       markSynced();
       const summary = namesOf(toolChanges);
@@ -119,11 +117,34 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       changes.publish('catalog.changed', { ...changed, server_id: serverId });
   }
 
+  /** An admin renamed the server or decided about its tools. */
+  function applyServer(serverId: string): void {
+    const toolChanges = lists.applyServer(serverId);
+    const server = registry.find(serverId);
+    if (toolChanges === undefined || server === undefined) return;
+    changes.publish('tools.reloaded', { server, toolChanges });
+    changes.publish('catalog.changed', { ...allKinds, server_id: serverId });
+  }
+
   const offs = [
     interpretNotifications(changes),
     changes.subscribe('tools.classified', ({ tools }) => lists.setClassified(tools)),
-    changes.subscribe('lease.gained', ({ server_id }) => refreshInBackground(server_id)),
-    changes.follow('tools.stored', ({ server_id }) => reload(server_id)),
+    changes.subscribe('lease.gained', ({ server_id }) => {
+      if (registry.find(server_id)?.session === 'open') refreshInBackground(server_id);
+    }),
+    // The replica that leads has read the lists.
+    changes.subscribe('server.updated', ({ server_id }) => {
+      if (!isOurs(server_id) && isKnownElsewhere(server_id)) changes.publish('discovery.finished', { server_id });
+    }),
+    changes.subscribe('server.opened', ({ server_id }) => {
+      // Where several replicas connect, the one that gets to lead discovers.
+      if (isOurs(server_id)) refreshInBackground(server_id);
+      else if (isKnownElsewhere(server_id)) changes.publish('discovery.finished', { server_id });
+    }),
+    changes.follow('tools.stored', async ({ server_id }) => {
+      await reload(server_id);
+      if (!isOurs(server_id)) changes.publish('discovery.finished', { server_id });
+    }),
     changes.follow('discovery.requested', ({ server_id, kinds }) => {
       if (isOurs(server_id)) refreshInBackground(server_id, kinds as Kind[] | undefined);
     }),
@@ -135,14 +156,13 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       for (const { id } of registry.list()) await reload(id);
     }),
     changes.subscribe('server.status', ({ server_id: id, status, previous }) => {
-      // Where several replicas connect, the one that gets to lead discovers.
-      if (status === 'CONNECTED' && (previous === 'CONNECTING' || postponed.has(id)) && isOurs(id))
-        refreshInBackground(id);
+      if (status === 'CONNECTED' && postponed.has(id) && isOurs(id)) refreshInBackground(id);
       const listedNow = status === 'CONNECTED' || status === 'DEGRADED';
       const listedBefore = previous === 'CONNECTED' || previous === 'DEGRADED';
       if (listedNow !== listedBefore) changes.publish('catalog.changed', { ...allKinds, server_id: id });
     }),
     changes.subscribe('server.registered', () => lists.rebuild()),
+    changes.subscribe('server.updated', ({ server_id }) => applyServer(server_id)),
     changes.subscribe('server.removed', ({ server_id: id }) => {
       schedule.forget(id);
       postponed.delete(id);
@@ -161,6 +181,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
     get lastSync() {
       return lastSync;
     },
+    snapshotFor: ownLists.snapshotFor,
     changes: changeReview,
     isListed: (server) => pool.open(server).listed,
     cacheHints(servers, kind) {
@@ -173,6 +194,7 @@ export async function createCatalog(deps: CatalogDependencies): Promise<Catalog>
       isClosed = true;
       for (const off of offs) off();
       schedule.close();
+      ownLists.close();
       await discovery.close();
     },
   };

@@ -24,7 +24,11 @@ export interface ChangeReview {
   heldChange(tool: CatalogTool): { id: number; state: 'pending' | 'rejected'; risk: string } | undefined;
   warnings(tool: CatalogTool): readonly Warning[];
   /** Takes effect with the next discovery; undefined when the change is not waiting for a decision. */
-  decide(change: ToolChangeRow, decision: 'approved' | 'rejected', by: string): Promise<ToolChangeRow | undefined>;
+  decide(
+    change: ToolChangeRow,
+    decision: 'approved' | 'rejected',
+    given: { by: string; reason?: string | null },
+  ): Promise<ToolChangeRow | undefined>;
   /** Reads what stands about a server again, after another replica changed it. */
   reload(serverId: string): Promise<void>;
   forget(serverId: string): void;
@@ -64,7 +68,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
 
   const withdraw = (serverId: string, tool: string, change: Standing) =>
     standing.change(async (entries) => {
-      await updateToolChange(db, change.id, ['pending', 'rejected', 'removed'], 'withdrawn', 'the server');
+      await updateToolChange(db, change.id, ['pending', 'rejected', 'removed'], 'withdrawn', { by: 'the server' });
       entries.get(serverId)?.delete(tool);
     });
 
@@ -160,7 +164,7 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     settle,
     record,
     heldChange,
-    warnings: ({ row }) => warningsOf(row),
+    warnings: ({ listed }) => warningsOf(listed),
     requireReviewed(tool) {
       const held = heldChange(tool);
       if (held === undefined) return;
@@ -169,10 +173,10 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
         context: { change_id: held.id, state: held.state, risk: held.risk, server_id: tool.server.id },
       });
     },
-    async decide(change, decision, by) {
+    async decide(change, decision, given) {
       const from = decision === 'approved' ? (['pending', 'rejected'] as const) : (['pending'] as const);
       const decided = await standing.change(async (entries) => {
-        const row = await updateToolChange(db, change.id, from, decision, by);
+        const row = await updateToolChange(db, change.id, from, decision, given);
         if (row !== undefined) remember(entries, row);
         return row;
       });

@@ -4,19 +4,36 @@ import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Session } from '../upstream/session.ts';
 import { type Mask, maskDefinition } from './mask-definition.ts';
 
-/** Tools, prompts, resources and templates differ by a row, not by code. */
+const skillsOf = ({ extensions }: JsonObject): unknown =>
+  isObject(extensions) ? extensions['io.modelcontextprotocol/skills'] : undefined;
+
+/** Tools, prompts, resources, templates and skills differ by a row, not by code. */
 export const kinds = {
-  tool: { method: 'tools/list', member: 'tools', key: 'name', capability: 'tools' },
-  prompt: { method: 'prompts/list', member: 'prompts', key: 'name', capability: 'prompts' },
-  resource: { method: 'resources/list', member: 'resources', key: 'uri', capability: 'resources' },
+  tool: { method: 'tools/list', member: 'tools', key: 'name', capability: ({ tools }: JsonObject) => tools },
+  prompt: { method: 'prompts/list', member: 'prompts', key: 'name', capability: ({ prompts }: JsonObject) => prompts },
+  resource: {
+    method: 'resources/list',
+    member: 'resources',
+    key: 'uri',
+    capability: ({ resources }: JsonObject) => resources,
+  },
   resource_template: {
     method: 'resources/templates/list',
     member: 'resourceTemplates',
     key: 'uriTemplate',
-    capability: 'resources',
+    capability: ({ resources }: JsonObject) => resources,
   },
+  skill: { method: 'skills/list', member: 'skills', key: 'uri', capability: skillsOf },
 } as const;
 export type Kind = keyof typeof kinds;
+/** The list whose change clients are told of: skills are files, and files are resources. */
+export const listOf = {
+  tool: 'tools',
+  prompt: 'prompts',
+  resource: 'resources',
+  resource_template: 'resources',
+  skill: 'resources',
+} as const satisfies Record<Kind, string>;
 export const listMethods: readonly string[] = Object.values(kinds).map(({ method }) => method);
 
 export interface Listing {
@@ -38,7 +55,7 @@ export async function listAll(
 ): Promise<Listing> {
   const { method, member, key, capability } = kinds[kind];
   const listing: Listing = { items: [], skipped: 0 };
-  if (session.capabilities[capability] === undefined) return listing;
+  if (capability(session.capabilities) === undefined) return listing;
 
   const seenCursors = new Set<string>();
   let cursor: string | undefined;

@@ -12,9 +12,11 @@ import type { Pool } from '../upstream/pool.ts';
 import type { Session } from '../upstream/session.ts';
 import type { CacheHint } from './cache-hints.ts';
 import type { ChangeReview } from './change-review.ts';
-import { type Kind, kinds, type Listing, listAll } from './discover.ts';
+import { type Kind, kinds, type Listing, listAll, listOf } from './discover.ts';
+import { offeredChanges } from './offered-tool.ts';
 import { markedParameters } from './parameter-headers.ts';
 import type { ServerLists } from './server-lists.ts';
+import { findStatefulTool } from './stateful-tools.ts';
 import { differences, hasChanges, namesOf, shortened, toDiscovered } from './tool-diff.ts';
 
 interface Discovery {
@@ -26,21 +28,26 @@ interface Discovery {
   close(): Promise<void>;
 }
 
-interface DiscoveryDependencies {
+export interface DiscoveryResources {
   db: Database;
   registry: Registry;
   pool: Pool;
   changes: Changes;
   log: Logger;
   config: Config;
+}
+
+interface DiscoveryDependencies extends DiscoveryResources {
   lists: ServerLists;
   changeReview: ChangeReview;
   /** Everything that was asked for is there. */
   onComplete: () => void;
 }
 
-const everyKind: readonly Kind[] = ['tool', 'prompt', 'resource', 'resource_template'];
-const changedBy = { tool: 'tools', prompt: 'prompts', resource: 'resources', resource_template: 'resources' } as const;
+/** Every template is compared with the addresses that clients ask for. */
+const maxItems = { prompt: 100_000, resource: 100_000, resource_template: 1_000, skill: 100_000 };
+
+const everyKind = Object.keys(kinds) as readonly Kind[];
 
 export function createDiscovery(deps: DiscoveryDependencies): Discovery {
   const { db, registry, pool, changes, log, config, lists } = deps;
@@ -73,18 +80,27 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
 
   async function discover(serverId: string, which: readonly Kind[]): Promise<void> {
     const link = pool.link(serverId);
-    const session = link?.shared;
-    if (link === undefined || session === undefined) {
-      throw new AppError('SESSION_NOT_FOUND', `No active session for: ${registry.find(serverId)?.name ?? serverId}`);
+    if (link === undefined) throw noSession(serverId);
+    const { session, release } = await link.hold(closed.signal);
+    try {
+      await discoverOn(session, link.server, which);
+    } finally {
+      release();
     }
-    const { server } = link;
+  }
+
+  const noSession = (serverId: string) =>
+    new AppError('SESSION_NOT_FOUND', `No active session for: ${registry.find(serverId)?.name ?? serverId}`);
+
+  async function discoverOn(session: Session, server: Server, which: readonly Kind[]): Promise<void> {
+    const serverId = server.id;
     const changed = { tools: false, prompts: false, resources: false };
     let failure: { error: unknown } | undefined;
     let warning: string | null = null;
     for (const kind of which) {
       try {
         const discovered = await discoverKind(server, session, kind);
-        if (discovered.isChanged) changed[changedBy[kind]] = true;
+        if (discovered.isChanged) changed[listOf[kind]] = true;
         warning ??= discovered.warning ?? null;
       } catch (error) {
         // A server that cannot list its prompts still has tools.
@@ -97,6 +113,7 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
     }
     if (failure !== undefined) throw failure.error;
     registry.recordDiscovery(serverId, warning);
+    if (which === everyKind) registry.recordDiscovered(serverId);
     deps.onComplete();
   }
 
@@ -121,7 +138,7 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
     take: (definition: unknown) => void,
   ): Promise<{ items: Listing['items']; warning?: string }> {
     const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(config.requestTimeoutMs)]);
-    const most = kind === 'tool' ? config.maxToolsPerServer : 100_000;
+    const most = kind === 'tool' ? config.maxToolsPerServer : maxItems[kind];
     const mask = (text: string) => registry.mask(server.id, text);
     const { items, skipped, ttlMs, cacheScope } = await listAll(session, kind, signal, { most, take, mask });
     if (skipped > 0) log.warn({ server: server.name, kind, skipped }, 'ignored entries without a name');
@@ -190,6 +207,10 @@ async function storeTools(
   const rows = [...toolChanges.added, ...toolChanges.changed.map(({ after }) => after), ...toolChanges.unchanged];
   lists.setTools(server.id, rows);
   registry.recordToolCount(server.id, rows.length);
+  registry.recordStateful(
+    server.id,
+    findStatefulTool(rows.map(({ original_name: name, description }) => ({ name, description }))),
+  );
   await changeReview.record(server, toolChanges);
   for (const { before, after } of toolChanges.changed) {
     registry.record(server.id, 'TOOL_CHANGED', {
@@ -203,6 +224,7 @@ async function storeTools(
   changes.publish('server.discovered', { server_id: server.id, name: server.name, tools: rows.length, ...summary });
   if (!hasChanges(toolChanges)) return false;
   registry.record(server.id, 'DISCOVERED', { tools: rows.length, ...shortened(summary) });
-  changes.publish('tools.discovered', { server, toolChanges });
+  const { tool_overrides } = registry.find(server.id) ?? server;
+  changes.publish('tools.discovered', { server, toolChanges: offeredChanges(toolChanges, tool_overrides) });
   return true;
 }

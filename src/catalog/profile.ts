@@ -1,6 +1,7 @@
 /** A named selection of servers and tools that one MCP endpoint offers (`/mcp/profiles/{name}`). */
 import { z } from 'zod';
 import type { CatalogTool } from './catalog.ts';
+import { matchesPattern } from './name-pattern.ts';
 
 export const profileName = z
   .string()
@@ -39,7 +40,7 @@ export interface Selected {
 
 export function selectsServer(profile: ProfileDefinition, server: string): boolean {
   if (profile.servers !== undefined) return profile.servers.includes(server);
-  return profile.tools === undefined || profile.tools.some(({ name }) => matches(serverOf(name), server));
+  return profile.tools === undefined || profile.tools.some(({ name }) => matchesPattern(serverOf(name), server));
 }
 
 /** Whether nothing in the profile names, or could select, another server. */
@@ -67,20 +68,5 @@ const serverOf = (tool: string) => tool.split('.')[0] ?? tool;
 export function selectTool(profile: ProfileDefinition, tool: CatalogTool): Selected | undefined {
   if (!selectsServer(profile, tool.server.name)) return undefined;
   if (profile.tools === undefined) return {};
-  return profile.tools.find(({ name }) => matches(name, tool.row.name));
-}
-
-function matches(pattern: string, name: string): boolean {
-  const [start = '', ...parts] = pattern.split('*');
-  const end = parts.pop();
-  if (end === undefined) return pattern === name;
-  if (!name.startsWith(start)) return false;
-  let at = start.length;
-  // The first place where a part fits leaves the most for the others.
-  for (const part of parts) {
-    const found = name.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return name.length - end.length >= at && name.endsWith(end);
+  return profile.tools.find(({ name }) => matchesPattern(name, tool.row.name));
 }

@@ -4,8 +4,12 @@ import type { Kind } from './discover.ts';
 const debounceMs = 100;
 const maxWaitMs = 10_000;
 const calmMs = 10_000;
+/** In one task, a client may enable several tools one after the other. */
+const promptTurns = 5;
 
 interface Pace {
+  /** How often the lists were read since the server was calm. */
+  turns: number;
   waitMs: number;
   dueAt: number;
 }
@@ -13,8 +17,9 @@ interface Pace {
 /** A server that says all the time that its lists changed is asked for them ever less often. */
 export function nextPace(last: Pace | undefined, now: number): Pace {
   const isCalm = last === undefined || now - last.dueAt > calmMs;
-  const waitMs = isCalm ? debounceMs : Math.min(last.waitMs * 2, maxWaitMs);
-  return { waitMs, dueAt: now + waitMs };
+  const turns = isCalm ? 1 : last.turns + 1;
+  const waitMs = isCalm || turns <= promptTurns ? debounceMs : Math.min(last.waitMs * 2, maxWaitMs);
+  return { turns, waitMs, dueAt: now + waitMs };
 }
 
 interface RefreshSchedule {

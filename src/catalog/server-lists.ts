@@ -1,13 +1,16 @@
 /** What every server listed, in memory, and the snapshot that is made of it. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { Registry, Server } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
 import type { ServerItemKind, ServerItemRow, ToolRow } from '../store/schema.ts';
 import { findServerItems } from '../store/server-items.ts';
-import { findTools } from '../store/tools.ts';
+import { findTools, type ToolChanges } from '../store/tools.ts';
 import { type ByteBudget, createByteBudget } from './byte-budget.ts';
-import { createSnapshot, itemKinds, type ListedItem, type Snapshot } from './snapshot.ts';
+import { compareOffered } from './offered-tool.ts';
+import { createSnapshot, eachKind, itemKinds, type ListedItem, type Snapshot } from './snapshot.ts';
 import { withNews } from './tool-diff.ts';
+import { toCanonical } from './tool-name.ts';
 
 type Items = Readonly<Record<ServerItemKind, readonly ListedItem[]>>;
 
@@ -28,9 +31,11 @@ export interface ServerLists {
   delete(serverId: string): void;
   /** Takes over tools that were set, and servers that were added. */
   rebuild(): void;
+  /** Takes over the name of a server and what was decided about its tools; undefined where both are the same. */
+  applyServer(serverId: string): ToolChanges | undefined;
 }
 
-const noItems: Items = { prompt: [], resource: [], resource_template: [] };
+const noItems: Items = { prompt: [], resource: [], resource_template: [], skill: [] };
 
 export async function createServerLists(deps: {
   db: Database;
@@ -46,6 +51,8 @@ export async function createServerLists(deps: {
   for (const [id, rows] of Map.groupBy(await findServerItems(db), (row) => row.server_id))
     itemsOf.set(id, groupItems(rows));
   for (const id of new Set([...toolsOf.keys(), ...itemsOf.keys()])) measure(id);
+  /** What the snapshot was built with, by server. */
+  let applied = new Map<string, Server>();
   let registryVersion = registry.version;
   let snapshot = build();
 
@@ -58,7 +65,9 @@ export async function createServerLists(deps: {
 
   function build() {
     registryVersion = registry.version;
-    return createSnapshot(registry.list(), (id) => ({
+    const servers = registry.list();
+    applied = new Map(servers.map((server) => [server.id, server]));
+    return createSnapshot(servers, (id) => ({
       tools: toolsOf.get(id) ?? [],
       items: itemsOf.get(id) ?? noItems,
     }));
@@ -66,6 +75,22 @@ export async function createServerLists(deps: {
 
   function rebuild(): void {
     snapshot = build();
+  }
+
+  function applyServer(id: string): ToolChanges | undefined {
+    const [before, server] = [applied.get(id), registry.find(id)];
+    if (before === undefined || server === undefined) return undefined;
+    const decided = ({ name, tool_overrides }: Server) => [name, tool_overrides];
+    if (isDeepStrictEqual(decided(before), decided(server))) return undefined;
+    const offered = () => (snapshot.toolsByServer.get(id) ?? []).map(({ row }) => row);
+    const offeredBefore = offered();
+    const rows = toolsOf.get(id) ?? [];
+    toolsOf.set(
+      id,
+      rows.map((row) => ({ ...row, name: toCanonical(server.name, row.original_name) })),
+    );
+    rebuild();
+    return compareOffered(offeredBefore, offered());
   }
 
   return {
@@ -104,6 +129,7 @@ export async function createServerLists(deps: {
       rebuild();
     },
     rebuild,
+    applyServer,
   };
 }
 
@@ -112,5 +138,5 @@ const byPosition = (rows: readonly ToolRow[]) => rows.toSorted((a, b) => a.posit
 function groupItems(rows: readonly ServerItemRow[]): Items {
   const ofKind = (kind: ServerItemKind) =>
     rows.flatMap((row) => (row.kind === kind ? [{ key: row.key, definition: row.definition }] : []));
-  return { prompt: ofKind('prompt'), resource: ofKind('resource'), resource_template: ofKind('resource_template') };
+  return eachKind(ofKind);
 }

@@ -1,11 +1,20 @@
 /** Every known tool, prompt, resource and template as one immutable value. Pure: servers and their lists in, a snapshot out. */
 import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
+import type { ToolOverride } from '../registry/tool-overrides.ts';
 import type { ServerItemKind, ToolRow } from '../store/schema.ts';
-import { toWireName } from './tool-name.ts';
+import { offerTool } from './offered-tool.ts';
+import { toCanonical, toWireName } from './tool-name.ts';
 
 export interface CatalogTool {
+  /** As it is offered. */
   readonly row: ToolRow;
+  /** As its server lists it: the same object unless an admin changed the tool. */
+  readonly listed: ToolRow;
+  readonly override?: ToolOverride;
+  readonly enabled: boolean;
+  /** Its name on the endpoint of its server. */
+  readonly ownName: string;
   /** As it was when the snapshot was taken. */
   readonly server: Server;
   readonly wireName: string;
@@ -23,6 +32,7 @@ interface Lookup<Value> {
   get(key: string): Value | undefined;
 }
 
+/** Tools that an admin disabled are only in the last two. */
 export interface Snapshot {
   readonly tools: readonly CatalogTool[];
   readonly toolsByWireName: Lookup<CatalogTool>;
@@ -32,6 +42,9 @@ export interface Snapshot {
   readonly serversByName: Lookup<Server>;
   readonly items: Readonly<Record<ServerItemKind, readonly CatalogItem[]>>;
   readonly promptsByName: Lookup<CatalogItem>;
+  readonly everyToolByServer: Lookup<readonly CatalogTool[]>;
+  /** By wire name and by canonical name. */
+  readonly disabledTools: Lookup<CatalogTool>;
 }
 
 /** What one server listed. */
@@ -53,6 +66,8 @@ interface CatalogSnapshot extends Snapshot {
 /** What a snapshot holds of one server. */
 interface Part {
   readonly server: Server;
+  readonly everyTool: readonly CatalogTool[];
+  /** Those that are enabled. */
   readonly tools: readonly CatalogTool[];
   readonly items: Readonly<Record<ServerItemKind, readonly CatalogItem[]>>;
 }
@@ -70,7 +85,7 @@ interface Names {
   readonly prompts: ReadonlyMap<string, Place>;
 }
 
-export const itemKinds = ['prompt', 'resource', 'resource_template'] as const;
+export const itemKinds = ['prompt', 'resource', 'resource_template', 'skill'] as const;
 
 /** Servers in the given order, and within a server in the server's own order: the same list every time. */
 export function createSnapshot(
@@ -84,13 +99,16 @@ export function createSnapshot(
   const prompts = new Map<string, Place>();
   for (const server of servers) {
     const lists = listsOf(server.id);
-    const tools = lists.tools.map((row, at): CatalogTool => {
+    const ownNames = toOwnNames(lists.tools, server);
+    const everyTool = lists.tools.map((listed, at): CatalogTool => {
       const place = { serverId: server.id, at };
-      const wireName = freeName(wire, toWireName(server.name, row.original_name));
+      const ownName = ownNames[at] ?? listed.original_name;
+      const wireName = freeName(wire, toWireName(server.name, ownName));
       wire.set(wireName, place);
-      canonical.set(row.name, place);
-      append(original, row.original_name, place);
-      return { row, server, wireName };
+      canonical.set(toCanonical(server.name, ownName), place);
+      canonical.set(listed.name, place);
+      for (const name of new Set([ownName, listed.original_name])) append(original, name, place);
+      return { ...offerTool(listed, server.tool_overrides), listed, server, ownName, wireName };
     });
     const toItems = (kind: ServerItemKind) =>
       lists.items[kind].map(({ key, definition }, at): CatalogItem => {
@@ -98,14 +116,19 @@ export function createSnapshot(
         if (kind === 'prompt') prompts.set(wireName, { serverId: server.id, at });
         return { key, definition, server, wireName };
       });
-    parts.set(server.id, { server, tools, items: eachKind(toItems) });
+    const tools = everyTool.filter(({ enabled }) => enabled);
+    parts.set(server.id, { server, everyTool, tools, items: eachKind(toItems) });
   }
   return assemble(parts, { wire, canonical, original, prompts });
 }
 
 function assemble(parts: ReadonlyMap<string, Part>, names: Names): CatalogSnapshot {
   const all = [...parts.values()];
-  const toolAt = (place: Place | undefined) => place && parts.get(place.serverId)?.tools[place.at];
+  const anyToolAt = (place: Place | undefined) => place && parts.get(place.serverId)?.everyTool[place.at];
+  const toolAt = (place: Place | undefined) => {
+    const tool = anyToolAt(place);
+    return tool?.enabled ? tool : undefined;
+  };
   return {
     tools: all.flatMap(({ tools }) => tools),
     items: eachKind((kind) => all.flatMap(({ items }) => items[kind])),
@@ -113,6 +136,13 @@ function assemble(parts: ReadonlyMap<string, Part>, names: Names): CatalogSnapsh
     toolsByCanonicalName: { get: (name) => toolAt(names.canonical.get(name)) },
     toolsByOriginalName: { get: (name) => names.original.get(name)?.flatMap((place) => toolAt(place) ?? []) },
     toolsByServer: { get: (id) => parts.get(id)?.tools },
+    everyToolByServer: { get: (id) => parts.get(id)?.everyTool },
+    disabledTools: {
+      get(name) {
+        const tool = anyToolAt(names.wire.get(name) ?? names.canonical.get(name));
+        return tool?.enabled ? undefined : tool;
+      },
+    },
     serversByName: { get: (name) => all.find(({ server }) => server.name === name)?.server },
     promptsByName: {
       get(name) {
@@ -129,15 +159,33 @@ function assemble(parts: ReadonlyMap<string, Part>, names: Names): CatalogSnapsh
 
 function withServer(part: Part, server: Server | undefined): Part {
   if (server === undefined || server === part.server) return part;
+  const everyTool = part.everyTool.map((tool) => ({ ...tool, server }));
   return {
     server,
-    tools: part.tools.map((tool) => ({ ...tool, server })),
+    everyTool,
+    tools: everyTool.filter(({ enabled }) => enabled),
     items: eachKind((kind) => part.items[kind].map((item) => ({ ...item, server }))),
   };
 }
 
-function eachKind<Value>(make: (kind: ServerItemKind) => Value): Record<ServerItemKind, Value> {
-  return { prompt: make('prompt'), resource: make('resource'), resource_template: make('resource_template') };
+export function eachKind<Value>(make: (kind: ServerItemKind) => Value): Record<ServerItemKind, Value> {
+  return {
+    prompt: make('prompt'),
+    resource: make('resource'),
+    resource_template: make('resource_template'),
+    skill: make('skill'),
+  };
+}
+
+/** A tool keeps the name that its server gave it, even where an admin renamed another tool to that before. */
+function toOwnNames(rows: readonly ToolRow[], { tool_overrides }: Server): string[] {
+  const taken = new Set(rows.map((row) => row.original_name));
+  return rows.map(({ original_name }) => {
+    const rename = Object.hasOwn(tool_overrides, original_name) ? tool_overrides[original_name]?.rename : undefined;
+    if (rename === undefined || taken.has(rename)) return original_name;
+    taken.add(rename);
+    return rename;
+  });
 }
 
 /** Two hashed names are practically never equal; if they are, the later one in the fixed order gets a number. */

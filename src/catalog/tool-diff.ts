@@ -5,12 +5,14 @@ import type { ToolRow } from '../store/schema.ts';
 import { type DiscoveredTool, definitionHash, type ToolChanges } from '../store/tools.ts';
 import { toCanonical } from './tool-name.ts';
 
-/** What was read before the server changed a tool must not undo that. */
+/** Rows with the skills that they were given. What was read before the server changed a tool must not undo that. */
 export function withNews(own: readonly ToolRow[], news: readonly ToolRow[]): ToolRow[] {
   const newById = new Map(news.map((row) => [row.id, row]));
   return own.map((row) => {
     const newer = newById.get(row.id);
-    return newer?.definition_hash === row.definition_hash ? newer : row;
+    if (newer?.definition_hash !== row.definition_hash) return row;
+    const { skill_ids, primary_skill_id, skill_confidences, is_classified, classification_state } = newer;
+    return { ...row, skill_ids, primary_skill_id, skill_confidences, is_classified, classification_state };
   });
 }
 

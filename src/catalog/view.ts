@@ -1,4 +1,4 @@
-/** Which servers and tools somebody may see and use: what they were given, as far as a profile selects it. */
+/** Which servers and tools a principal may see and use: those of its token, as far as a profile selects them. */
 import type { Catalog, CatalogTool } from './catalog.ts';
 import { type ProfileDefinition, selectsServer, selectTool } from './profile.ts';
 

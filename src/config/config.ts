@@ -1,7 +1,9 @@
 /** The configuration: read once from flags, the environment and the config file into one frozen object. */
 import { readFileSync } from 'node:fs';
+import { parseCommentedJson } from '../commented-json.ts';
 import { AppError, describe } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
+import { didYouMean, suggest } from '../suggestions.ts';
 import { type Setting, type SettingName, settings } from './settings.ts';
 
 export type Config = Readonly<{
@@ -32,10 +34,17 @@ export function loadConfig(environment: NodeJS.ProcessEnv, flags: Partial<Record
     }
   }
 
-  const config = Object.freeze({ ...values, environment: Object.freeze({ ...environment }) }) as Config;
+  const config = Object.freeze({ ...values, environment: withoutOwnSecrets(environment) }) as Config;
   if (problems.length === 0) problems.push(...contradictions(config));
   if (problems.length > 0) throw new AppError('CONFIGURATION_INVALID', problems.join('\n'));
   return config;
+}
+
+/** Servers may be given any other variable: their connections refer to it by name. */
+function withoutOwnSecrets(environment: NodeJS.ProcessEnv): Readonly<NodeJS.ProcessEnv> {
+  const definitions = Object.values<Setting<unknown>>(settings);
+  const own = new Set(definitions.flatMap(({ env, secret }) => (secret && env.startsWith('MCP_') ? [env] : [])));
+  return Object.freeze(Object.fromEntries(Object.entries(environment).filter(([name]) => !own.has(name))));
 }
 
 /** Secrets can also be read from files, as Docker and Kubernetes provide them. */
@@ -84,6 +93,21 @@ function contradictions(config: Config): string[] {
   return problems;
 }
 
+/** Variables that are no settings but look like one that is misspelt. */
+export function misspeltVariables(environment: Readonly<NodeJS.ProcessEnv>): { variable: string; setting: string }[] {
+  const known = Object.values(settings).flatMap((one) => [one.env, fileVariableOf(one)]);
+  const others = new Set([...known, ...variablesOfCommands]);
+  return Object.keys(environment).flatMap((variable) => {
+    // Kubernetes sets some for a service of our name.
+    if (others.has(variable) || !/^MCP_/.test(variable) || /_(SERVICE|TCP|UDP)(_|$)/.test(variable)) return [];
+    const [setting] = suggest(variable, known);
+    return setting === undefined ? [] : [{ variable, setting }];
+  });
+}
+
+/** Read by the command line, or set for child processes. */
+const variablesOfCommands = ['MCP_AGGREGATOR_URL', 'MCP_AGGREGATOR_TOKEN', 'MCP_AGGREGATOR_CHILD'];
+
 /** Values that must never be shown: secrets as configured, and passwords in URLs. */
 export function secretValues(config: Config): string[] {
   return (Object.entries(settings) as [SettingName, Setting<unknown>][]).flatMap(([name, { secret }]) => {
@@ -110,7 +134,7 @@ export function flagOf(name: SettingName): string {
 function readSettings(fileName: string, problems: string[]): Record<string, string> {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(fileName, 'utf8'));
+    parsed = parseCommentedJson(readFileSync(fileName, 'utf8'));
   } catch (error) {
     problems.push(
       `${settings.config.env}: ${fileName} cannot be read as JSON: ${describe(error)}; example: servers.json`,
@@ -120,7 +144,7 @@ function readSettings(fileName: string, problems: string[]): Record<string, stri
   const found = (parsed as { settings?: unknown } | null)?.settings ?? {};
   const known = Object.entries(found).filter(([name]) => {
     if (name in settings) return true;
-    problems.push(`${fileName}: settings.${name}: unknown setting; example: "port": 8081`);
+    problems.push(`${fileName}: settings.${name}: unknown setting${didYouMean(name, Object.keys(settings))}`);
     return false;
   });
   return Object.fromEntries(

@@ -52,6 +52,14 @@ export function networks(value: string): string[] {
   return list(value);
 }
 
+export function httpHosts(value: string): string[] {
+  for (const entry of list(value)) {
+    if (!/^(\*\.)?[a-z0-9._-]+(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/i.test(entry))
+      throw new Error('contains an entry that is not private, a host, host:port or *.domain');
+  }
+  return list(value.toLowerCase());
+}
+
 export function boolean(value: string): boolean {
   if (/^(true|1|yes|on)$/i.test(value)) return true;
   if (/^(false|0|no|off)$/i.test(value)) return false;
@@ -116,6 +124,12 @@ export function rolePairs(value: string): string[] {
   const pairs = list(value);
   if (pairs.every((pair) => /^(admin|caller|viewer)=./.test(pair))) return pairs;
   throw new Error('is not a list of role=value, where role is admin, caller or viewer');
+}
+
+export function profilePairs(value: string): string[] {
+  const pairs = list(value);
+  if (pairs.every((pair) => /^[^=]+=./.test(pair))) return pairs;
+  throw new Error('is not a list of profile=value');
 }
 
 export function key(value: string): Buffer {

@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Audit } from '../security/audit.ts';
-import { fromClientConfig, parseClientConfig } from './import.ts';
+import { parseClientConfig } from './client-files.ts';
+import { fromClientConfig } from './import.ts';
 import type { Registry, Server } from './registry.ts';
 import type { Connection, Registration, ServerPatch } from './server.ts';
 
@@ -14,8 +15,8 @@ interface ConfigFileDependencies {
   registry: Registry;
   /** Changes a server's record and its connection together. */
   fleet: {
-    register(input: Registration, origin: 'config'): Promise<unknown>;
-    update(id: string, patch: ServerPatch): Promise<unknown>;
+    register(input: Registration, how: { origin: 'config'; from: 'local' }): Promise<unknown>;
+    update(id: string, patch: ServerPatch, from: 'local'): Promise<unknown>;
     remove(id: string): Promise<unknown>;
     connect(id: string): Promise<unknown>;
     disconnect(id: string, options: { force: boolean }): Promise<unknown>;
@@ -78,7 +79,7 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
     try {
       const text = readFileSync(path, 'utf8');
       if (text === lastText) return undefined;
-      const json = parseClientConfig(text);
+      const json = parseClientConfig(text, path);
       lastText = text;
       return json;
     } catch (error) {
@@ -123,10 +124,10 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
   }
 
   async function perform(step: Exclude<ConfigStep, { kind: 'taken' }>): Promise<void> {
-    if (step.kind === 'add') await fleet.register(step.registration, 'config');
+    if (step.kind === 'add') await fleet.register(step.registration, { origin: 'config', from: 'local' });
     if (step.kind === 'remove') await fleet.remove(step.id);
     if (step.kind !== 'change') return;
-    await fleet.update(step.id, step.patch);
+    await fleet.update(step.id, step.patch, 'local');
     // Switched on or off in the file: unlike an admin's, this change has no connect or disconnect of its own.
     if (step.patch.auto_connect === true) await fleet.connect(step.id);
     if (step.patch.auto_connect === false) await fleet.disconnect(step.id, { force: false });
@@ -142,7 +143,7 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
   // The directory is watched, not the file: an atomic replace puts another file in its place.
   const watcher: FSWatcher = watch(dirname(path), { persistent: false }, (_event, name) => {
     // Kubernetes swaps the link `..data` beneath a mounted file, whose own name never changes.
-    if (name === null || name === basename(path) || name.startsWith('..')) readSoon();
+    if (name === null || isSameName(name, basename(path)) || name.startsWith('..')) readSoon();
   });
   watcher.on('error', (error) => log.error({ file: path, err: error }, 'config file is no longer watched'));
   applying = apply();
@@ -158,6 +159,9 @@ export async function createConfigFile(deps: ConfigFileDependencies): Promise<Co
     },
   };
 }
+
+/** The file systems of Windows and macOS do not tell upper case from lower case. */
+const isSameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
 const auditEvents = { add: 'server.registered', change: 'server.updated', remove: 'server.removed' } as const;
 
@@ -206,13 +210,20 @@ function difference(wanted: Registration, current: Registration): ServerPatch {
   if ((wanted.auto_connect ?? true) !== (current.auto_connect ?? true))
     patch.auto_connect = wanted.auto_connect ?? true;
   if (!isDeepStrictEqual(wanted.options ?? {}, current.options ?? {})) patch.options = wanted.options ?? {};
+  if (!isDeepStrictEqual(wanted.tool_overrides ?? {}, current.tool_overrides ?? {})) {
+    patch.tool_overrides = wanted.tool_overrides ?? {};
+  }
   return patch;
 }
 
 function toCurrent(server: Server, registry: Registry): Current {
-  const { id, origin, name, description, health_check_url, auto_connect, options } = server;
+  const { id, origin, name, description, health_check_url, auto_connect, options, tool_overrides } = server;
   const connection: Connection = registry.openConnection(id);
-  return { id, origin, registration: { name, ...connection, description, health_check_url, auto_connect, options } };
+  return {
+    id,
+    origin,
+    registration: { name, ...connection, description, health_check_url, auto_connect, options, tool_overrides },
+  };
 }
 
 function hasSettingsOnly(json: unknown): boolean {

@@ -6,6 +6,7 @@ export const lifecycleEvents = [
   'connect',
   'connect_succeeded',
   'connect_failed',
+  'park',
   'health_passed',
   'health_failed',
   'connection_lost',
@@ -32,7 +33,8 @@ const afterFailure = (failures: number): Status => {
 
 /** An event that is missing in a row is illegal in that state. */
 const table: Record<Status, Partial<Record<LifecycleEvent, Next>>> = {
-  DISCONNECTED: { connect: 'CONNECTING', disconnect: 'DISCONNECTED' },
+  // A server that is started on demand counts as connected while it is parked.
+  DISCONNECTED: { connect: 'CONNECTING', park: 'CONNECTED', disconnect: 'DISCONNECTED' },
   CONNECTING: {
     connect: 'CONNECTING',
     connect_succeeded: 'CONNECTED',
@@ -41,6 +43,9 @@ const table: Record<Status, Partial<Record<LifecycleEvent, Next>>> = {
   },
   CONNECTED: {
     connect: 'CONNECTED',
+    connect_succeeded: 'CONNECTED',
+    connect_failed: 'ERROR',
+    park: 'CONNECTED',
     health_passed: 'CONNECTED',
     health_failed: afterFailure,
     connection_lost: 'ERROR',

@@ -11,11 +11,11 @@ import type { Vault } from '../security/credentials.ts';
 import { createMask } from '../security/mask.ts';
 import { createSecrets, type Secrets } from '../security/secrets.ts';
 import type { Database } from '../store/database.ts';
-import type { ServerRow } from '../store/schema.ts';
-import { deleteServer, insertServer, updateServer } from '../store/servers.ts';
-import { patchedConnection, requireAllowed } from './connection-patch.ts';
+import type { ServerRow, SessionEvidence } from '../store/schema.ts';
+import { deleteServer, insertServer, updateServer, updateToolOverrides } from '../store/servers.ts';
+import { type ConnectionOrigin, patchedConnection, requireAllowed } from './connection-patch.ts';
 import { type Lifecycle, type LifecycleEvent, transition } from './lifecycle.ts';
-import { resolveVariables } from './resolve-connection.ts';
+import { resolveReferences, type SecretSources } from './resolve-connection.ts';
 import type { Connection, Registration, ServerPatch } from './server.ts';
 import {
   needsOtherSession,
@@ -28,7 +28,9 @@ import {
   withRowPatch,
 } from './server-record.ts';
 import { createServerTable, type ServerTable } from './server-table.ts';
+import { ownershipOf } from './session-ownership.ts';
 import { createStoredChanges, type TakenChange } from './stored-changes.ts';
+import { type ToolOverridePatch, type ToolOverrides, withOverride } from './tool-overrides.ts';
 
 export { overallStatus, type ReplicaView, type Server } from './server-record.ts';
 
@@ -45,31 +47,50 @@ export interface Registry {
   get(id: string): Server;
   find(id: string): Server | undefined;
   findByName(name: string): Server | undefined;
-  register(input: Registration, origin?: ServerRow['origin']): Promise<Server>;
-  update(id: string, patch: ServerPatch): Promise<{ server: Server; reconnect: boolean }>;
+  register(input: Registration, how?: RegistrationOrigin): Promise<Server>;
+  update(id: string, patch: ServerPatch, from?: ConnectionOrigin): Promise<{ server: Server; reconnect: boolean }>;
+  /** The server with this connection, also if it was changed after its import. */
+  findSame(connection: Connection): Server | undefined;
+  /** Throws where it could not be registered. */
+  requireAllowed(connection: Connection, from: ConnectionOrigin): void;
+  /** `store` renames it, with everything that names it. */
+  rename(id: string, store: () => Promise<ServerRow>): Promise<Server>;
+  /** Decides about one tool, or about those that match a name with "*". */
+  overrideTool(id: string, tool: string, patch: ToolOverridePatch): Promise<Server>;
   remove(id: string): Promise<void>;
   setDesired(id: string, desired: Server['desired']): Promise<void>;
   /** The state machine's only entry; undefined when the event is illegal in the server's state. */
   apply(id: string, event: LifecycleEvent, note?: TransitionNote): Lifecycle | undefined;
-  resolveConnection(id: string): ResolvedConnection;
+  resolveConnection(id: string): Promise<ResolvedConnection>;
   openConnection(id: string): Connection;
   maskedConfig(id: string): unknown;
   /** A text that comes from this server, with nothing secret in it. */
   mask(id: string, text: string): string;
   recordIdentity(id: string, identity: Identity): void;
   recordVerdict(id: string, verdict: { era: 'modern' | 'legacy'; checkedAt: string }): void;
-  recordInteractive(id: string): void;
+  /** The server sent its client a request. */
+  recordAsked(id: string, method: string, how: { atStart: boolean }): void;
+  /** What its tools say about the state they keep, or undefined. */
+  recordStateful(id: string, reason: string | undefined): void;
   recordLogin(id: string, login: Server['login']): void;
+  recordSession(id: string, session: Server['session']): void;
   recordHealth(id: string, at: string): void;
   recordToolCount(id: string, count: number): void;
   /** What is wrong with the lists of a connected server, or null when nothing is. */
   recordDiscovery(id: string, problem: string | null): void;
+  /** All lists of the server were read. */
+  recordDiscovered(id: string): void;
   record(id: string, eventType: string, details: JsonObject): void;
   /** Reads one server, or all, again, after another replica changed them. */
   takeChanges(id?: string): Promise<TakenChange[]>;
   recordOtherReplicas(views: ReadonlyMap<string, readonly ReplicaView[]>): void;
   /** Everything noted so far is stored. */
   settled(): Promise<void>;
+}
+
+export interface RegistrationOrigin {
+  origin?: ServerRow['origin'];
+  from?: ConnectionOrigin;
 }
 
 interface Identity {
@@ -93,13 +114,21 @@ interface RegistryDependencies {
   log: Logger;
   config: Config;
   secrets?: Secrets;
+  /** Without them, references to a keychain or a command lead nowhere. */
+  secretSources?: SecretSources;
 }
 
+const noSources: SecretSources = {
+  keychain: async () => undefined,
+  command: () => Promise.reject(new Error('commands are not available')),
+};
+
 export async function createRegistry(deps: RegistryDependencies): Promise<Registry> {
-  const { db, vault, changes, config, log, secrets = createSecrets() } = deps;
+  const { db, vault, changes, config, log, secrets = createSecrets(), secretSources = noSources } = deps;
   const table = await createServerTable({ db, log, secrets });
   const stored = createStoredChanges({ db, table, vault, changes, log, drop });
   const { get, find, record, settled } = table;
+  const knownSecrets = new Map<string, readonly string[]>();
 
   function openConnection(id: string): Connection {
     const { transport_type, sealed } = get(id);
@@ -109,12 +138,25 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   function drop({ id, name }: Server): boolean {
     if (!table.delete(id)) return false;
     secrets.forget(id);
+    knownSecrets.delete(id);
     changes.publish('server.removed', { server_id: id, name });
     return true;
   }
 
-  async function register(input: Registration, origin: ServerRow['origin'] = 'api'): Promise<Server> {
-    requireAllowed(input.transport_type, config);
+  function findSame(connection: Connection): Server | undefined {
+    const content = contentOf(connection);
+    const isReadable = ({ sealed }: Server) => vault.canOpen(sealed);
+    const isImported = ({ imported_as: mark }: Server) => mark !== null && vault.isMarked(content, mark);
+    const servers = table.all();
+    const isEqual = (server: Server) => isReadable(server) && contentOf(openConnection(server.id)) === content;
+    return servers.find(isEqual) ?? servers.find(isImported);
+  }
+
+  async function register(
+    input: Registration,
+    { origin = 'api', from = 'network' }: RegistrationOrigin = {},
+  ): Promise<Server> {
+    requireAllowed(input, config, from);
     const id = randomUUID();
     const row = await insertServer(
       db,
@@ -128,7 +170,9 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
         auto_connect: input.auto_connect ?? true,
         desired: (input.auto_connect ?? true) ? 'connected' : 'disconnected',
         options: input.options ?? {},
+        tool_overrides: input.tool_overrides ?? {},
         origin,
+        imported_as: origin === 'import' ? vault.mark(contentOf(input)) : null,
       },
       { maxServers: config.maxServers },
     );
@@ -139,9 +183,13 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     return server;
   }
 
-  async function update(id: string, patch: ServerPatch): Promise<{ server: Server; reconnect: boolean }> {
-    const connection = patchedConnection(openConnection(id), patch);
-    if (connection !== undefined) requireAllowed(connection.transport_type, config);
+  async function update(
+    id: string,
+    patch: ServerPatch,
+    from: ConnectionOrigin = 'network',
+  ): Promise<{ server: Server; reconnect: boolean }> {
+    const connection = patchedConnection(openConnection(id), patch, from);
+    if (connection !== undefined) requireAllowed(connection, config, from);
     const sealed = connection && {
       transport_type: connection.transport_type,
       sealed: vault.seal(connection.connection_config, id),
@@ -156,10 +204,43 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     return { server, reconnect: connection !== undefined || needsOtherSession(before.options, server.options) };
   }
 
-  function resolveConnection(id: string): ResolvedConnection {
-    const { connection, secrets: values } = resolveVariables(openConnection(id), config.environment);
-    secrets.learn(id, values);
-    const maskOwn = createMask(values);
+  async function rename(id: string, store: () => Promise<ServerRow>): Promise<Server> {
+    const { name: previous } = get(id);
+    const { name, updated_at } = await stored.changing(id, store);
+    const server = table.put({ ...get(id), name, updated_at });
+    record(id, 'RENAMED', { from: previous, to: name });
+    changes.publish('server.renamed', { server_id: id, name, previous });
+    changes.publish('server.updated', { server_id: id, name });
+    return server;
+  }
+
+  async function overrideTool(id: string, tool: string, patch: ToolOverridePatch): Promise<Server> {
+    const row = await stored.changing(id, () =>
+      updateToolOverrides(db, id, (overrides) => withOverride(overrides as ToolOverrides, tool, patch)),
+    );
+    if (row === undefined) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${id}`);
+    const server = table.put(withRowPatch(get(id), { tool_overrides: row.tool_overrides }, row.updated_at));
+    record(id, 'TOOL_UPDATED', { tool, fields: Object.keys(patch) });
+    changes.publish('server.updated', { server_id: id, name: server.name });
+    return server;
+  }
+
+  async function resolveConnection(id: string): Promise<ResolvedConnection> {
+    const { environment, allowHttp } = config;
+    const { connection, secrets: values } = await resolveReferences(
+      openConnection(id),
+      environment,
+      secretSources,
+      allowHttp,
+    );
+    // Sessions that were opened earlier may still print the secrets of then.
+    const known = [...new Set([...values, ...(knownSecrets.get(id) ?? [])])].slice(
+      0,
+      Math.max(values.length, maxKnownSecrets),
+    );
+    knownSecrets.set(id, known);
+    secrets.learn(id, known);
+    const maskOwn = createMask(known);
     return { connection, mask: (text) => secrets.mask(maskOwn(text), id) };
   }
 
@@ -171,8 +252,12 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     get,
     find,
     findByName: (name) => table.all().find((server) => server.name === name),
+    findSame,
+    requireAllowed: (connection, from) => requireAllowed(connection, config, from),
     register,
     update,
+    rename,
+    overrideTool,
     async remove(id) {
       const server = get(id);
       await settled();
@@ -195,15 +280,33 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   };
 }
 
+/** The same text for the same connection, in whichever order it was written. */
+function contentOf({ transport_type, connection_config }: Connection): string {
+  const sorted = (_key: string, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  return JSON.stringify([transport_type, connection_config], sorted);
+}
+
+/** Of one server; a secret may be another one at every connection. */
+const maxKnownSecrets = 1_000;
+
+/** A server names the methods: a few are known, any number can be invented. */
+const maxAsked = 10;
+
 type Observation =
   | 'apply'
   | 'recordIdentity'
   | 'recordVerdict'
-  | 'recordInteractive'
+  | 'recordAsked'
+  | 'recordStateful'
   | 'recordLogin'
+  | 'recordSession'
   | 'recordHealth'
   | 'recordToolCount'
   | 'recordDiscovery'
+  | 'recordDiscovered'
   | 'recordOtherReplicas';
 
 /** What this replica finds out about servers while it talks with them. */
@@ -227,11 +330,13 @@ function createObservations(deps: {
       return undefined;
     }
     const moved = table.put({ ...server, lifecycle: next });
+    const { error, stderr, details } = note;
+    const at = new Date().toISOString();
+    // A parked server that was started: only the time of its connection is another.
+    if (next.status === previous.status && event === 'connect_succeeded') table.change(moved, { connected_at: at });
     if (next.status === previous.status) return next;
 
-    const { error, stderr, details } = note;
     const masked = error === undefined ? undefined : secrets.mask(error, id);
-    const at = new Date().toISOString();
     const { error_message } = table.change(moved, statusPatch(next.status, event, { error: masked, stderr, at }));
     table.record(id, next.status, {
       from: previous.status,
@@ -252,6 +357,17 @@ function createObservations(deps: {
     return next;
   }
 
+  function recordEvidence(id: string, session_evidence: SessionEvidence): void {
+    const server = table.find(id);
+    if (server === undefined) return;
+    const changed = table.change(server, { session_evidence });
+    const before = ownershipOf(server);
+    const after = ownershipOf(changed);
+    if (before.ownership === after.ownership) return;
+    table.record(id, 'SESSIONS', { ...after, before: before.ownership });
+    publishUpdated(changed);
+  }
+
   return {
     apply,
     recordIdentity(id, identity) {
@@ -267,18 +383,31 @@ function createObservations(deps: {
       if (server === undefined || (server.era === verdict.era && server.era_checked_at !== null)) return;
       table.change(server, { era: verdict.era, era_checked_at: verdict.checkedAt });
     },
-    recordInteractive(id) {
-      const server = table.find(id);
-      if (server === undefined || server.interactive) return;
-      table.change(server, { interactive: true });
-      const meaning = 'the server sends requests to its clients; each client now gets its own session';
-      table.record(id, 'INTERACTIVE', { meaning });
+    recordAsked(id, method, { atStart }) {
+      const evidence = table.find(id)?.session_evidence ?? {};
+      const asked = atStart ? 'asked_at_start' : 'asked';
+      if (evidence[asked]?.includes(method)) return;
+      recordEvidence(id, { ...evidence, [asked]: [...(evidence[asked] ?? []), method].slice(0, maxAsked) });
+    },
+    recordStateful(id, stateful) {
+      const { stateful: before, ...rest } = table.find(id)?.session_evidence ?? {};
+      if (before !== stateful) recordEvidence(id, stateful === undefined ? rest : { ...rest, stateful });
     },
     recordLogin(id, login) {
       const server = table.find(id);
       if (server === undefined || server.login === login) return;
       table.put({ ...server, login });
       if (login !== null) table.record(id, 'LOGIN', { login });
+      publishUpdated(server);
+    },
+    recordSession(id, session) {
+      const server = table.find(id);
+      if (server === undefined || server.session === session) return;
+      // What was wrong before says nothing about the new session; what is found out about it comes after this.
+      if (session === 'open') table.change({ ...server, session }, { error_message: null });
+      else table.put({ ...server, session });
+      if (session === 'parked' && server.session === 'open') table.record(id, 'PARKED', {});
+      if (session === 'open' && server.session === 'parked') table.record(id, 'STARTED', {});
       publishUpdated(server);
     },
     recordHealth(id, at) {
@@ -291,9 +420,13 @@ function createObservations(deps: {
     },
     recordDiscovery(id, problem) {
       const server = table.find(id);
-      if (server?.lifecycle.status !== 'CONNECTED' || server.error_message === problem) return;
+      if (server?.session !== 'open' || server.error_message === problem) return;
       table.change(server, { error_message: problem });
       publishUpdated(server);
+    },
+    recordDiscovered(id) {
+      const server = table.find(id);
+      if (server !== undefined) table.change(server, { discovered_at: new Date().toISOString() });
     },
     recordOtherReplicas(views) {
       for (const server of table.all()) {

@@ -4,13 +4,17 @@ import type { ServerRow } from '../store/schema.ts';
 import type { ServerRowPatch } from '../store/servers.ts';
 import { best, type Lifecycle, type LifecycleEvent, type Status } from './lifecycle.ts';
 import type { Connection, ServerOptions, ServerPatch } from './server.ts';
+import type { ToolOverrides } from './tool-overrides.ts';
 
 /** Frozen, with everything in it: a change is another value under the same id, so that the current one is the registry's. */
-export interface Server extends Readonly<Omit<ServerRow, 'options' | 'connection_config'>> {
+export interface Server extends Readonly<Omit<ServerRow, 'options' | 'connection_config' | 'tool_overrides'>> {
   readonly options: ServerOptions;
+  readonly tool_overrides: ToolOverrides;
   readonly lifecycle: Lifecycle;
   readonly sealed: string;
-  /** The server wants a login (OAuth) that nobody made yet, or that no longer holds. */
+  /** Of the session that all callers share; `parked`: it is opened by the next call that needs it. */
+  readonly session: 'none' | 'open' | 'parked';
+  /** The server requires a login (OAuth) that was not made yet, or that no longer holds. */
   readonly login: 'required' | 'expired' | null;
   /** What the other living replicas say of it. */
   readonly elsewhere: readonly ReplicaView[];
@@ -30,17 +34,19 @@ export function overallStatus(server: Server): { status: Status; error: string |
 }
 
 /** Columns that a record holds as the row does. */
-export type RecordPatch = Omit<ServerRowPatch, 'options' | 'connection_config'>;
+export type RecordPatch = Omit<ServerRowPatch, 'options' | 'connection_config' | 'tool_overrides'>;
 
 /** Another address may be another server: what was learned about the old one is void. */
-const nothingLearned = { era: null, era_checked_at: null, interactive: false };
+const nothingLearned = { era: null, era_checked_at: null, session_evidence: {}, discovered_at: null };
 
-export function toServer({ connection_config, options, ...row }: ServerRow): Server {
+export function toServer({ connection_config, options, tool_overrides, ...row }: ServerRow): Server {
   return {
     ...row,
     sealed: connection_config.sealed,
     options: options as ServerOptions,
+    tool_overrides: tool_overrides as ToolOverrides,
     lifecycle: { status: 'DISCONNECTED', failures: 0 },
+    session: 'none',
     login: null,
     elsewhere: [],
   };
@@ -51,12 +57,13 @@ export function toRowPatch(
   patch: ServerPatch,
   connection: { transport_type: Connection['transport_type']; sealed: string } | undefined,
 ): ServerRowPatch {
-  const { description, health_check_url, auto_connect, options } = patch;
+  const { description, health_check_url, auto_connect, options, tool_overrides } = patch;
   return {
     ...(description === undefined ? {} : { description }),
     ...(health_check_url === undefined ? {} : { health_check_url }),
     ...(auto_connect === undefined ? {} : { auto_connect }),
     ...(options === undefined ? {} : { options }),
+    ...(tool_overrides === undefined ? {} : { tool_overrides }),
     ...(connection === undefined
       ? {}
       : {
@@ -69,11 +76,12 @@ export function toRowPatch(
 
 /** Only what was patched: the rest of the row may be behind what is in memory. */
 export function withRowPatch(server: Server, patch: ServerRowPatch, updated_at: string): Server {
-  const { connection_config, options, ...columns } = patch;
+  const { connection_config, options, tool_overrides, ...columns } = patch;
   return {
     ...server,
     ...columns,
     ...(options === undefined ? {} : { options: options as ServerOptions }),
+    ...(tool_overrides === undefined ? {} : { tool_overrides: tool_overrides as ToolOverrides }),
     ...(connection_config === undefined ? {} : { sealed: connection_config.sealed }),
     updated_at,
   };
@@ -111,8 +119,19 @@ export function withStored(
 
 /** What admins decide about a server. */
 function configured(server: Server) {
-  const { description, transport_type, health_check_url, auto_connect, desired, options, origin } = server;
-  return { description, transport_type, health_check_url, auto_connect, desired, options, origin };
+  const { name, description, transport_type, health_check_url, auto_connect, desired, origin } = server;
+  const { options, tool_overrides } = server;
+  return {
+    name,
+    description,
+    transport_type,
+    health_check_url,
+    auto_connect,
+    desired,
+    origin,
+    options,
+    tool_overrides,
+  };
 }
 
 /** The columns that follow a change of status; texts are masked already. */
@@ -122,7 +141,7 @@ export function statusPatch(
   { error, stderr, at }: { error?: string; stderr?: readonly string[]; at: string },
 ): RecordPatch {
   const patch: RecordPatch = { status };
-  if (status === 'CONNECTED') patch.error_message = null;
+  if (status === 'CONNECTED' && event !== 'connect_succeeded') patch.error_message = null;
   if (event === 'connect_succeeded') patch.connected_at = at;
   if (error !== undefined) patch.error_message = error;
   if (event === 'disconnected') patch.error_message = null;

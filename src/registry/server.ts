@@ -1,8 +1,9 @@
 /** What a server is: the one schema for registering, changing, importing and documenting it. */
 import { z } from 'zod';
 import { holdsCredential } from '../security/connection-secrets.ts';
-import { isHttpsOrLoopback } from '../security/policy.ts';
+import { isSecureEnough } from '../security/plain-http.ts';
 import type { TransportType } from '../store/schema.ts';
+import { toolOverrides, withoutCredentials } from './tool-overrides.ts';
 
 export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const satisfies readonly TransportType[];
 
@@ -84,6 +85,7 @@ export const connectionConfigs = {
     command: requiredText('STDIO', 'command'),
     args: z.array(text(32_768)).max(1_000).optional(),
     env: environment.optional(),
+    env_file: text(4_096).min(1).optional().describe('a file of NAME=value lines; relative to cwd'),
     cwd: text(4_096).min(1).optional(),
   }),
   SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: headers.optional(), oauth: oauthConfig.optional() }),
@@ -107,7 +109,7 @@ const serverName = z
   .max(255, 'name may have at most 255 characters')
   .regex(/^[a-z][a-z0-9_-]*$/, 'name must start with a lowercase letter and contain only a-z, 0-9, "-" and "_"');
 
-const template = z.record(z.string().max(200), z.unknown());
+const template = withoutCredentials(z.record(z.string().max(200), z.unknown()));
 
 /** What an administrator wrote down for the aggregator query replaces what it would work out. */
 const queryTools = z
@@ -131,12 +133,36 @@ const queryTools = z
   )
   .max(10);
 
+/** Whose a session with a server is. */
+export const ownerships = ['shared', 'client', 'principal'] as const;
+export type Ownership = (typeof ownerships)[number];
+
+/** When a server is started. */
+export const startModes = ['always', 'on_demand'] as const;
+export const protocols = ['auto', 'legacy', 'modern'] as const;
+
 /** Settings of one server beyond its connection. */
 const serverOptions = z.strictObject({
   sessions: z
-    .enum(['auto', 'shared', 'per_client'])
+    .enum(['auto', ...ownerships, 'per_client'])
     .optional()
-    .describe('auto: one shared session until the server sends a request to its client, then one session per client'),
+    .describe(
+      'whose a session with the server is. shared: one for all. client: one for each MCP client. principal: one for each ' +
+        'token or user. auto: client where the server sends requests to its client or its tools keep state, else shared. per_client: former name of client',
+    ),
+  start: z
+    .enum(startModes)
+    .optional()
+    .describe(
+      'on_demand: the server is started by the first call that needs it and ended when it is idle; the default for ' +
+        'STDIO. always: it stays connected; the default for SSE and HTTP',
+    ),
+  protocol: z
+    .enum(protocols)
+    .optional()
+    .describe(
+      'protocol revisions to use with the server. legacy: up to 2025-11-25. modern: 2026-07-28. auto: what it supports',
+    ),
   credentials: z
     .enum(['shared', 'per_principal'])
     .optional()
@@ -173,6 +199,7 @@ const common = {
     .nullish(),
   auto_connect: z.boolean().optional(),
   options: serverOptions.optional(),
+  tool_overrides: toolOverrides.optional(),
 };
 
 const registrationOf = <T extends TransportType>(transport: T) =>
@@ -190,8 +217,9 @@ export const registration = z.discriminatedUnion(
 );
 export type Registration = z.infer<typeof registration>;
 
-/** EC-008: everything but the name may change; a server is renamed by removing and registering it. */
+/** EC-008: everything may change. */
 export const serverPatch = z.strictObject({
+  name: serverName.optional().describe('renames the server and with it all its tools'),
   transport_type: z.enum(transportTypes).optional(),
   connection_config: z.record(z.string(), z.unknown()).optional(),
   ...common,
@@ -204,16 +232,27 @@ function hasNoCredentials(value: string): boolean {
   return username === '' && password === '';
 }
 
-const variable = /\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/g;
+const variable = /\$\{[^}]*\}/g;
 
 /** What is wrong with a server's URL, or undefined. One that begins with `${VAR}` is checked when connecting. */
-export function urlProblem(value: string): string | undefined {
+function urlProblem(value: string): string | undefined {
+  const url = literalUrl(value);
+  if (url === undefined) return undefined;
+  if (url === 'none') return 'must be a URL, for example https://mcp.example.com/mcp';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password; use headers';
+  return /^https?:$/.test(url.protocol) ? undefined : 'must start with https://';
+}
+
+/** The same about plain http, which depends on the settings. */
+export function plainHttpProblem(value: string, allowHttp: readonly string[]): string | undefined {
+  const url = literalUrl(value);
+  if (url === undefined || (url !== 'none' && isSecureEnough(url.href, allowHttp))) return undefined;
+  return 'must start with https://; plain http is allowed for loopback addresses, and for the hosts that MCP_AGGREGATOR_ALLOW_HTTP names';
+}
+
+/** Undefined where the beginning is not known yet. */
+function literalUrl(value: string): URL | 'none' | undefined {
   if (value.search(variable) === 0) return undefined;
   const plain = value.replace(variable, 'variable');
-  if (!URL.canParse(plain)) return 'must be a URL, for example https://mcp.example.com/mcp';
-  const url = new URL(plain);
-  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password; use headers';
-  return isHttpsOrLoopback(plain)
-    ? undefined
-    : 'must start with https:// (http is allowed for loopback addresses only)';
+  return URL.canParse(plain) ? new URL(plain) : 'none';
 }

@@ -51,6 +51,8 @@ export function createStoredChanges(deps: StoredChangesDependencies): StoredChan
     const { server, isChanged, reconnect } = withStored(before, row, isMoved(before, row));
     table.put(server);
     if (!isChanged) return undefined;
+    const { name: previous } = before;
+    if (previous !== row.name) changes.publish('server.renamed', { server_id: row.id, name: row.name, previous });
     changes.publish('server.updated', { server_id: row.id, name: row.name });
     return { server, kind: 'changed', reconnect };
   }

@@ -128,7 +128,7 @@ export function createAuthenticationThrottle(options: ThrottleOptions): Authenti
   };
 }
 
-export interface ThrottledRequestAuthenticator extends Pick<RequestAuthenticator, 'challenge'> {
+export interface ThrottledRequestAuthenticator extends Required<Pick<RequestAuthenticator, 'challenge' | 'attend'>> {
   authenticate(
     request: Parameters<RequestAuthenticator['authenticate']>[0] & { address: string },
   ): Principal | Promise<Principal>;
@@ -140,17 +140,16 @@ export function throttleRequestAuthenticator(
   throttle: AuthenticationThrottle,
 ): ThrottledRequestAuthenticator {
   return {
-    authenticate({ address, ...request }) {
+    authenticate(request) {
       if (request.authorization === undefined) return requestAuthenticator.authenticate(request);
-      return throttle.check(
-        address,
-        () => requestAuthenticator.authenticate(request),
-        ({ id }) => id,
-      );
+      return throttle.check(request.address, () => requestAuthenticator.authenticate(request), principalId);
     },
     challenge: (refusal) => requestAuthenticator.challenge(refusal),
+    attend: (principal) => requestAuthenticator.attend?.(principal) ?? (() => undefined),
   };
 }
+
+const principalId = ({ id }: Principal) => id;
 
 function delayAfter(failures: number): number {
   const over = Math.ceil(failures) - freeFailures;

@@ -46,6 +46,14 @@ export function createProxyCheck(trustedProxies: readonly string[]): (address: s
 
 /** With IPv6, a client usually has a complete /64 network. */
 export function networkOf(address: string): string {
+  if (latest.address !== address) latest = { address, network: toNetwork(address) };
+  return latest.network;
+}
+
+/** Most requests come from the address of the one before. */
+let latest = { address: '', network: '' };
+
+function toNetwork(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   if (!isIPv6(plain)) return plain;
   const [head = '', tail] = plain.split('::');

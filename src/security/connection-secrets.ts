@@ -70,6 +70,22 @@ export function holdsCredential(url: string): boolean {
   return pairs.some((pair) => isSecretName(pair.split('=')[0] ?? '') || credentialsIn(pair).length > 0);
 }
 
+/** Where a value in arguments of a tool is a credential by its name or by its looks; undefined if there is none. */
+export function findCredential(value: unknown, path: readonly string[] = []): readonly string[] | undefined {
+  if (typeof value === 'string') {
+    const name = path.at(-1) ?? '';
+    const isNamed = name.toLowerCase() !== 'key' && isSecretName(name) && value !== '' && !isPlaceholder(value);
+    return isNamed || credentialsIn(value).length > 0 ? path : undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    // The places of a list say nothing; what the list is called does.
+    const found = findCredential(inner, Array.isArray(value) ? path : [...path, name]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 function secretsInUrl(url: string): string[] {
   const { user, rest, query, fragment } = splitUrl(url);
   const [name, ...password] = user?.split(':') ?? [];
@@ -153,6 +169,9 @@ function isCredential(word: string): boolean {
   const turns = word.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0;
   return turns >= minTurns || (turns > 0 && word.length >= 20 && knownBeginnings.test(word));
 }
+
+/** A word of the question that a query fills in. */
+const isPlaceholder = (text: string) => /^\{\{\w+\}\}$/.test(text);
 
 const isReference = (text: string) => /^\$\{[^}]*\}$/.test(text);
 

@@ -9,6 +9,8 @@ export interface Vault {
   /** A short, deterministic keyed hash (HMAC) of a value. */
   mark(value: string): string;
   isMarked(value: string, mark: string): boolean;
+  /** Whether its key is one of ours. */
+  canOpen(sealed: string): boolean;
   /** True if the value was sealed with the previous key and should be sealed again. */
   needsReseal(sealed: string): boolean;
   readonly keyIds: { current: string; previous: string | undefined };
@@ -64,6 +66,7 @@ export function createVault({ current, previous }: { current: Buffer; previous?:
       return given.length === markBytes && keys.some((key) => timingSafeEqual(given, markOf(key, value)));
     },
 
+    canOpen: (sealed) => keys.some(({ id }) => id === sealedWith(sealed)),
     needsReseal: (sealed) => parseSealed(sealed).keyId !== sealing.id,
     keyIds: { current: sealing.id, previous: keys[1]?.id },
   };
@@ -82,8 +85,16 @@ export function parseKey(text: string): Buffer {
 }
 
 /** Identifies a key in stored values and messages without revealing it. */
-function toKey(secret: Buffer): Key {
-  return { id: createHash('sha256').update('key id').update(secret).digest('hex').slice(0, 8), secret };
+export function keyIdOf(secret: Buffer): string {
+  return createHash('sha256').update('key id').update(secret).digest('hex').slice(0, 8);
+}
+
+const toKey = (secret: Buffer): Key => ({ id: keyIdOf(secret), secret });
+
+/** The key that a value was sealed with; undefined if it is not a sealed value. */
+export function sealedWith(sealed: string): string | undefined {
+  const [format, keyId] = sealed.split('.');
+  return format === version ? keyId : undefined;
 }
 
 function markOf({ secret }: Key, value: string): Buffer {

@@ -10,6 +10,15 @@ export function requireRole(principal: Principal, role: Role): void {
   throw new AppError('FORBIDDEN', `This requires the role ${role}; ${principal.name} has the role ${principal.role}`);
 }
 
+export function lowerRole(a: Role, b: Role): Role {
+  return rank[a] <= rank[b] ? a : b;
+}
+
+/** Whose keys and logins a principal uses: the user's who created its token, else its own. */
+export function userOf({ id, user = id }: Pick<Principal, 'id' | 'user'>): string {
+  return user;
+}
+
 export function maySee(principal: Principal, serverName: string): boolean {
   return principal.servers === null || principal.servers.has(serverName);
 }
@@ -51,21 +60,26 @@ interface BoundAddress {
   boundPort: number;
   /** `example.com` for any port, `example.com:8443` for one, `*` for every host. */
   allowedHosts: readonly string[];
+  /** Its host is allowed on any port: a proxy may or may not pass the port on. It does not make the others foreign. */
+  publicUrl?: string;
 }
 
 /**
  * A web page whose name was made to point at 127.0.0.1 (DNS rebinding) still sends its own name: a loopback listener
  * answers to loopback names only. Elsewhere the name is checked where a list is configured.
  */
-export function checkHost(hostHeader: string | undefined, { boundHost, boundPort, allowedHosts }: BoundAddress): void {
+export function checkHost(hostHeader: string | undefined, listener: BoundAddress): void {
+  const { boundHost, boundPort, allowedHosts, publicUrl } = listener;
   const host = parseHost(hostHeader);
   const names = host === undefined ? [] : [host.hostname, host.host];
   if (allowedHosts.some((allowed) => allowed === '*' || names.includes(allowed.toLowerCase()))) return;
   if (host !== undefined && isLoopback(host.hostname)) return;
+  if (host !== undefined && publicUrl !== undefined && host.hostname === new URL(publicUrl).hostname) return;
   if (host !== undefined && !isLoopback(boundHost) && allowedHosts.length === 0) return;
   throw new AppError(
     'HOST_NOT_ALLOWED',
-    `Host not allowed: ${hostHeader ?? '(none)'}; use ${boundHost}:${boundPort} or add the name to the allowed hosts`,
+    `Host not allowed: ${hostHeader ?? '(none)'}; use ${boundHost}:${boundPort}, add the name to ` +
+      'MCP_AGGREGATOR_ALLOWED_HOSTS, or set MCP_AGGREGATOR_PUBLIC_URL if it is the public address',
   );
 }
 
@@ -76,7 +90,12 @@ export function checkOrigin(
   allowedOrigins: readonly string[],
 ): void {
   if (origin === undefined || isAllowedOrigin(origin, hostHeader, allowedOrigins)) return;
-  throw new AppError('ORIGIN_NOT_ALLOWED', `Origin not allowed: ${origin}; add it to the allowed origins`);
+  throw new AppError('ORIGIN_NOT_ALLOWED', `Origin not allowed: ${origin}; add it to MCP_AGGREGATOR_ALLOWED_ORIGINS`);
+}
+
+/** The allowed origins with our own behind a proxy, which may pass on another Host than browsers see. */
+export function originsOf({ allowedOrigins, publicUrl }: { allowedOrigins: readonly string[]; publicUrl?: string }) {
+  return publicUrl === undefined ? allowedOrigins : [...allowedOrigins, publicUrl];
 }
 
 export function isAllowedOrigin(
@@ -104,13 +123,6 @@ export function createEntryCheck(listener: BoundAddress, allowedOrigins: readonl
     checkOrigin(origin, host, allowedOrigins);
     passed = { host, origin };
   };
-}
-
-/** Headers of SSE and HTTP servers contain secrets, so TLS is required except on loopback. */
-export function isHttpsOrLoopback(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
 /** Parses a Host header strictly: `a@b` or `a/b` would parse as a URL with a different host. */
@@ -141,10 +153,14 @@ export function isInherited(name: string): boolean {
 export function childEnvironment(
   processEnv: Readonly<Record<string, string | undefined>>,
   own: Readonly<Record<string, string>> = {},
+  platform = process.platform,
 ): Record<string, string> {
   const environment: Record<string, string> = {};
+  // On Windows `Path` and `PATH` are one variable.
+  const same = (name: string) => (platform === 'win32' ? name.toUpperCase() : name);
+  const set = new Set(Object.keys(own).map(same));
   for (const [name, value] of Object.entries(processEnv)) {
-    if (value === undefined || !isInherited(name)) continue;
+    if (value === undefined || !isInherited(name) || set.has(same(name))) continue;
     // A child process that is a shell would import exported shell functions.
     if (!value.startsWith('()')) environment[name] = value;
   }

@@ -26,6 +26,14 @@ interface ResealReport {
   left: number;
   /** Values that neither key opens, or that are not sealed. */
   unreadable: string[];
+  /** The previous key sealed something before: it is the old one, and not the next one. */
+  previousWasUsed: boolean;
+}
+
+/** The keys that were in use before the current one. */
+export interface KeyHistory {
+  find(): Promise<string[]>;
+  add(keyId: string): Promise<void>;
 }
 
 export interface Resealer {
@@ -36,24 +44,35 @@ export interface Resealer {
 /** Repeated, because a replica with the old configuration may seal values with the old key until it restarts. */
 const againAfterMs = 30_000;
 
-export function createResealer({
-  vault,
-  stores,
-  log,
-}: {
+interface ResealerDependencies {
   vault: Vault;
   stores: readonly SealedStore[];
+  history: KeyHistory;
   log: Logger;
-}): Resealer {
+  /** Nothing is sealed with the previous key any more. */
+  onComplete: () => void;
+}
+
+export function createResealer({ vault, stores, history, log, onComplete }: ResealerDependencies): Resealer {
   let running: Promise<ResealReport> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
   function run(): Promise<ResealReport> {
-    running ??= reseal(vault, stores).finally(() => {
+    running ??= resealAll().finally(() => {
       running = undefined;
     });
     return running;
+  }
+
+  async function resealAll(): Promise<ResealReport> {
+    const report = await reseal(vault, stores);
+    const { previous } = vault.keyIds;
+    if (previous === undefined) return report;
+    if (report.resealed > 0) await history.add(previous);
+    const previousWasUsed = (await history.find()).includes(previous);
+    if (report.left === 0 && report.unreadable.length === 0) onComplete();
+    return { ...report, previousWasUsed };
   }
 
   async function runInBackground(): Promise<void> {
@@ -78,7 +97,7 @@ export function createResealer({
 }
 
 async function reseal(vault: Vault, stores: readonly SealedStore[]): Promise<ResealReport> {
-  const report: ResealReport = { current: 0, resealed: 0, left: 0, unreadable: [] };
+  const report: ResealReport = { current: 0, resealed: 0, left: 0, unreadable: [], previousWasUsed: false };
   for (const store of stores) {
     for (const { id, context, sealed } of await store.find()) {
       const fresh = sealAgain(vault, sealed, context);

@@ -7,8 +7,13 @@ const ownerOnly = 0o600;
 export function loadOrCreateSecretFile(path: string, create: () => string): { value: string; created: boolean } {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   if (mode === undefined) return { value: writeSecret(path, create()), created: true };
-  if ((mode & 0o077) !== 0) chmodSync(path, ownerOnly);
+  if ((mode & 0o077) !== 0 && process.platform !== 'win32') chmodSync(path, ownerOnly);
   return { value: readFileSync(path, 'utf8').trim(), created: false };
+}
+
+/** Replaces the secret, or creates the file. */
+export function replaceSecretFile(path: string, value: string): void {
+  writeSecret(path, value);
 }
 
 /** Written atomically and synced before use, because a lost key makes all stored configs unreadable. */

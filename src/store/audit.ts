@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
+import { type ExpressionBuilder, sql, type Transaction } from 'kysely';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Database } from './database.ts';
 import type { AuditRow, Schema } from './schema.ts';
@@ -152,6 +152,10 @@ export interface AuditFilter {
   server_name?: string;
   /** Only records about these. */
   server_names?: readonly string[];
+  /** In the event, the actor or the name of the server; upper and lower case are the same. */
+  contains?: string;
+  /** Calls of tools, or all others. */
+  kind?: 'calls' | 'changes';
   since?: string;
   until?: string;
   limit: number;
@@ -162,7 +166,7 @@ export interface AuditFilter {
 /** The newest first. */
 export function findAudit(
   { kysely }: Database,
-  { since, until, limit, before, event, actor, server_id, server_name, server_names }: AuditFilter,
+  { since, until, limit, before, event, actor, server_id, server_name, server_names, contains, kind }: AuditFilter,
 ): Promise<AuditRecord[]> {
   if (server_names?.length === 0) return Promise.resolve([]);
   let query = kysely
@@ -173,8 +177,18 @@ export function findAudit(
   if (server_id !== undefined) query = query.where('server_id', '=', server_id);
   if (server_name !== undefined) query = query.where('server_name', '=', server_name);
   if (server_names !== undefined) query = query.where('server_name', 'in', server_names);
+  if (kind !== undefined) query = query.where('event', kind === 'calls' ? '=' : '!=', 'tool.called');
+  if (contains !== undefined) query = query.where(holds(contains));
   if (since !== undefined) query = query.where('timestamp', '>=', since);
   if (until !== undefined) query = query.where('timestamp', '<', until);
   if (before !== undefined) query = query.where('id', '<', before);
   return query.orderBy('id', 'desc').limit(limit).execute();
+}
+
+const searched = ['event', 'actor', 'server_name'] as const;
+
+function holds(text: string) {
+  const pattern = `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
+  return (eb: ExpressionBuilder<Schema, 'audit'>) =>
+    eb.or(searched.map((column) => sql<boolean>`lower(${eb.ref(column)}) like ${pattern} escape '!'`));
 }

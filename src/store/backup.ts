@@ -1,14 +1,24 @@
 /** The stored configuration with sealed credentials and token hashes, without discovered data. */
 import type { Transaction } from 'kysely';
+import { upsertAccount } from './accounts.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
 import { upsertOauthClient, upsertOauthLogin } from './oauth.ts';
-import type { OauthClientRow, OauthLoginRow, ProfileRow, Schema, ServerRow, SkillRow, TokenRow } from './schema.ts';
+import type {
+  AccountRow,
+  OauthClientRow,
+  OauthLoginRow,
+  ProfileRow,
+  Schema,
+  ServerRow,
+  SkillRow,
+  TokenRow,
+} from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
 const serverColumns = [
   ...(['id', 'name', 'description', 'transport_type', 'connection_config', 'health_check_url'] as const),
-  ...(['auto_connect', 'desired', 'options', 'origin', 'registered_at'] as const),
+  ...(['auto_connect', 'desired', 'options', 'tool_overrides', 'origin', 'registered_at'] as const),
 ] as const;
 
 type BackupServer = Pick<ServerRow, (typeof serverColumns)[number]>;
@@ -19,6 +29,7 @@ export interface BackupRows {
   profiles: ProfileRow[];
   skills: SkillRow[];
   settings: { key: string; value: unknown }[];
+  accounts: AccountRow[];
   oauth_clients: OauthClientRow[];
   oauth_logins: OauthLoginRow[];
 }
@@ -30,8 +41,8 @@ export interface LeftOut {
   reason: string;
 }
 
-/** Settings that are valid only in their own database: the ends of the audit. */
-const ownSettings = 'audit.%';
+/** Settings that are valid only in their own database: the ends of the audit, the keys that were used. */
+const ownSettings = ['audit.%', 'own.%'] as const;
 
 export async function findBackup({ kysely }: Database): Promise<BackupRows> {
   return {
@@ -39,7 +50,12 @@ export async function findBackup({ kysely }: Database): Promise<BackupRows> {
     tokens: await kysely.selectFrom('tokens').selectAll().orderBy('id').execute(),
     profiles: await kysely.selectFrom('profiles').selectAll().orderBy('name').execute(),
     skills: await kysely.selectFrom('skills').selectAll().orderBy('id').execute(),
-    settings: await kysely.selectFrom('settings').selectAll().where('key', 'not like', ownSettings).execute(),
+    settings: await kysely
+      .selectFrom('settings')
+      .selectAll()
+      .where((eb) => eb.and(ownSettings.map((pattern) => eb('key', 'not like', pattern))))
+      .execute(),
+    accounts: await kysely.selectFrom('accounts').selectAll().orderBy('id').execute(),
     oauth_clients: await kysely.selectFrom('oauth_clients').selectAll().execute(),
     oauth_logins: await kysely.selectFrom('oauth_logins').selectAll().execute(),
   };
@@ -88,6 +104,8 @@ export function upsertBackup(
         .execute();
     }
     const inside = { ...db, kysely: transaction };
+    for (const account of rows.accounts)
+      await upsertAccount(inside, { ...account, lease_until: null, updated_at: new Date().toISOString() });
     const clients = Object.groupBy(rows.oauth_clients, ({ server_id }) => (known.has(server_id) ? 'here' : 'gone'));
     const logins = Object.groupBy(rows.oauth_logins, ({ server_id }) => (known.has(server_id) ? 'here' : 'gone'));
     for (const client of clients.here ?? []) await upsertOauthClient(inside, client);

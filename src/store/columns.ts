@@ -7,8 +7,10 @@ import { parseJson } from '../exact-json.ts';
 const jsonColumns = [
   'connection_config',
   'options',
+  'tool_overrides',
   'server_info',
   'capabilities',
+  'session_evidence',
   'input_schema',
   'definition',
   'definition_before',
@@ -19,10 +21,11 @@ const jsonColumns = [
   'servers',
   'examples',
   'value',
+  'counts',
 ] as const;
 type JsonColumn = (typeof jsonColumns)[number];
 const isJson = new Set<string>(jsonColumns);
-const isBoolean = new Set(['auto_connect', 'interactive', 'is_external', 'is_classified']);
+const isBoolean = new Set(['auto_connect', 'ended', 'is_external', 'is_classified']);
 
 type Columns<T> = { [K in keyof T]: K extends JsonColumn ? string | Extract<T[K], null | undefined> : T[K] };
 

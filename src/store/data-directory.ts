@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../errors.ts';
+import { systemProgram } from '../windows-process.ts';
 import { fromFileError, fromSqliteError } from './storage-fault.ts';
 
 const sqliteBusy = 5;
@@ -28,7 +31,8 @@ interface DataDirectory {
 }
 
 function claim(directory: string): DataDirectory {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const isNew = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined;
+  if (isNew && process.platform === 'win32') restrictOnWindows(directory);
   const lock = new DatabaseSync(join(directory, 'owner.lock'));
   try {
     lock.exec('begin exclusive');
@@ -58,6 +62,15 @@ function claim(directory: string): DataDirectory {
       lock.close();
     },
   };
+}
+
+/** A folder outside of the user's profile inherits rights for everybody. SYSTEM keeps its rights, for backups. */
+function restrictOnWindows(directory: string): void {
+  const rights = [userInfo().username, '*S-1-5-18'].flatMap((who) => ['/grant:r', `${who}:(OI)(CI)F`]);
+  spawnSync(systemProgram('icacls.exe'), [directory, '/inheritance:r', ...rights], {
+    stdio: 'ignore',
+    windowsHide: true,
+  });
 }
 
 function isBusy(thrown: unknown): boolean {

@@ -1,7 +1,6 @@
 import { Kysely, type LogEvent, sql } from 'kysely';
 import { AppError, describe } from '../errors.ts';
-import { migrate } from './migrate.ts';
-import { createPostgresDialect } from './postgres.ts';
+import { findSealed, migrate } from './migrate.ts';
 import type { Schema } from './schema.ts';
 import { createSqliteDialect } from './sqlite.ts';
 import { StorageFault } from './storage-fault.ts';
@@ -23,6 +22,8 @@ interface DatabaseOptions {
   onQuery?: (ms: number, failed: boolean) => void;
   /** Called when storage starts to fail or the cause changes, and with undefined when it works again. */
   onFault?: (fault: StorageFault | undefined) => void;
+  /** Throws where the sealed values of the database cannot be ours, before anything is changed. */
+  checkSealed?: (sealed: readonly string[]) => void;
 }
 
 type QueryLog = (event: LogEvent) => void;
@@ -41,6 +42,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const database =
     url !== undefined ? await openPostgres(url, log, faults) : openSqlite(file ?? ':memory:', log, faults);
   try {
+    if (options.checkSealed !== undefined) options.checkSealed(await findSealed(database));
     await migrate(database);
   } catch (error) {
     await database.close();
@@ -66,6 +68,8 @@ async function openPostgres(url: string, log: QueryLog, faults: FaultState): Pro
   const onUnreachable = (error: unknown) => {
     if (isOpen && error instanceof StorageFault) faults.set(error);
   };
+  // The driver is loaded only where it is used.
+  const { createPostgresDialect } = await import('./postgres.ts');
   const database = toDatabase(
     new Kysely<Schema>({ dialect: createPostgresDialect(url, onUnreachable), log }).withSchema('mcp'),
     'postgres',

@@ -8,6 +8,12 @@ import { oauth } from './migrations/020-oauth.ts';
 import { replicas } from './migrations/030-replicas.ts';
 import { classifications } from './migrations/031-classifications.ts';
 import { signIn } from './migrations/040-sign-in.ts';
+import { toolOverrides } from './migrations/050-tool-overrides.ts';
+import { statistics } from './migrations/051-statistics.ts';
+import { sessionEvidence } from './migrations/052-session-evidence.ts';
+import { mcpSessions } from './migrations/053-mcp-sessions.ts';
+import { importedAs } from './migrations/054-imported-as.ts';
+import { accounts } from './migrations/055-accounts.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** Column types per engine, so that both share the SQL. */
@@ -30,7 +36,21 @@ export interface Migration {
 }
 
 /** In order, never changed once released: a change to the tables is a new entry. */
-const migrations: readonly Migration[] = [initial, auditChain, toolChanges, oauth, replicas, classifications, signIn];
+const migrations: readonly Migration[] = [
+  initial,
+  auditChain,
+  toolChanges,
+  oauth,
+  replicas,
+  classifications,
+  signIn,
+  toolOverrides,
+  statistics,
+  sessionEvidence,
+  mcpSessions,
+  importedAs,
+  accounts,
+];
 
 const columnTypes: Record<Engine, ColumnTypes> = {
   sqlite: {
@@ -89,4 +109,15 @@ export function migrate(database: Database): Promise<void> {
       await sql`insert into migrations (name, applied_at) values (${migration.name}, ${now})`.execute(transaction);
     }
   });
+}
+
+/** Connections of servers as they are sealed, of a database in any version; none where there is no table yet. */
+export async function findSealed({ kysely, engine }: Database): Promise<string[]> {
+  const { rows: tables } =
+    engine === 'sqlite'
+      ? await sql`select 1 from sqlite_master where type = 'table' and name = 'external_servers'`.execute(kysely)
+      : await sql`select 1 from pg_tables where schemaname = 'mcp' and tablename = 'external_servers'`.execute(kysely);
+  if (tables.length === 0) return [];
+  const rows = await kysely.selectFrom('external_servers').select('connection_config').limit(1_000).execute();
+  return rows.map(({ connection_config }) => connection_config.sealed);
 }

@@ -13,16 +13,24 @@ interface StoreOptions {
   /** The last process that used the data directory did not close it. */
   endedUncleanly: boolean;
   onQuery: (ms: number, failed: boolean) => void;
+  checkSealed: (sealed: readonly string[]) => void;
 }
 
 /** Its `close` ends the backups first. */
-export async function openStore({ config, log, endedUncleanly, onQuery }: StoreOptions): Promise<Database> {
+export async function openStore({
+  config,
+  log,
+  endedUncleanly,
+  onQuery,
+  checkSealed,
+}: StoreOptions): Promise<Database> {
   const isFile = config.databaseUrl === undefined;
   if (isFile) checkDatabaseFile(config.dataDir, endedUncleanly, log);
   const db = await openDatabase({
     url: config.databaseUrl,
     file: databaseFileIn(config.dataDir),
     onQuery,
+    checkSealed,
     onFault: (fault) => logFault(log, fault),
   });
   if (!isFile || config.backups === 0) return db;

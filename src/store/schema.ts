@@ -23,6 +23,9 @@ export interface Schema {
   oauth_flows: OauthFlowsTable;
   sign_in_codes: SignInCodesTable;
   spent_passes: SpentPassesTable;
+  mcp_sessions: McpSessionsTable;
+  statistics: StatisticsTable;
+  accounts: AccountsTable;
 }
 
 /** Read as a value, written as JSON text. A default in the table makes it optional to insert. */
@@ -51,17 +54,33 @@ interface ServersTable {
   /** The state that the admin requested; `status` is the actual state. */
   desired: Generated<'connected' | 'disconnected'>;
   options: JsonWithDefault<JsonObject>;
+  /** What admins decided about single tools, by the tool's own name. */
+  tool_overrides: JsonWithDefault<JsonObject>;
   origin: Generated<'api' | 'config' | 'import'>;
+  /** A keyed hash of the connection as it was imported. */
+  imported_as: string | null;
   era: 'modern' | 'legacy' | null;
   protocol_version: string | null;
   era_checked_at: string | null;
-  interactive: Generated<boolean>;
+  session_evidence: JsonWithDefault<SessionEvidence>;
+  /** When its lists were last read completely. */
+  discovered_at: string | null;
   server_info: JsonOrNull<JsonObject>;
   capabilities: JsonOrNull<JsonObject>;
   instructions: string | null;
   stderr_tail: string | null;
 }
 export type ServerRow = Selectable<ServersTable>;
+
+/** What shows that a server keeps state for its client, so that clients need sessions of their own. */
+export interface SessionEvidence {
+  /** Requests that the server sent to its client. */
+  asked?: string[];
+  /** The same, sent without a call in progress. */
+  asked_at_start?: string[];
+  /** What its tools say about the state they keep. */
+  stateful?: string;
+}
 
 export type ClassificationState = 'DISCOVERED' | 'CLASSIFYING' | 'CLASSIFIED' | 'UNCLASSIFIED';
 
@@ -89,7 +108,7 @@ interface ToolsTable {
 }
 export type ToolRow = Selectable<ToolsTable>;
 
-export type ServerItemKind = 'prompt' | 'resource' | 'resource_template';
+export type ServerItemKind = 'prompt' | 'resource' | 'resource_template' | 'skill';
 
 interface ServerItemsTable {
   server_id: string;
@@ -122,6 +141,10 @@ interface TokensTable {
   last_used_at: string | null;
   expires_at: string | null;
   created_by: string;
+  /** The user whose token it is: an account, another token, or `admin`. Null: it is a user of its own. */
+  owner: string | null;
+  /** `sign_in`: the user's own session on the command line, which may create further tokens. */
+  origin: Generated<'api' | 'sign_in'>;
 }
 export type TokenRow = Selectable<TokensTable>;
 
@@ -191,6 +214,8 @@ interface ToolChangesTable {
   at: string;
   decided_at: string | null;
   decided_by: string | null;
+  /** Why an admin decided so. */
+  reason: string | null;
 }
 export type ToolChangeRow = Selectable<ToolChangesTable>;
 
@@ -253,3 +278,47 @@ interface SettingsTable {
   key: string;
   value: StoredJson<unknown>;
 }
+
+interface McpSessionsTable {
+  id: string;
+  /** The replica that continues the session after its own one was lost. */
+  replica: string | null;
+  details: JsonOrNull<JsonObject>;
+  ended: Generated<boolean>;
+  expires_at: string;
+}
+export type McpSessionRow = Selectable<McpSessionsTable>;
+
+interface StatisticsTable {
+  /** Length of the slot in seconds. */
+  step: number;
+  dimension: string;
+  /** Where the slot begins, in seconds since 1970. */
+  slot: number;
+  replica: string;
+  counts: StoredJson<Record<string, unknown>>;
+}
+export type StatisticsRow = Selectable<StatisticsTable>;
+
+/** A person of the identity provider. */
+interface AccountsTable {
+  id: string;
+  issuer: string;
+  name: string;
+  role: Role;
+  profile: string | null;
+  /** Identifies the mapping that gave the role and the profile. */
+  rules: string;
+  /** What the account is checked with at the identity provider; null: it cannot be checked. */
+  sealed: string | null;
+  created_at: string;
+  seen_at: string;
+  /** When the identity provider last confirmed the account. */
+  checked_at: string | null;
+  /** The identity provider, or an admin, ended the access of the account. */
+  ended_at: string | null;
+  /** Lease of the replica that checks; the others wait. */
+  lease_until: string | null;
+  updated_at: string;
+}
+export type AccountRow = Selectable<AccountsTable>;

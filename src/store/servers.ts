@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { AppError } from '../errors.ts';
+import type { JsonObject } from '../json-rpc.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
 import type { Schema, ServerRow, ServerStatus } from './schema.ts';
@@ -55,6 +56,19 @@ export function updateServer({ kysely }: Database, id: string, patch: ServerRowP
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirst();
+}
+
+/** Read and written in one transaction, because two admins may decide about different tools at the same time. */
+export function updateToolOverrides(
+  db: Database,
+  id: string,
+  change: (overrides: JsonObject) => JsonObject,
+): Promise<ServerRow | undefined> {
+  return lockedTransaction(db, 'servers', async (transaction) => {
+    const inside = { ...db, kysely: transaction };
+    const row = await findServer(inside, id);
+    return row && (await updateServer(inside, id, { tool_overrides: change(row.tool_overrides) }));
+  });
 }
 
 /** False where the connection is no longer sealed as it was. */

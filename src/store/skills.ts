@@ -16,6 +16,17 @@ export function upsertSkill({ kysely }: Database, skill: NewSkill): Promise<Skil
     .executeTakeFirstOrThrow();
 }
 
+/** In one statement, because SQLite waits for the disk after each; another replica may have stored some already. */
+export async function insertSkills({ kysely }: Database, skills: readonly NewSkill[]): Promise<void> {
+  const now = new Date().toISOString();
+  const rows = skills.map((skill) => toColumns({ ...skill, created_at: now, updated_at: now }));
+  await kysely
+    .insertInto('skills')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
 export function findSkills({ kysely }: Database): Promise<SkillRow[]> {
   return kysely.selectFrom('skills').selectAll().orderBy('id').execute();
 }

@@ -42,8 +42,9 @@ export function createSqliteDialect(file: string): SqliteDialect {
   });
 }
 
-/** Readable by the owner only. SQLite creates its other files with the same mode. */
+/** Readable by the owner only. SQLite creates its other files with the same mode. Windows has no such modes. */
 function restrictToOwner(file: string): void {
+  if (process.platform === 'win32') return;
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
     if ((mode & 0o077) !== 0) chmodSync(path, 0o600);

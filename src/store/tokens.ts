@@ -17,7 +17,8 @@ export async function deleteToken({ kysely }: Database, id: string): Promise<boo
 
 export function updateTokensUsed({ kysely }: Database, usedAt: ReadonlyMap<string, string>): Promise<void> {
   return kysely.transaction().execute(async (transaction) => {
-    for (const [id, last_used_at] of usedAt) {
+    // Sorted, because replicas that lock the same rows in different orders would deadlock.
+    for (const [id, last_used_at] of [...usedAt].sort(([a], [b]) => (a < b ? -1 : 1))) {
       await transaction.updateTable('tokens').set({ last_used_at }).where('id', '=', id).execute();
     }
   });

@@ -54,11 +54,11 @@ export function updateToolChange(
   id: number,
   from: readonly ToolChangeState[],
   to: ToolChangeState,
-  decidedBy: string,
+  { by, reason = null }: { by: string; reason?: string | null },
 ): Promise<ToolChangeRow | undefined> {
   return kysely
     .updateTable('tool_changes')
-    .set({ state: to, decided_at: new Date().toISOString(), decided_by: decidedBy })
+    .set({ state: to, decided_at: new Date().toISOString(), decided_by: by, reason })
     .where('id', '=', id)
     .where('state', 'in', from)
     .returningAll()
@@ -93,6 +93,17 @@ export function findToolChanges(
   if (tool !== undefined) query = query.where('tool', '=', tool);
   if (before !== undefined) query = query.where('id', '<', before);
   return query.orderBy('id', 'desc').limit(limit).execute();
+}
+
+/** Of all servers, the newest first. */
+export function findPendingChanges({ kysely }: Database, limit: number): Promise<ToolChangeRow[]> {
+  return kysely
+    .selectFrom('tool_changes')
+    .selectAll()
+    .where('state', '=', 'pending')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
 }
 
 /** The newest change of every tool that was not withdrawn, of one server or of all. */

@@ -90,9 +90,9 @@ test('a server that is gone stays in the snapshot that had it', async (t) => {
 });
 
 test('two tools whose wire names are equal get different ones, in the order of the servers', () => {
-  const server = (id: string) => ({ id, name: 'a' }) as Server;
+  const server = (id: string) => ({ id, name: 'a', tool_overrides: {} }) as Partial<Server> as Server;
   const tool = { name: 'a.x', original_name: 'x' } as never;
-  const items = { prompt: [], resource: [], resource_template: [] };
+  const items = { prompt: [], resource: [], resource_template: [], skill: [] };
   const snapshot = createSnapshot([server('1'), server('2')], () => ({ tools: [tool], items }));
   assert.deepEqual(
     ['a__x', 'a__x_2', 'a__x_3'].map((name) => snapshot.toolsByWireName.get(name)?.server.id),

@@ -29,6 +29,18 @@ suite('configuration', () => {
     assert.ok(Object.isFrozen(config.environment));
   });
 
+  test('SEC-002: connections cannot refer to the secrets of the aggregator itself', () => {
+    const { environment, adminToken } = loadConfig({
+      MCP_CREDENTIAL_KEY: key,
+      MCP_AGGREGATOR_ADMIN_TOKEN: 'a-token-of-the-test',
+      MCP_AGGREGATOR_OIDC_CLIENT_SECRET: 'secret',
+      GITHUB_TOKEN: 'g',
+      ANTHROPIC_API_KEY: 'a',
+    });
+    assert.equal(adminToken, 'a-token-of-the-test');
+    assert.deepEqual(environment, { GITHUB_TOKEN: 'g', ANTHROPIC_API_KEY: 'a' });
+  });
+
   test('seconds are read as seconds, fractions too', () => {
     assert.equal(loadConfig({ MCP_AGGREGATOR_HEALTH_INTERVAL: '0.5' }).healthIntervalMs, 500);
     assert.equal(loadConfig({ MCP_AGGREGATOR_REQUEST_TIMEOUT: '90' }).requestTimeoutMs, 90_000);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/errors.ts';
-import { resolveVariables } from '../../src/registry/resolve-connection.ts';
+import { fillIn } from '../../src/registry/resolve-connection.ts';
 import {
   needsOtherSession,
   overallStatus,
@@ -28,20 +28,26 @@ const row = (more: Partial<ServerRow> = {}) =>
     origin: 'api',
     era: 'legacy',
     era_checked_at: 'then',
-    interactive: true,
+    session_evidence: { asked: ['roots/list'] },
+    discovered_at: 'then',
     tool_count: 3,
     error_message: null,
     updated_at: 'before',
     ...more,
   }) as ServerRow;
 const server = { ...toServer(row()), lifecycle: { status: 'CONNECTED', failures: 1 } as const };
-const learned = { era: 'legacy', era_checked_at: 'then', interactive: true };
-const nothingLearned = { era: null, era_checked_at: null, interactive: false };
+const learned = {
+  era: 'legacy',
+  era_checked_at: 'then',
+  session_evidence: { asked: ['roots/list'] },
+  discovered_at: 'then',
+};
+const nothingLearned = { era: null, era_checked_at: null, session_evidence: {}, discovered_at: null };
 
 const at = 'now';
 const statuses: [...Parameters<typeof statusPatch>, unknown][] = [
   ['CONNECTING', 'connect', { at }, { status: 'CONNECTING' }],
-  ['CONNECTED', 'connect_succeeded', { at }, { status: 'CONNECTED', error_message: null, connected_at: 'now' }],
+  ['CONNECTED', 'connect_succeeded', { at }, { status: 'CONNECTED', connected_at: 'now' }],
   ['CONNECTED', 'health_passed', { at }, { status: 'CONNECTED', error_message: null }],
   ['DEGRADED', 'health_failed', { at, error: 'no' }, { status: 'DEGRADED', error_message: 'no' }],
   [
@@ -141,7 +147,10 @@ const connections: { url: string; environment: Record<string, string>; problem?:
 for (const { url, environment, problem } of connections) {
   test(`${url} with ${JSON.stringify(environment)}`, () => {
     const resolve = () =>
-      resolveVariables({ transport_type: 'HTTP', connection_config: { base_url: url } } as never, environment);
+      fillIn(
+        { transport_type: 'HTTP', connection_config: { base_url: url } } as never,
+        ({ name }) => environment[name],
+      );
     if (problem !== undefined) {
       assert.throws(resolve, (error) => error instanceof AppError && problem.test(error.message));
       return;

@@ -37,7 +37,10 @@ const steps: Record<string, (registry: Registry, id: string) => unknown> = {
   apply: (registry, id) => registry.apply(id, 'connect'),
   recordIdentity: (registry, id) => registry.recordIdentity(id, identity),
   recordVerdict: (registry, id) => registry.recordVerdict(id, { era: 'legacy', checkedAt: '2026-01-01T00:00:00Z' }),
-  recordInteractive: (registry, id) => registry.recordInteractive(id),
+  recordAsked: (registry, id) => registry.recordAsked(id, 'roots/list', { atStart: true }),
+  recordStateful: (registry, id) => registry.recordStateful(id, 'open_page mentions "current page"'),
+  recordSession: (registry, id) => registry.recordSession(id, 'parked'),
+  recordDiscovered: (registry, id) => registry.recordDiscovered(id),
   recordLogin: (registry, id) => registry.recordLogin(id, 'required'),
   recordHealth: (registry, id) => registry.recordHealth(id, '2026-01-01T00:00:00Z'),
   recordToolCount: (registry, id) => registry.recordToolCount(id, 7),
@@ -103,3 +106,24 @@ function assertFrozen(value: Server | unknown, path: string): void {
   assert.ok(Object.isFrozen(value), `${path} is frozen`);
   for (const [key, inner] of Object.entries(value)) assertFrozen(inner, `${path}.${key}`);
 }
+
+test('SEC-003: the secrets of an earlier connection are masked as well', async (t) => {
+  let current = 'first-secret-of-the-command';
+  const registry = await createRegistry({
+    db: await openTestDatabase(t),
+    vault: createVault({ current: randomBytes(32) }),
+    changes: createChanges(),
+    log: createLog('silent'),
+    config: loadConfig({}),
+    secretSources: { keychain: async () => undefined, command: async () => current },
+  });
+  const { id } = await registry.register(
+    { name: 'any', transport_type: 'STDIO', connection_config: { command: 'x', env: { A: '${command:op}' } } },
+    { from: 'local' },
+  );
+  const before = await registry.resolveConnection(id);
+  current = 'another-secret-of-the-command';
+  const after = await registry.resolveConnection(id);
+  const said = 'first-secret-of-the-command another-secret-of-the-command';
+  for (const text of [before.mask(said), after.mask(said), registry.mask(id, said)]) assert.equal(text, '*** ***');
+});

@@ -90,6 +90,8 @@ const open = (status: number, path?: string, body?: unknown): Row => ({ role: 'p
 const registration = { name: 'spare', transport_type: 'STDIO', connection_config: { command: 'true' } };
 const question = { query: 'who are you? say beta', limit: 5 };
 
+const program = { port: '1', state: 's'.repeat(16), challenge: 'c'.repeat(43), name: 'none' };
+
 const table: Record<string, Row> = {
   'GET /.well-known/oauth-protected-resource': open(200),
   'GET /.well-known/oauth-protected-resource/mcp': open(200),
@@ -104,15 +106,22 @@ const table: Record<string, Row> = {
   'GET /.well-known/oauth-protected-resource/sse': open(200),
   'GET /.well-known/oauth-protected-resource/messages': open(200),
 
+  // People of an identity provider who never signed in to the aggregator create none; see access-colleagues.test.ts.
   'POST /api/v1/tokens': {
-    role: 'admin',
-    own: (who) => ({ body: { name: 'n', role: 'admin', ...boundsOf(who) }, status: 201 }),
-    foreign: { body: { name: 'n', role: 'viewer' }, status: 403 },
+    role: 'viewer',
+    own: (who) => ({
+      body: { name: 'n', role: who.role, ...boundsOf(who) },
+      status: who.role !== 'admin' && who.kind === 'from an identity provider' ? 403 : 201,
+    }),
+    foreign: { body: { name: 'n', role: 'viewer', servers: ['beta'], profile: 'foreign' }, status: 403 },
   },
-  'GET /api/v1/tokens': { role: 'admin', own: {} },
+  'GET /api/v1/tokens': { role: 'viewer', own: {} },
   'DELETE /api/v1/tokens/{id}': {
-    role: 'admin',
-    own: async (who) => ({ path: `/api/v1/tokens/${(await newToken('viewer', boundsOf(who))).id}`, status: 204 }),
+    role: 'viewer',
+    own: async (who) => {
+      const path = `/api/v1/tokens/${(await newToken('viewer', boundsOf(who))).id}`;
+      return { path, status: who.role === 'admin' ? 204 : 404 };
+    },
     foreign: async () => ({
       path: `/api/v1/tokens/${(await newToken('viewer', { servers: ['beta'] })).id}`,
       status: 404,
@@ -121,6 +130,12 @@ const table: Record<string, Row> = {
   'GET /api/v1/aggregator/audit': { role: 'admin', own: { path: `${api}/audit?limit=1000` } },
   'GET /api/v1/aggregator/audit/verify': { role: 'admin', unbound: true, own: {} },
   'GET /api/v1/aggregator/audit/export': { role: 'admin', unbound: true, own: {} },
+  'POST /api/v1/aggregator/identity': open(200, undefined, { nonce: 'n'.repeat(32) }),
+  'GET /api/v1/accounts': { role: 'admin', unbound: true, own: {} },
+  'DELETE /api/v1/accounts/{id}': { role: 'admin', unbound: true, own: { path: '/api/v1/accounts/none', status: 404 } },
+  'POST /api/v1/session/program': open(401, undefined, { code: 'none', verifier: 'v'.repeat(43) }),
+  'POST /api/v1/session/device': open(404, undefined, { name: 'none' }),
+  'POST /api/v1/session/device/token': open(404, undefined, { device_code: 'none' }),
   'GET /api/v1/session': open(200),
   'POST /api/v1/session': open(401, undefined, { code: 'none' }),
   'DELETE /api/v1/session': open(204),
@@ -148,7 +163,12 @@ const table: Record<string, Row> = {
     foreign: { path: `${servers}/beta/disconnect`, status: 404 },
   },
   'GET /api/v1/aggregator/servers/{id}/tools': onServer('viewer', '/tools'),
+  'PATCH /api/v1/aggregator/servers/{id}/tools/{tool}': onServer('admin', '/tools/whoami', {
+    body: { enabled: true },
+  }),
   'POST /api/v1/aggregator/servers/{id}/tools/refresh': onServer('admin', '/tools/refresh', { status: 202 }),
+  'GET /api/v1/aggregator/servers/{id}/output': onServer('viewer', '/output'),
+  'GET /api/v1/aggregator/servers/{id}/processes': onServer('viewer', '/processes'),
   'GET /api/v1/aggregator/servers/{id}/history': onServer('viewer', '/history'),
   'POST /api/v1/aggregator/servers/import': {
     role: 'admin',
@@ -179,6 +199,9 @@ const table: Record<string, Row> = {
   'POST /oauth/sign-in': open(401),
   'GET /oauth/sign-in': open(404),
   'GET /oauth/sign-in/callback': open(404),
+  'GET /oauth/program': open(404, `/oauth/program?${new URLSearchParams(program)}`),
+  'GET /oauth/program/confirm': open(403, '/oauth/program/confirm?request=none'),
+  'POST /oauth/program/confirm': open(403, '/oauth/program/confirm?request=none'),
   'GET /oauth/callback': open(403),
   'GET /oauth/callback/{issuer}': open(403, '/oauth/callback/0123456789abcdef01234567'),
   'GET /oauth/client/{issuer}': open(200, '/oauth/client/0123456789abcdef01234567'),
@@ -212,6 +235,8 @@ const table: Record<string, Row> = {
   'DELETE /api/v1/skills/{id}': { role: 'admin', unbound: true, own: { path: '/api/v1/skills/nothing', status: 404 } },
   'GET /api/v1/aggregator/state': { role: 'viewer', own: {} },
   'GET /api/v1/aggregator/health': open(200),
+  'GET /livez': open(200),
+  'GET /readyz': open(200),
   'GET /api/v1/aggregator/events': { role: 'viewer', own: {} },
   'GET /api/v1/aggregator/activity': { role: 'viewer', own: {} },
   'GET /api/v1/aggregator/activity/calls/{call_id}': {
@@ -219,6 +244,14 @@ const table: Record<string, Row> = {
     own: async () => ({ path: `${api}/activity/calls/${await lastCall('alpha')}` }),
     foreign: () => ({ path: `${api}/activity/calls/${foreignCall}`, status: 404 }),
   },
+  'GET /api/v1/aggregator/calls': { role: 'viewer', own: {} },
+  'DELETE /api/v1/aggregator/calls/{call_id}': {
+    role: 'caller',
+    own: { path: `${api}/calls/none`, status: 404 },
+  },
+  'GET /api/v1/aggregator/stats': { role: 'viewer', own: { path: `${api}/stats?by=tool` } },
+  'GET /api/v1/aggregator/attention': { role: 'viewer', own: {} },
+  'GET /api/v1/aggregator/tools': { role: 'viewer', own: {} },
   'GET /metrics': { role: 'viewer', own: {} },
   'GET /api/v1/profiles': { role: 'viewer', own: {} },
   'GET /api/v1/profiles/{name}': {
@@ -226,6 +259,7 @@ const table: Record<string, Row> = {
     own: { path: '/api/v1/profiles/own' },
     foreign: { path: '/api/v1/profiles/foreign', status: 404 },
   },
+  'POST /api/v1/profiles/preview': { role: 'viewer', unbound: true, own: { body: {} } },
   'PUT /api/v1/profiles/{name}': {
     role: 'admin',
     unbound: true,
@@ -258,6 +292,14 @@ const ofPrompt = (server: string) => ({
   ref: { type: 'ref/prompt', name: `${server}.greeting` },
   argument: { name: 'tone', value: '' },
 });
+
+const withoutSkills: MethodRow = {
+  era: 'modern',
+  role: 'caller',
+  own: () => ({ uri: foreignUri.replace('beta', 'alpha') }),
+  foreign: () => ({ uri: foreignUri }),
+  fails: /Method not found/,
+};
 
 const methods: Record<string, MethodRow> = {
   initialize: {
@@ -299,6 +341,10 @@ const methods: Record<string, MethodRow> = {
     own: () => ({ uri: foreignUri.replace('beta', 'alpha') }),
     foreign: () => ({ uri: foreignUri }),
   },
+  'skills/list': list,
+  // The servers of this test have no skills: who may ask gets their answer.
+  'skills/get': withoutSkills,
+  'resources/directory/read': withoutSkills,
   'completion/complete': {
     era: 'modern',
     role: 'caller',

@@ -77,6 +77,21 @@ test('an expired or revoked token is refused', async (t) => {
   assert.throws(() => as(token), { code: 'UNAUTHENTICATED' });
 });
 
+test('a token that was recognised before is known as it is stored now, whatever other headers came meanwhile', async (t) => {
+  const { db, auth, as } = await setUp(t);
+  const { token, row } = await auth.createToken({ name: 'ci', role: 'admin' }, 'admin');
+  for (let spaces = 1; spaces <= 1_500; spaces += 1) {
+    const authorization = `Bearer${' '.repeat(spaces)}${token}`;
+    assert.equal(auth.authenticate({ authorization, loopbackListener: true }).id, row.id);
+  }
+  await db.kysely.updateTable('tokens').set({ role: 'viewer' }).where('id', '=', row.id).execute();
+  await auth.reload();
+  assert.equal(as(token).role, 'viewer');
+  await deleteToken(db, row.id);
+  await auth.reload();
+  assert.throws(() => as(token), { code: 'UNAUTHENTICATED' });
+});
+
 test('tokens of another replica are known after a reload; the last use is written on close', async (t) => {
   const { db, auth, as } = await setUp(t);
   const other = await createAuthenticator({ db, changes: createChanges(), adminToken: 'x' });

@@ -2,8 +2,10 @@
 /** Secrets in every field of a configuration, servers that print them in every way, and where they are looked for. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { identityKeyFile, proofHeader, proveRequest } from '../../src/security/identity.ts';
 import { connectClient } from '../mcp/clients.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase, dumpPostgres } from '../support/databases.ts';
@@ -71,7 +73,10 @@ export async function runCanaries(onEnd: (close: () => Promise<void>) => void): 
     tokens.push((await app.api('POST', '/api/v1/tokens', { name: role, role })).body.token);
   }
   const [, caller = ''] = tokens;
-  await register(app, leaking.url);
+  const folder = await register(app, leaking.url);
+  onEnd(async () => rmSync(folder, { recursive: true, force: true }));
+  const [, , viewer = ''] = tokens;
+  const output = await app.events(viewer, '?output_of=stdio');
   for (const name of ['stdio', 'http']) await app.untilStatus(name, 'CONNECTED');
   for (const name of ['stdio-exit', 'sse', 'http-refuses', 'machine']) await app.untilStatus(name, 'ERROR');
 
@@ -107,10 +112,13 @@ export async function runCanaries(onEnd: (close: () => Promise<void>) => void): 
     answers.push([`the notifications of ${server}`, JSON.stringify(heard)]);
   }
 
+  const parts = ['', '/history', '/tools', '/output', '/processes', '/changes', '/query-strategy'];
   const names = ['stdio', 'stdio-exit', 'http', 'sse', 'http-refuses', 'machine'];
   const paths = [
-    ...names.flatMap((name) => ['', '/history', '/tools'].map((part) => `${api}/servers/${name}${part}`)),
+    ...names.flatMap((name) => parts.map((part) => `${api}/servers/${name}${part}`)),
     ...[`${api}/servers`, `${api}/state`, `${api}/activity`, `${api}/health`, '/metrics', '/openapi.json'],
+    ...[`${api}/attention`, `${api}/calls`, `${api}/tools`, `${api}/stats?by=tool`, `${api}/stats?by=client`],
+    ...['/api/v1/profiles', '/api/v1/query/rules', '/api/v1/skills', '/api/v1/search/quality'],
     ...[`${api}/audit?limit=1000`, `${api}/audit/export`, `${api}/backup`],
   ];
   for (const [at, token] of tokens.entries()) {
@@ -122,6 +130,8 @@ export async function runCanaries(onEnd: (close: () => Promise<void>) => void): 
   }
   const searched = answers.map(([where, text]) => search(where, text));
   searched.push(search('the log', app.log.join('\n')), search('the events', JSON.stringify(app.seen.all)));
+  assert.ok(output.all.length > 0, 'the event stream has the output of the server');
+  searched.push(search('the events with the output of a server', JSON.stringify(output.all)));
   for (const file of readdirSync(app.dataDir, { withFileTypes: true })) {
     if (file.isFile())
       searched.push(search(`the file ${file.name}`, readFileSync(join(app.dataDir, file.name), 'latin1')));
@@ -137,7 +147,18 @@ export async function runCanaries(onEnd: (close: () => Promise<void>) => void): 
   return { planted: [...canaries.keys(), 'STDIO env, PEM'], searched };
 }
 
-async function register(app: TestApp, url: string): Promise<void> {
+/** As the command line does on the same host. */
+async function registerLocally(app: TestApp, name: string, connection_config: object): Promise<void> {
+  const path = `${api}/servers`;
+  const body = JSON.stringify({ name, transport_type: 'STDIO', connection_config });
+  const key = readFileSync(join(app.dataDir, identityKeyFile), 'utf8').trim();
+  const headers = { [proofHeader]: proveRequest(key, { path, body }) };
+  const { status, body: answer } = await app.api('POST', path, body, { headers });
+  assert.equal(status, 201, JSON.stringify(answer));
+}
+
+/** Returns the folder of the files that connections refer to. */
+async function register(app: TestApp, url: string): Promise<string> {
   const args = [
     leakingServer,
     '--v=${ARGUMENT}',
@@ -163,12 +184,21 @@ async function register(app: TestApp, url: string): Promise<void> {
     headers: { 'x-key': plant('SSE headers'), 'x-other': '${SSE_HEADER}' },
   };
   const oauth = { grant: 'client_credentials', client_id: 'us', client_secret: '${CLIENT_SECRET}', issuer: url };
-  await app.register('stdio', stdio);
+  const folder = mkdtempSync(join(tmpdir(), 'canaries-'));
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  const printed = file('printed', plant('STDIO env, the output of a command'));
+  const env_file = file('.env', `FROM_FILE=${plant('STDIO env_file')}\n`);
+  const fromCommand = { FROM_COMMAND: `\${command:cat ${printed}}` };
+  await registerLocally(app, 'stdio', { ...stdio, env: { ...env, ...fromCommand }, env_file });
   await app.register('stdio-exit', { ...stdio, args: [...args, '--exit'] });
   await app.register('http', { base_url, headers });
   await app.register('http-refuses', { base_url: `${url}/refuses?v=\${QUERY}`, headers });
   await app.register('sse', sse);
   await app.register('machine', { base_url: `${url}/guarded`, oauth });
+  return folder;
 }
 
 const partChars = 12;

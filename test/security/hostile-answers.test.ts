@@ -22,17 +22,21 @@ const maxBlockedMs = 2_000;
 
 suite('reading hostile answers', { timeout: 120_000 }, () => {
   let app: TestApp;
-  let server: RunningServer;
+  /** The plain one answers in time even where the machine is so busy that the other does not. */
+  const servers: RunningServer[] = [];
   let answer = '';
 
   before(async () => {
     app = await startApp();
-    server = await startDocumentation(createOddDocumentation('hostile', { search: () => text(answer) }));
-    await app.add('hostile', { base_url: server.url });
+    for (const [name, search] of Object.entries({ hostile: () => text(answer), plain: () => text('Twice.') })) {
+      const server = await startDocumentation(createOddDocumentation(name, { search }));
+      servers.push(server);
+      await app.add(name, { base_url: server.url });
+    }
   });
   after(async () => {
     await app.close();
-    await server.close();
+    for (const server of servers) await server.close();
   });
 
   for (const [name, hostile] of Object.entries(answers)) {

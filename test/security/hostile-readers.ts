@@ -1,9 +1,14 @@
 /** Everything that reads what servers send, and how long it takes for a text. Shared by the test and the table. */
 import assert from 'node:assert/strict';
+import { parseEnv } from 'node:util';
 import { createContext, Script } from 'node:vm';
+import { matchesPattern } from '../../src/catalog/name-pattern.ts';
+import { findStatefulTool } from '../../src/catalog/stateful-tools.ts';
 import { classifyChange, scanDescription, scanTool } from '../../src/catalog/tool-changes.ts';
 import { toWireName } from '../../src/catalog/tool-name.ts';
+import { parseCommentedJson } from '../../src/commented-json.ts';
 import { parseJson } from '../../src/exact-json.ts';
+import { joinInstructions } from '../../src/mcp/server-instructions.ts';
 import { matchesTemplate } from '../../src/mcp/uri-template.ts';
 import { daysIn, findDates, mentionsDay } from '../../src/query/question/dates.ts';
 import { analyseQuestion, wordsOf } from '../../src/query/question/question.ts';
@@ -41,14 +46,19 @@ import { findMismatch } from '../../src/query/schema-mismatch.ts';
 import { readParameters, styleOf } from '../../src/query/strategy/parameters.ts';
 import { judgeReadOnly, nameWords } from '../../src/query/strategy/read-only.ts';
 import { toResource, toTemplate, workOutStrategy } from '../../src/query/strategy/strategy.ts';
+import { parseClientConfig } from '../../src/registry/client-files.ts';
+import { fromClientConfig } from '../../src/registry/import.ts';
 import { createLexicalIndex, toLexicalQuery, toTerms } from '../../src/search/lexical.ts';
 import { planRequest, withoutValues } from '../../src/search/request.ts';
 import { toEmbeddingTexts } from '../../src/search/search-index.ts';
 import { toParameters } from '../../src/search/tool.ts';
 import { toWords } from '../../src/search/words.ts';
+import { substituteVariables } from '../../src/security/variables.ts';
 import { dedupe, normalise } from '../../src/similarity/dedupe.ts';
 import { singular, stem } from '../../src/similarity/stem.ts';
 import { scanWords } from '../../src/similarity/word-scanner.ts';
+import { suggest } from '../../src/suggestions.ts';
+import { causeIn } from '../../src/upstream/start-failure.ts';
 import { looksLikeMarkdown, toBlocks, toInline } from '../../web/src/parts/markdown-blocks.ts';
 import { operationOf, questionOf } from '../query/reading/inputs.ts';
 import { lexicon } from '../query/servers.ts';
@@ -136,6 +146,14 @@ const assess = (text: string, operation: typeof lists) => {
     limits: { maxChars: roomy, maxItems: 2_000 },
   });
   for (const _slice of work);
+};
+/** A refusal is an answer. */
+const orFailure = (read: () => unknown): unknown => {
+  try {
+    return read();
+  } catch (error) {
+    return error;
+  }
 };
 /** Where the text is JSON, the value; else a record that holds it everywhere. */
 const asValue = (text: string): unknown => {
@@ -253,6 +271,27 @@ export const readers: Record<string, Reader> = {
   toParameters: (text) => toParameters(searchable(text).inputSchema),
   planRequest: (text) => planRequest(text, () => true),
   withoutValues,
+  findStatefulTool: (text) => findStatefulTool([{ name: text, description: text }]),
+  joinInstructions: (text) =>
+    joinInstructions([
+      { name: 'a', instructions: text },
+      { name: 'b', instructions: text },
+    ]),
+  suggest: (text) => suggest(text, [text, `${text}.`, 'get_note']),
+  matchesPattern: (text) => matchesPattern(`*${text.slice(0, 255)}*`, text),
+  causeIn: (text) => causeIn((text.match(/.{1,500}/gs) ?? []).slice(-40)),
+  // files of clients
+  parseCommentedJson: (text) => orFailure(() => parseCommentedJson(text)),
+  'parseClientConfig of TOML': (text) => orFailure(() => parseClientConfig(text, 'config.toml')),
+  fromClientConfig: (text) => fromClientConfig(asValue(text)),
+  'fromClientConfig, values': (text) =>
+    fromClientConfig({
+      inputs: [{ id: text, description: text }],
+      mcpServers: { [text]: { command: text, args: [text], env: { A: text, B: `\${input:${text}` } } },
+      registry: { a: { image: text, command: [text] } },
+    }),
+  substituteVariables: (text) => substituteVariables({ a: text, b: `\${command:${text}` }, () => undefined),
+  parseEnv,
   'exact-json': (text) => parseJson(JSON.stringify(text)),
   // dashboard
   looksLikeMarkdown,

@@ -56,21 +56,32 @@ test('a secret that is a word of our answers never garbles their names and codes
   assert.deepEqual(body, { detail: 'Server ***: nothing', error_code: 'SERVER_NOT_FOUND' });
 });
 
-test('a value that is shown as *** is not stored when a changed config brings it back', async (t) => {
+test('SEC-003: what is shown as *** stays as it is stored, and goes to no other place', async (t) => {
   const app = await startApp();
   t.after(app.close);
   const base_url = 'https://mcp.example.com/mcp?api_key=plain-words-only';
   const id = await app.register('web', { base_url, headers: { 'x-key': 'another' } }, { auto_connect: false });
   const { connection_config: shown } = await app.server(id);
   assert.equal(shown.base_url, 'https://mcp.example.com/mcp?api_key=***');
-  const refused = await app.api('PATCH', `${api}/servers/${id}`, { connection_config: shown });
-  assert.equal(refused.status, 422);
-  assert.deepEqual(
-    refused.body.detail.map(({ loc }: { loc: string[] }) => loc.join('.')),
-    ['body.connection_config.base_url', 'body.connection_config.headers.x-key'],
-  );
-  const changed = await app.api('PATCH', `${api}/servers/${id}`, { connection_config: { base_url } });
-  assert.equal(changed.status, 200);
+  const patch = (connection_config: object) => app.api('PATCH', `${api}/servers/${id}`, { connection_config });
+  const stored = () => app.server(id).then(({ connection_config }) => connection_config);
+  assert.equal((await patch({ ...shown, headers: { ...shown.headers, 'x-more': 'value' } })).status, 200);
+  assert.deepEqual(await stored(), { ...shown, headers: { 'x-key': '***', 'x-more': '***' } });
+
+  const elsewhere = { ...shown, base_url: 'https://evil.example/mcp' };
+  const placed = { ...shown, headers: { 'x-new': '***' } };
+  for (const [config, loc] of [
+    [elsewhere, 'body.connection_config.headers.x-key'],
+    [placed, 'body.connection_config.headers.x-new'],
+  ] as const) {
+    const refused = await patch(config);
+    assert.equal(refused.status, 422);
+    assert.deepEqual(
+      refused.body.detail.map((problem: { loc: string[] }) => problem.loc.join('.')),
+      [loc],
+    );
+  }
+  assert.equal((await patch({ base_url })).status, 200);
 });
 
 test('health_check_url is stored and shown in plain text, so it must not hold a credential', async (t) => {

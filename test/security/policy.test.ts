@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '../../src/security/auth.ts';
-import {
-  checkHost,
-  checkOrigin,
-  childEnvironment,
-  isHttpsOrLoopback,
-  maySee,
-  requireRole,
-} from '../../src/security/policy.ts';
+import { isSecureEnough } from '../../src/security/plain-http.ts';
+import { checkHost, checkOrigin, childEnvironment, maySee, originsOf, requireRole } from '../../src/security/policy.ts';
 
 const principal = (role: Principal['role'], servers: string[] | null = null): Principal => ({
   id: role,
@@ -63,6 +57,26 @@ test('other listeners answer to every name unless some are listed', () => {
   assert.throws(() => checkHost('a b', listener), { code: 'HOST_NOT_ALLOWED' });
 });
 
+test('SEC-007: the public address is ours on any port, and the error names the settings', () => {
+  const publicUrl = 'https://mcp.example.com';
+  const local = { boundHost: '127.0.0.1', boundPort: 8081, allowedHosts: [], publicUrl };
+  for (const host of ['mcp.example.com', 'MCP.example.com:443', 'mcp.example.com:8443']) checkHost(host, local);
+  assert.throws(() => checkHost('evil.example', local), {
+    code: 'HOST_NOT_ALLOWED',
+    message: /evil\.example; .* MCP_AGGREGATOR_ALLOWED_HOSTS, or set MCP_AGGREGATOR_PUBLIC_URL/,
+  });
+  checkHost('10.0.0.1:8081', { ...local, boundHost: '0.0.0.0' });
+  checkHost('mcp.example.com', { ...local, boundHost: '0.0.0.0', allowedHosts: ['other.example'] });
+  checkOrigin(publicUrl, 'internal:8081', originsOf({ allowedOrigins: [], publicUrl }));
+  assert.throws(
+    () => checkOrigin('https://evil.example', 'internal:8081', originsOf({ allowedOrigins: [], publicUrl })),
+    {
+      code: 'ORIGIN_NOT_ALLOWED',
+      message: /https:\/\/evil\.example; add it to MCP_AGGREGATOR_ALLOWED_ORIGINS/,
+    },
+  );
+});
+
 test('SEC-007: an Origin is absent, our own, on this machine, or listed', () => {
   checkOrigin(undefined, 'localhost:8081', []);
   checkOrigin('http://localhost:8081', 'localhost:8081', []);
@@ -81,13 +95,41 @@ test('SEC-007: an Origin is absent, our own, on this machine, or listed', () => 
   assert.throws(() => checkOrigin('http://localhost:3000', 'gateway.example', []), { code: 'ORIGIN_NOT_ALLOWED' });
 });
 
-test('SEC-004: servers are spoken to over https, or on this machine', () => {
-  for (const url of ['https://example.com/mcp', 'http://localhost:1', 'http://127.0.0.1/x', 'http://[::1]:5/']) {
-    assert.equal(isHttpsOrLoopback(url), true, url);
-  }
-  for (const url of ['http://example.com', 'http://10.0.0.1', 'ftp://localhost', 'ws://localhost', 'nonsense']) {
-    assert.equal(isHttpsOrLoopback(url), false, url);
-  }
+test('SEC-004: servers are spoken to over https, on this machine, or where plain http was allowed', () => {
+  const cases: [url: string, allowed: string[], isAllowed: boolean][] = [
+    ['https://example.com/mcp', [], true],
+    ['http://localhost:1', [], true],
+    ['http://127.0.0.1/x', [], true],
+    ['http://[::1]:5/', [], true],
+    ['http://example.com', [], false],
+    ['http://10.0.0.1', [], false],
+    ['ftp://localhost', [], false],
+    ['ws://localhost', ['private'], false],
+    ['nonsense', ['private'], false],
+    ['http://gitea-mcp:8080', ['private'], true],
+    ['http://mcp.default.svc.cluster.local', ['private'], true],
+    ['http://nas.local/mcp', ['private'], true],
+    ['http://192.168.1.7/mcp', ['private'], true],
+    ['http://172.31.0.1', ['private'], true],
+    ['http://172.32.0.1', ['private'], false],
+    ['http://100.100.1.1', ['private'], true],
+    ['http://[fd00::1]/mcp', ['private'], true],
+    ['http://169.254.169.254/latest', ['private'], false],
+    ['http://example.com', ['private'], false],
+    ['http://local.example.com', ['private'], false],
+    ['http://mcp.example.com/x', ['mcp.example.com'], true],
+    ['http://mcp.example.com:8080/x', ['mcp.example.com'], true],
+    ['http://mcp.example.com:8080/x', ['mcp.example.com:9090'], false],
+    ['http://a.example.com', ['*.example.com'], true],
+    ['http://example.com.evil.net', ['*.example.com', 'example.com'], false],
+  ];
+  for (const [url, allowed, isAllowed] of cases)
+    assert.equal(isSecureEnough(url, allowed), isAllowed, `${url} with ${allowed.join(', ')}`);
+});
+
+test('SEC-008: on Windows a variable is the same in whichever case it is written', () => {
+  assert.deepEqual(childEnvironment({ Path: 'a', TEMP: 't' }, { PATH: 'b' }, 'win32'), { TEMP: 't', PATH: 'b' });
+  assert.deepEqual(childEnvironment({ Path: 'a' }, { PATH: 'b' }, 'linux'), { Path: 'a', PATH: 'b' });
 });
 
 test('SEC-008: a child gets an allow-list of our environment and its own variables', () => {

@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { resolveReferences } from '../../src/registry/resolve-connection.ts';
 import { collectSecrets, maskConfig } from '../../src/security/connection-secrets.ts';
 import { createMask } from '../../src/security/mask.ts';
 import { loadOrCreateSecretFile } from '../../src/security/secret-file.ts';
@@ -32,12 +33,39 @@ test('SEC-002: variables are filled in at any depth and missing ones are named',
     args: ['--token=${TOKEN}', '$HOME', 5],
     env: { A: '${TOKEN}-${REGION:-eu}', B: '${NONE} ${NONE} ${OTHER}', C: '${EMPTY}' },
   };
-  const { value, missing } = substituteVariables(config, { TOKEN: 'a$&b', EMPTY: '' });
+  const environment: Record<string, string> = { TOKEN: 'a$&b', EMPTY: '' };
+  const { value, missing } = substituteVariables(config, ({ name }) => environment[name]);
   assert.deepEqual(value, {
     args: ['--token=a$&b', '$HOME', 5],
     env: { A: 'a$&b-eu', B: '${NONE} ${NONE} ${OTHER}', C: '' },
   });
-  assert.deepEqual(missing, ['NONE', 'OTHER']);
+  assert.deepEqual(
+    missing.map(({ name }) => name),
+    ['NONE', 'OTHER'],
+  );
+});
+
+test('SEC-002: what every object has is no variable, and braces that lead nowhere stay', async () => {
+  const sources = { keychain: async () => undefined, command: async () => '' };
+  const resolve = (command: string) =>
+    resolveReferences({ transport_type: 'STDIO', connection_config: { command } }, { A: '1' }, sources);
+  await assert.rejects(resolve('${constructor} ${toString}'), /not set.*\$\{constructor\}, \$\{toString\}/);
+  await assert.rejects(resolve('${keychain:__proto__}'), /no secret "__proto__"/);
+  for (const [given, filled] of [
+    ['${${A}', '${1'],
+    ['${A', '${A'],
+    ['${}${A}${ A }', '${}1${ A }'],
+    ['${B:-${A}}', '${A}'],
+  ] as const)
+    assert.deepEqual((await resolve(given)).connection.connection_config, { command: filled });
+});
+
+test('an env file is a regular file of a bounded size', async () => {
+  const sources = { keychain: async () => undefined, command: async () => '' };
+  for (const env_file of ['/dev/zero', tmpdir()]) {
+    const connection = { transport_type: 'STDIO', connection_config: { command: 'x', env_file } } as const;
+    await assert.rejects(resolveReferences(connection, {}, sources), /env_file cannot be read: .*no regular file/);
+  }
 });
 
 test('SEC-003, API-007: a config is shown with the names of its headers and variables only', () => {

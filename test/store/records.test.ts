@@ -6,6 +6,7 @@ import { findClassifications, upsertClassifications } from '../../src/store/clas
 import { deleteProfile, findProfiles, upsertProfile } from '../../src/store/profiles.ts';
 import { findSetting, upsertSetting } from '../../src/store/settings.ts';
 import { deleteSkill, findSkills, upsertSkill } from '../../src/store/skills.ts';
+import { findTokens, insertToken, updateTokensUsed } from '../../src/store/tokens.ts';
 import { openTestDatabase } from './store.ts';
 
 test('audit records are found by filter and page, the newest first', async (t) => {
@@ -86,4 +87,19 @@ test('classifications are kept by what was told, the most lately used ones up to
   const many = Array.from({ length: 240 }, (_, n) => row(n + 5));
   await upsertClassifications(db, many, { most: 200 });
   assert.equal((await kept()).length, 200);
+});
+
+test('replicas that store the uses of the same tokens at the same time wait for each other', async (t) => {
+  const db = await openTestDatabase(t);
+  const ids = Array.from({ length: 40 }, (_, n) => `token-${String(n).padStart(2, '0')}`);
+  const limits = { role: 'caller' as const, servers: null, profile: null, expires_at: null };
+  const common = { ...limits, last_used_at: null, owner: null, origin: 'api' as const };
+  for (const id of ids) {
+    const created_at = new Date(0).toISOString();
+    await insertToken(db, { ...common, id, name: id, hash: `hash of ${id}`, created_by: 'a test', created_at });
+  }
+  const usedAt = new Date(1_000).toISOString();
+  const orders = [ids, ids.toReversed()].map((order) => new Map(order.map((id) => [id, usedAt])));
+  for (let round = 0; round < 10; round += 1) await Promise.all(orders.map((order) => updateTokensUsed(db, order)));
+  for (const { last_used_at } of await findTokens(db)) assert.equal(last_used_at, usedAt);
 });

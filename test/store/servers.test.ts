@@ -15,7 +15,8 @@ test('BR-001: a new server starts DISCONNECTED, without tools', async (t) => {
   assert.equal(server.status, 'DISCONNECTED');
   assert.equal(server.tool_count, 0);
   assert.equal(server.auto_connect, true);
-  assert.equal(server.interactive, false);
+  assert.deepEqual(server.session_evidence, {});
+  assert.equal(server.discovered_at, null);
   assert.equal(server.connected_at, null);
   assert.deepEqual(server.options, {});
   assert.deepEqual(await findServer(db, server.id), server);
@@ -42,11 +43,14 @@ test('every column comes back as it was written, on both engines', async (t) => 
     auto_connect: false,
     desired: 'disconnected',
     options: { zeta: 1, alpha: [true, null, { b: 1, a: 2 }] },
+    tool_overrides: { drop: { enabled: false } },
     origin: 'import',
+    imported_as: 'a mark',
     era: 'legacy',
     protocol_version: '2025-06-18',
     era_checked_at: at,
-    interactive: true,
+    session_evidence: { asked: ['roots/list'], stateful: 'a tool says so' },
+    discovered_at: at,
     server_info: { name: 'x', version: '1' },
     capabilities: { tools: { listChanged: true } },
     instructions: 'Be kind.',
