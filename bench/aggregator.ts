@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,6 +20,10 @@ export interface Aggregator {
   mcpUrl(server?: string): string;
   request(method: string, path: string, body?: unknown): Promise<unknown>;
   memoryMb(): Promise<number>;
+  /** The processor time that it has taken. */
+  cpuMs(): Promise<number>;
+  /** The longest delay of its event loop since this was asked for the last time. */
+  loopDelayMs(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -28,7 +32,7 @@ export type Connection =
   | { transport_type: 'SSE'; connection_config: { url: string } }
   | { transport_type: 'HTTP'; connection_config: { base_url: string } };
 
-const program = fileURLToPath(new URL('../bin/mcp-aggregator.js', import.meta.url));
+const ownCheckout = fileURLToPath(new URL('..', import.meta.url));
 const api = '/api/v1/aggregator';
 const startTimeoutMs = 30_000;
 /** `PROFILE_DIR=<folder> npm run …` writes a CPU profile of the aggregator there when it ends. */
@@ -41,7 +45,9 @@ const usualFlags = ['--max-semi-space-size=4', '--max-old-space-size=768'];
 export async function startAggregator(
   env: Record<string, string> = {},
   nodeFlags: readonly string[] = usualFlags,
+  checkout = ownCheckout,
 ): Promise<Aggregator> {
+  const program = join(checkout, 'bin/mcp-aggregator.js');
   const dataDir = await mkdtemp(join(tmpdir(), 'aggregator-'));
   const port = await freePort();
   const adminToken = randomBytes(24).toString('base64url');
@@ -104,6 +110,16 @@ export async function startAggregator(
     async memoryMb() {
       const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(child.pid)]);
       return Number(stdout) / 1024;
+    },
+    async cpuMs() {
+      // The name of the program, in parentheses, may hold spaces.
+      const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).replace(/^.*\) /s, '').split(' ');
+      return (Number(fields[11]) + Number(fields[12])) * 10;
+    },
+    async loopDelayMs() {
+      const headers = { authorization: `Bearer ${adminToken}` };
+      const text = await (await fetch(`${url}/metrics`, { headers })).text();
+      return Number(/^mcp_aggregator_event_loop_delay_seconds\{statistic="max"\} (\S+)$/m.exec(text)?.[1]) * 1_000;
     },
   };
 }

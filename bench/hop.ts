@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { freePort } from '../test/support/ports.ts';
 import { type Connection, startAggregator } from './aggregator.ts';
@@ -33,9 +33,23 @@ const { values: flags } = parseArgs({
     upstream: { type: 'string', default: 'http-modern,http-legacy,stdio-modern,stdio-legacy' },
     others: { type: 'boolean', default: true },
     aggregator: { type: 'boolean', default: true },
+    /** The rows that decide, in two minutes: one process of each, small messages, HTTP. */
+    quick: { type: 'boolean', default: false },
+    /** Another checkout, or other flags of Node, measured in the same run. */
+    against: { type: 'string' },
+    'against-flags': { type: 'string' },
   },
   allowNegative: true,
 });
+if (flags.quick) Object.assign(flags, { processes: '1', warmup: '8', rounds: '60', others: false, ...quickDefaults() });
+
+function quickDefaults() {
+  const given = (name: string) => process.argv.some((word) => word.startsWith(`--${name}`));
+  return {
+    ...(given('payload=') || given('payload-in') ? {} : { payload: '32', 'payload-in': 'both' }),
+    ...(given('upstream') ? {} : { upstream: 'http-modern,http-legacy' }),
+  };
+}
 
 interface Target {
   /** Several processes of the same are one row. */
@@ -130,7 +144,7 @@ async function httpTargets(era: Era, closers: Closers): Promise<Target[]> {
     targets.push({ name: 'bare relay', load });
     if (!flags.aggregator) continue;
     const connection: Connection = { transport_type: 'HTTP', connection_config: { base_url: server.line } };
-    targets.push(await aggregatorTarget(era, connection, closers));
+    targets.push(...(await aggregatorTargets(era, connection, closers)));
   }
   return targets;
 }
@@ -139,14 +153,29 @@ async function stdioTargets(era: Era, closers: Closers): Promise<Target[]> {
   const echo = stdioEcho(era);
   const targets: Target[] = [{ name: 'direct', load: { target: echo, era, tool: 'echo' } }];
   if (flags.aggregator) {
-    targets.push(await aggregatorTarget(era, { transport_type: 'STDIO', connection_config: echo }, closers));
+    targets.push(...(await aggregatorTargets(era, { transport_type: 'STDIO', connection_config: echo }, closers)));
   }
   if (flags.others && era === 'legacy') targets.push(...(await otherTargets(closers)));
   return targets;
 }
 
-async function aggregatorTarget(era: Era, connection: Connection, closers: Closers): Promise<Target> {
-  const aggregator = await startAggregator();
+async function aggregatorTargets(era: Era, connection: Connection, closers: Closers): Promise<Target[]> {
+  const { against, 'against-flags': given } = flags;
+  const targets = [await aggregatorTarget('mcp-aggregator', era, connection, closers)];
+  if (against === undefined && given === undefined) return targets;
+  const name = ['against', ...(against ? [basename(resolve(against))] : []), ...(given ? [given] : [])].join(' ');
+  const other = { checkout: against && resolve(against), nodeFlags: given?.split(' ') };
+  return [...targets, await aggregatorTarget(name, era, connection, closers, other)];
+}
+
+async function aggregatorTarget(
+  name: string,
+  era: Era,
+  connection: Connection,
+  closers: Closers,
+  other: { checkout?: string; nodeFlags?: string[] } = {},
+): Promise<Target> {
+  const aggregator = await startAggregator({ MCP_AGGREGATOR_LOG_LEVEL: 'warn' }, other.nodeFlags, other.checkout);
   closers.push(aggregator.close);
   await aggregator.register(serverName, connection);
   // As real clients send one; who calls is then looked up with every call.
@@ -156,7 +185,7 @@ async function aggregatorTarget(era: Era, connection: Connection, closers: Close
   })) as { token: string };
   const { pid } = aggregator;
   const load = { target: { url: aggregator.mcpUrl() }, era, tool: `${serverName}__echo`, pid, token };
-  return { name: 'mcp-aggregator', load };
+  return { name, load };
 }
 
 async function otherTargets(closers: Closers): Promise<Target[]> {
@@ -192,9 +221,9 @@ function report(title: string, targets: Target[], results: LoadResult[]): void {
     const own = ofName(name);
     return (own[0]?.turns ?? []).map((_turn, round) => mean(own.map(({ turns }) => turns[round]?.[key] ?? Number.NaN)));
   };
-  const ratio = (name: string, base: string) => {
-    const rates = each(base, 'callsPerSecond');
-    return median(each(name, 'callsPerSecond').map((rate, round) => rate / (rates[round] ?? Number.NaN)));
+  const ratio = (name: string, base: string, key: keyof LoadResult['turns'][number] = 'callsPerSecond') => {
+    const others = each(base, key);
+    return median(each(name, key).map((own, round) => own / (others[round] ?? Number.NaN)));
   };
   const rows = [...new Set(targets.map((target) => target.name))].map((name) => {
     const typical = (key: 'p50Ms' | 'p95Ms' | 'p99Ms') => mean(ofName(name).map((result) => result[key]));
@@ -206,9 +235,10 @@ function report(title: string, targets: Target[], results: LoadResult[]): void {
       typical('p50Ms'),
       typical('p95Ms'),
       typical('p99Ms'),
-      Math.round(mean(each(name, 'cpuMicrosPerCall'))),
+      Math.round(median(each(name, 'cpuMicrosPerCall'))),
+      ratio(name, 'bare relay', 'cpuMicrosPerCall'),
     ];
   });
-  const columns = ['', 'calls/s', '× direct', '× relay', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs/call'];
+  const columns = ['', 'calls/s', '× direct', '× relay', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU µs/call', '× relay'];
   printTable(title, columns, rows);
 }

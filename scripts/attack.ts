@@ -1,14 +1,16 @@
 /**
- * `npm run attack -- [--seconds 3] [--only <part of a manner>]`: a hundred kinds of bad servers beside a good one, whose
+ * `npm run attack -- [--seconds 3] [--only <part of a manner>]…`: a hundred kinds of bad servers beside a good one, whose
  * calls must go on as if nothing were there.
  */
 import { parseArgs } from 'node:util';
 import { printTable } from '../bench/table.ts';
 import { behaviours, runAttack } from './attack/run.ts';
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, only: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '3' }, only: { type: 'string', multiple: true, default: [''] } },
+});
 const chosen = behaviours.filter(({ transport, moment, manner }) =>
-  `${transport} ${moment} ${manner}`.includes(values.only ?? ''),
+  values.only.some((part) => `${transport} ${moment} ${manner}`.includes(part)),
 );
 const limits = { p99: 3, memoryMb: 300 };
 
@@ -24,8 +26,20 @@ const worst = outcomes.filter(
 );
 printTable(
   `${outcomes.length} bad servers; calls of a good one beside them (alone: p99 ${quietP99.toFixed(1)} ms)`,
-  ['transport', 'moment', 'manner', 'calls', 'failed', 'p99 ms', 'of quiet', 'MB', 'the bad one says'],
-  outcomes.map(({ behaviour: { transport, moment, manner }, calls, failed, p99, memoryMb, said }) => [
+  [
+    'transport',
+    'moment',
+    'manner',
+    'calls',
+    'failed',
+    'p99 ms',
+    'of quiet',
+    'CPU ms',
+    'longest delay ms',
+    'MB',
+    'the bad one says',
+  ],
+  outcomes.map(({ behaviour: { transport, moment, manner }, calls, failed, p99, memoryMb, cpuMs, loopMs, said }) => [
     transport,
     moment,
     manner,
@@ -33,6 +47,8 @@ printTable(
     failed,
     p99,
     p99 / quietP99,
+    Math.round(cpuMs),
+    loopMs,
     Math.round(memoryMb),
     said,
   ]),

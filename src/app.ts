@@ -1,14 +1,18 @@
 /** Builds the modules from the bottom up and closes them from the top down. The only file that sees all of them. */
-import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createCatalog } from './catalog/catalog.ts';
 import { createProfiles } from './catalog/profiles.ts';
 import { createChanges } from './changes.ts';
-import { type Config, secretValues } from './config/config.ts';
+import { type Config, misspeltVariables, secretValues } from './config/config.ts';
 import { createEventLoopWatchdog } from './event-loop-watchdog.ts';
 import { createHealthMonitor } from './health/monitor.ts';
 import { createReconnector } from './health/reconnect.ts';
 import { createActivity } from './http/activity.ts';
+import { createCatalogRevisions } from './http/catalog-revisions.ts';
+import { createOutputLog } from './http/output-log.ts';
 import { createPayloads } from './http/payloads.ts';
+import { createReadiness } from './http/readiness.ts';
 import { createRoutes } from './http/routes.ts';
 import { createHttpServer } from './http/server.ts';
 import { createViews } from './http/view.ts';
@@ -18,7 +22,9 @@ import { createMcp } from './mcp/mcp.ts';
 import { queryToolDefinitions, queryTools } from './mcp/query-tools.ts';
 import { createMetrics, measureChanges } from './metrics.ts';
 import { createConfiguredModel } from './model.ts';
+import { accountPrefix } from './oauth/identity-claims.ts';
 import { createOauth } from './oauth/oauth.ts';
+import { signInRequired } from './oauth/request-authenticator.ts';
 import { sealedTokens } from './oauth/sealed-tokens.ts';
 import { createQueryRunner } from './query/query-runner.ts';
 import { createRuleStore } from './query/rule-store.ts';
@@ -26,26 +32,32 @@ import { serverRulesSchema } from './query/server-rules.ts';
 import { createConfigFile } from './registry/config-file.ts';
 import { createRegistry } from './registry/registry.ts';
 import { sealedConnections } from './registry/sealed-connections.ts';
-import { createForwarder, toSessionId } from './replicas/forward.ts';
+import { createForwarder } from './replicas/forward.ts';
 import { createRateLimiter } from './replicas/rate-limit.ts';
 import { advertisedAddress, createReplicas } from './replicas/replicas.ts';
+import { createRequestBodies } from './request-bodies.ts';
 import { logCalls } from './routing/call-log.ts';
 import { createRouter } from './routing/router.ts';
 import { createSearchAttribution } from './routing/search-attribution.ts';
 import { openStartRecord } from './safe-mode.ts';
 import { createToolSearch } from './search/tool-search.ts';
+import { createAccounts } from './security/accounts.ts';
 import { createAudit } from './security/audit.ts';
 import { createAuthenticator, type Principal } from './security/auth.ts';
 import { createAuthenticationThrottle, throttleRequestAuthenticator } from './security/authentication-throttle.ts';
 import { createFailedAuthenticationAudit } from './security/failed-authentication-audit.ts';
-import { loadInstallationSecrets } from './security/installation-secrets.ts';
+import { loadInstallationSecrets, requireFittingKey } from './security/installation-secrets.ts';
+import { createOwnTokens } from './security/own-tokens.ts';
 import { createPageSessions } from './security/page-session.ts';
-import { childEnvironment } from './security/policy.ts';
+import { childEnvironment, userOf } from './security/policy.ts';
 import { createResealer } from './security/reseal.ts';
+import { createSecretSources } from './security/secret-sources.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
 import { createSkillStore } from './skills/skill-store.ts';
 import { createToolClassifier } from './skills/tool-classifier.ts';
+import { createStatistics } from './statistics/statistics.ts';
 import { claimDataDirectory } from './store/data-directory.ts';
+import { storedKeyHistory } from './store/key-history.ts';
 import { openStore } from './store/open-store.ts';
 import { fromFileError, logUnstored } from './store/storage-fault.ts';
 import { createConfiguredTracer } from './tracing.ts';
@@ -54,6 +66,7 @@ import { createFleet } from './upstream/fleet.ts';
 import { createOrphanReaper } from './upstream/orphan-reaper.ts';
 import { createPool } from './upstream/pool.ts';
 import { createStrays } from './upstream/strays.ts';
+import { withToolFolders } from './upstream/tool-folders.ts';
 import { version } from './version.ts';
 
 export interface App {
@@ -96,13 +109,17 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const config = safeMode === undefined ? given : { ...given, enabled: false };
 
   secrets.learn('config', secretValues(config));
+  for (const { variable, setting } of misspeltVariables(config.environment))
+    log.warn(`${variable} is not a setting. Did you mean ${setting}?`);
   requireChildUser(config.childUser);
   const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
   const metrics = owned(createMetrics({ toolLabels: config.metricsToolLabels, engine }));
   const watchdog = owned(createEventLoopWatchdog({ log, onBlocked: metrics.onLoopBlocked }));
   const { endedUncleanly } = directory;
-  const db = owned(await openStore({ config, log, endedUncleanly, onQuery: metrics.onDatabaseQuery }));
-  const { vault, auditKeys, adminToken, adminTokenFile } = loadInstallationSecrets(config, secrets);
+  const checkSealed = (sealed: readonly string[]) => requireFittingKey(config, sealed);
+  const db = owned(await openStore({ config, log, endedUncleanly, checkSealed, onQuery: metrics.onDatabaseQuery }));
+  const installation = loadInstallationSecrets(config, secrets);
+  const { vault, auditKeys, adminToken, adminTokenFile, identityKey } = installation;
   const onError = (error: unknown) => logUnstored(log, error);
 
   const changes = createChanges();
@@ -111,19 +128,31 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const replicas = owned(await createReplicas({ ...shared, databaseUrl, redisUrl }));
   closers.push(measureChanges(metrics, changes));
   closers.push(logCalls(log, changes));
-  const authenticator = owned(await createAuthenticator({ ...shared, adminToken, anonymous, onError }));
+  const accounts = await createAccounts(shared);
+  const authenticator = owned(await createAuthenticator({ ...shared, accounts, adminToken, anonymous, onError }));
   const { auditRetentionDays: retentionDays } = config;
   const audit = owned(createAudit(db, { keys: auditKeys, retentionDays, stringify: secrets.stringify, onError }));
   const activity = owned(createActivity(changes));
+  const statistics = owned(createStatistics({ db, changes, replicaId: replicas.id, onError }));
+  const outputLog = owned(createOutputLog(changes));
+  const catalogRevisions = owned(createCatalogRevisions(changes));
   const payloads = config.showPayloads ? createPayloads(secrets) : undefined;
   if (payloads !== undefined) log.info('arguments and results of calls are kept in memory and shown to admins');
-  const registry = await createRegistry(shared);
+  const registry = await createRegistry({ ...shared, secretSources: createSecretSources(config.environment) });
   closers.push(() => registry.settled());
 
   // Known only after listening.
   let listening = '';
   const baseUrl = () => config.publicUrl ?? listening;
-  const oauth = owned(await createOauth({ ...shared, registry, authenticator, baseUrl }));
+  const oauth = owned(await createOauth({ ...shared, registry, authenticator, accounts, baseUrl }));
+  const ownTokens = createOwnTokens({
+    config,
+    authenticator,
+    isAccount: (id) => id.startsWith(accountPrefix),
+    requireCheckable(id) {
+      if (accounts.findActive(id) === undefined) throw signInRequired(baseUrl());
+    },
+  });
   owned(createFailedAuthenticationAudit(audit, changes));
   const throttle = createAuthenticationThrottle({ changes });
   const requestAuthenticator = throttleRequestAuthenticator(oauth.requestAuthenticator, throttle);
@@ -132,6 +161,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   void strays.endEarlierRuns().then((count) => {
     if (count > 0) log.warn({ count }, 'ended processes that STDIO servers left behind at the last crash');
   });
+  const machine = { platform: process.platform, execPath: process.execPath, exists: existsSync };
+  const environmentOfChildren = withToolFolders(environmentOf(config.childUser, config.environment), machine);
   const pool = owned(
     createPool({
       ...shared,
@@ -139,7 +170,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       orphanReaper: createOrphanReaper(strays),
       credentials: oauth.logins.credentials,
       isLoggedIn: oauth.logins.isKnown,
-      childEnvironment: (own) => childEnvironment(environmentOf(config.childUser, config.environment), own),
+      childEnvironment: (own) => childEnvironment(environmentOfChildren, own),
     }),
   );
   const fleet = createFleet({ registry, pool, changes, enabled: config.enabled, safeMode });
@@ -193,19 +224,22 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   );
   const { rateLimit: perMinute } = config;
   const limiter = perMinute === undefined ? undefined : createRateLimiter({ perMinute, redis: replicas.redis });
-  const admitCall = limiter && ((principal: Principal) => limiter.admit(principal.id));
+  const admitCall = limiter && ((principal: Principal) => limiter.admit(userOf(principal)));
   const profiles = await createProfiles(shared);
+  const forwarder = createForwarder(replicas);
+  const requestBodies = createRequestBodies(config);
   const mcp = owned(
     createMcp({
       ...shared,
+      requestBodies,
       requestAuthenticator,
       registry,
       catalog,
       profiles,
       router,
       toolSearch,
-      createSessionId: () => toSessionId(replicas.id, randomUUID()),
-      forwarder: createForwarder(replicas),
+      replicas,
+      forwarder,
       admitCall,
       searchAttribution,
       more: queryTools(queryRunner),
@@ -213,25 +247,33 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   );
 
   const pageSessions = await createPageSessions({ ...shared, requestAuthenticator: oauth.requestAuthenticator });
-  const stores = [sealedConnections(db, registry), ...sealedTokens(db)];
-  const resealer = owned(createResealer({ vault, log, stores }));
+  const stores = [sealedConnections(db, registry), ...sealedTokens(db, accounts)];
+  const history = storedKeyHistory(db);
+  const resealer = owned(createResealer({ vault, log, stores, history, onComplete: installation.retireKeyFiles }));
   const viewOf = createViews((name) => profiles.find(name));
+  const readiness = createReadiness({ isSettled: fleet.isSettled });
   const routes = createRoutes({
     ...shared,
+    accounts,
     activity,
     audit,
     authenticator,
     catalog,
+    catalogRevisions,
     fleet,
+    identityKey,
     internalTools: mcp.internalTools,
     mcp,
     metrics,
     oauth,
+    outputLog,
+    ownTokens,
     pageSessions,
     payloads,
     pool,
     profiles,
     queryRunner,
+    readiness,
     registry,
     replicaId: replicas.id,
     requestAuthenticator,
@@ -242,6 +284,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     searchAttribution,
     skillStore,
     startedAt,
+    statistics,
     throttle,
     toolClassifier,
     toolSearch,
@@ -249,17 +292,25 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   });
   const http = createHttpServer({
     ...shared,
+    identityKey,
     requestAuthenticator,
+    requestBodies,
     viewOf,
     version,
     raw: mcp.handle,
     drainRaw: mcp.drain,
+    handOff: forwarder.handOff,
+    hasOthers: () => replicas.others().length > 0,
     admitCall,
     sessions: pageSessions,
     metrics,
     tracer,
     routes,
   });
+  starts.begin();
+  closers.push(() => starts.end());
+  // Before anything is asked: clients that come back at once find the servers that they used.
+  fleet.start();
   const { host, port } = await http.listen();
   // The time of the start must not be reported as a blocked event loop.
   setImmediate(watchdog.start);
@@ -269,13 +320,12 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   owned(throttle);
   await replicas.start(config.advertiseUrl ?? advertisedAddress(host, port), registry);
   closers.push(() => replicas.resign());
+  http.open();
   if (config.config !== undefined) {
     const setServerRules = (rules: unknown) => ruleStore.replace(serverRulesSchema.parse(rules));
     owned(await createConfigFile({ path: config.config, registry, fleet, audit, log, setServerRules }));
   }
-  starts.begin();
-  closers.push(() => starts.end());
-  fleet.start();
+  readiness.handleStarted();
 
   let closing: Promise<void> | undefined;
   return {
@@ -284,7 +334,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     log,
     adminTokenFile,
     close() {
-      closing ??= closeAll(closers);
+      readiness.handleStopping();
+      closing ??= delay(config.shutdownDelayMs).then(() => closeAll(closers));
       return closing;
     },
   };

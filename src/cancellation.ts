@@ -40,3 +40,13 @@ export class Cancellation {
 /** For APIs that require an AbortSignal. */
 export const toAbortSignal = (signal: CancelSignal): AbortSignal =>
   signal instanceof Cancellation ? signal.signal : signal;
+
+/** The same object where it is one; otherwise a new one that follows the signal until `unfollow` is called. */
+export function toCancellation(signal: CancelSignal): { cancellation: Cancellation; unfollow?: () => void } {
+  if (signal instanceof Cancellation) return { cancellation: signal };
+  const cancellation = new Cancellation();
+  const follow = () => cancellation.abort(signal.reason);
+  if (signal.aborted) follow();
+  signal.addEventListener('abort', follow, { once: true });
+  return { cancellation, unfollow: () => signal.removeEventListener('abort', follow) };
+}

@@ -10,6 +10,7 @@ import type { ToolChanges } from './store/tools.ts';
 interface LocalTopics {
   'server.registered': { server_id: string; name: string };
   'server.updated': { server_id: string; name: string };
+  'server.renamed': { server_id: string; name: string; previous: string };
   'server.removed': { server_id: string; name: string };
   'server.status': { server_id: string; name: string; status: string; previous: string; error_message: string | null };
   /** A health check by this replica. */
@@ -29,11 +30,30 @@ interface LocalTopics {
     method: string;
     params: Record<string, unknown>;
     principal_id?: string;
+    /** From a session that only this client uses. */
+    owner_key?: string;
   };
+  /** The session that all callers share is open: its lists can be read. */
+  'server.opened': { server_id: string };
+  /** The lists of a server were read after it was opened, or could not be read. */
+  'discovery.finished': { server_id: string };
+  /** A line that a STDIO server wrote to stderr, masked. */
+  'server.output': { server_id: string; text: string };
   /** A user logged in to the server, so a new connection attempt may succeed. */
   'server.logged_in': { server_id: string };
   'server.lists_changed': { server_id: string; kinds: string[] };
-  'catalog.changed': { server_id: string; tools: boolean; prompts: boolean; resources: boolean };
+  /** The lists that a client's own session with a server offers are others now. */
+  'own_lists.changed': { server_id: string; owner_key: string; kinds: string[] };
+  /** A session that only one client used has ended. */
+  'own_session.ended': { server_id: string; owner_key: string };
+  /** With an owner: what that client alone sees. */
+  'catalog.changed': {
+    server_id: string;
+    tools: boolean;
+    prompts: boolean;
+    resources: boolean;
+    owner_key?: string;
+  };
   /** A discovery here changed the stored tools of a server. */
   'tools.discovered': { server: { id: string; name: string }; toolChanges: ToolChanges };
   /** The stored tools were read again, after another replica discovered or classified them. */
@@ -46,14 +66,20 @@ interface LocalTopics {
   'resource.updated': { server_id: string; name: string; uri: string; principal_id?: string };
   /** As the server reported it, for the clients that follow the task. */
   'task.changed': { server_id: string; method: string; params: Record<string, unknown> };
-  /** A token was revoked or has expired; its sessions and calls end. */
-  'principal.ended': { principal_id: string };
+  /**
+   * A token was revoked or has expired, or an account has ended; its sessions and calls end. `suspended`: the user may
+   * come back, so what is stored for them stays.
+   */
+  'principal.ended': { principal_id: string; suspended?: boolean };
   /** Authentication failed; `outcome` is how the request was answered. */
   'authentication.failed': { outcome: string; address: string; network: string };
   /** This replica leads the shared work on the server from now on. */
   'lease.gained': { server_id: string };
   'search.finished': { ms: number };
-  'query.finished': { ms: number };
+  /** With the tokens that the servers returned, and those of the answer. */
+  'query.finished': { ms: number; tokens_before: number; tokens_after: number };
+  /** A client got the search tools instead of all tools. */
+  'tools.listed': { tokens_before: number; tokens_after: number };
   'call.started': CallEvent;
   'call.finished': FinishedCall;
 }
@@ -64,14 +90,23 @@ export interface CallEvent {
   server: string;
   tool: string;
   principal: string;
+  /** The name that an MCP client gives itself; null for REST. */
+  client: string | null;
 }
 
 export interface FinishedCall extends CallEvent {
   outcome: string;
   duration_ms: number;
+  /** Of the error table, or the number that the server sent; null where there was no error. */
+  error_code: string | null;
   /** For metrics and the log; not shown to people. */
   measured: {
     requestId?: string;
+    /** From the arrival of the request until the call was routed. */
+    admissionMs: number;
+    /** Waiting for a place among the calls of the server. */
+    queueMs: number;
+    /** Until it left for the server: with `queueMs`. */
     routingMs: number;
     /** Undefined if the call never reached the server. */
     executionMs?: number;
@@ -97,6 +132,8 @@ export const replicatedTopics = {
   /** A health check by the replica that leads the server. */
   'health.checked': server.extend({ outcome: probeOutcome }),
   'tokens.stored': nothing,
+  /** An account of the identity provider was signed in to, changed or ended. */
+  'accounts.stored': z.object({ account_id: z.string() }),
   /** A dashboard session was signed out. */
   'page_sessions.stored': nothing,
   'profiles.stored': nothing,

@@ -1,7 +1,7 @@
 /** Processes foreign text in time slices of a few milliseconds, so that other work can run in between. */
 
 /** Long enough to be efficient, short enough that other calls are not delayed noticeably. */
-const sliceMs = 4;
+export const sliceMs = 4;
 /** Longer texts are read by a worker thread and written in separate slices. */
 export const largeBytes = 524_288;
 
@@ -29,18 +29,33 @@ export function createTimeSlice(onEnd?: (ms: number) => void): TimeSlice {
 }
 
 /** A short burst is free, so that answers are not delayed. */
-const burstMs = 8;
+const burstMs = 4;
+/** What takes no more of the time in the long run is never held up for longer than it took. */
+const steadyShare = 0.1;
+/** Each time that this much more was taken, the rests get longer. */
+const patienceMs = 50;
+const longestRests = 9;
 
-/** Keeps one server's text to half of the time. `rest` tells for how long nothing more of it is to be read. */
-export function createTimeShare(): { rest(began: number): number } {
+/** Keeps one server's text to half of the time for a moment, and what nobody asked for to a tenth in the long run. */
+export interface TimeShare {
+  /** For how long nothing more of it is to be read, after it was read since `began`. `unaskedMs`: that part of it. */
+  rest(began: number, unaskedMs?: number): number;
+}
+
+export function createTimeShare(): TimeShare {
+  /** Of the burst that is going on. */
   let debtMs = 0;
+  /** Of what nobody asked for, beyond the steady share. */
+  let excessMs = 0;
   let last = performance.now();
   return {
-    rest(began) {
+    rest(began, unaskedMs) {
       const now = performance.now();
-      debtMs = Math.max(0, debtMs - (began - last)) + (now - began);
+      const [idleMs, takenMs] = [Math.max(0, began - last), now - began];
+      debtMs = Math.max(0, debtMs - idleMs) + takenMs;
+      excessMs = Math.max(0, excessMs - idleMs * steadyShare) + (unaskedMs ?? takenMs);
       last = now;
-      return debtMs > burstMs ? debtMs : 0;
+      return debtMs > burstMs ? debtMs * Math.min(longestRests, 1 + excessMs / patienceMs) : 0;
     },
   };
 }

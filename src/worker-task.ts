@@ -28,12 +28,16 @@ interface TaskOptions {
 const idleMs = 10_000;
 const maxHeapMb = 128;
 const maxYoungMb = 8;
-// Compiled for publishing, the program has another extension.
-const program = new URL(`worker-thread${extname(import.meta.url)}`, import.meta.url);
+const program = moduleBeside(import.meta.url, 'worker-thread');
 
 const mutex = createMutex();
 let thread: Worker | undefined;
 let idle: NodeJS.Timeout | undefined;
+
+/** Compiled for publishing, modules have another extension. */
+export function moduleBeside(url: string, name: string): URL {
+  return new URL(`${name}${extname(url)}`, url);
+}
 
 /** The module exports `work`, from the input to what it `Worked`. */
 export function createWorkerTask<Input, Output>(module: URL, { deadlineMs }: TaskOptions): WorkerTask<Input, Output> {

@@ -11,7 +11,7 @@ const directoriesOf = (path: string) =>
   );
 
 /** What is no unit of one directory; CONTRIBUTING.md says what each is for. */
-const others = ['browser', 'chaos', 'conformance', 'journeys', 'support'];
+const others = ['browser', 'chaos', 'conformance', 'journeys', 'platforms', 'support'];
 
 test('every directory of tests is one of the sources, or one that CONTRIBUTING.md explains', () => {
   const sources = directoriesOf('src');

@@ -38,6 +38,10 @@ export interface Outcome {
   failed: number;
   p99: number;
   memoryMb: number;
+  /** Of the aggregator, in all. */
+  cpuMs: number;
+  /** The longest delay of its event loop. */
+  loopMs: number;
   /** What the bad server's row says. */
   said: string;
 }
@@ -89,7 +93,11 @@ async function endure(aggregator: Aggregator, user: ChildProcess, behaviour: Beh
     const { id } = (await aggregator.request('POST', api, { name, ...bad.connection })) as { id: string };
     const { url, adminToken } = aggregator;
     user.send({ url, adminToken, server: name, ms } satisfies Task);
+    await aggregator.loopDelayMs(); // each reading starts anew
+    const cpuBefore = await aggregator.cpuMs();
     const { times, failed } = await measure(aggregator, ms);
+    const cpuMs = (await aggregator.cpuMs()) - cpuBefore;
+    const loopMs = await aggregator.loopDelayMs();
     const memoryMb = await aggregator.memoryMb();
     const { status, error_message: error } = (await aggregator.request('GET', `${api}/${id}`)) as {
       status: string;
@@ -97,7 +105,7 @@ async function endure(aggregator: Aggregator, user: ChildProcess, behaviour: Beh
     };
     await aggregator.request('DELETE', `${api}/${id}`);
     const said = [status, error ?? ''].join(' ').replace(/\s+/g, ' ').slice(0, 100).trim();
-    return { behaviour, calls: times.length, failed, p99: percentile(times, 99), memoryMb, said };
+    return { behaviour, calls: times.length, failed, p99: percentile(times, 99), memoryMb, cpuMs, loopMs, said };
   } finally {
     bad.close();
   }

@@ -1,4 +1,3 @@
-import { request } from 'undici';
 import { describe, RpcError } from '../errors.ts';
 import { rpcCodes } from '../json-rpc.ts';
 import type { Session } from '../upstream/session.ts';
@@ -9,6 +8,7 @@ const probeTimeoutMs = 5_000;
 export async function probeUrl(url: string): Promise<ProbeOutcome> {
   const started = performance.now();
   try {
+    const { request } = await import('undici'); // a hundred modules, which few servers need
     const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(probeTimeoutMs) });
     await body.dump();
     return { kind: 'status', status: statusCode, ms: performance.now() - started };

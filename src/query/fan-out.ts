@@ -2,7 +2,8 @@
 import { availableParallelism } from 'node:os';
 import { describe } from '../errors.ts';
 import { type CallSlots, createCallSlots } from './call-slots.ts';
-import { nothingRead, type ReadCall, type Reading, type ReadingLimits } from './reading/reading.ts';
+import { nothingRead } from './reading/reading.ts';
+import type { ReadCall, Reading, ReadingLimits } from './reading/reading-state.ts';
 import type { RelevantItem } from './results/items.ts';
 
 export interface FanOutLimits {

@@ -20,7 +20,7 @@ import { presentOutput } from './query-output.ts';
 import type { QueryOutput } from './query-tool.ts';
 import { toExcerpt } from './reading/excerpt.ts';
 import { createKnowledge } from './reading/knowledge.ts';
-import type { BeginWork, ServerGateway } from './reading/reading.ts';
+import type { BeginWork, ServerGateway } from './reading/reading-state.ts';
 import { parseQuery } from './request.ts';
 import { rulesFor, type ServerRule } from './server-rules.ts';
 import { describeNamedTools, describeStrategy } from './strategy/describe-strategy.ts';
@@ -182,7 +182,8 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
           sampling,
         };
         const full = await runQuery({ ...query, watch: logFailures(watch) }, input, signal);
-        changes.publish('query.finished', { ms: performance.now() - started });
+        const { tokensRaw: tokens_before = 0, tokensReturned: tokens_after = 0 } = full.metadata;
+        changes.publish('query.finished', { ms: performance.now() - started, tokens_before, tokens_after });
         return full;
       });
       return presentOutput(output, parseQuery(input).compact);

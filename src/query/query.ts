@@ -12,7 +12,7 @@ import { analyseQuestion, type Lexicon } from './question/question.ts';
 import { answers, createRelevanceMeter } from './question/relevance.ts';
 import type { ServerKnowledge } from './reading/knowledge.ts';
 import type { NamedTool } from './reading/named-tools.ts';
-import type { BeginWork, ServerGateway } from './reading/reading.ts';
+import type { BeginWork, ServerGateway } from './reading/reading-state.ts';
 import { AllServersFailedError, parseQuery, QueryInputError, type QueryRequest } from './request.ts';
 import { rerank } from './rerank.ts';
 import { condense } from './results/condense.ts';

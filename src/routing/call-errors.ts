@@ -43,6 +43,13 @@ export function lostInMidCall(
   });
 }
 
+/** The tool was found, and its server removed before the call reached it: to repeat the call would not help. */
+export function routeLost({ name }: Server): AppError {
+  return new AppError('ROUTING_FAILED', `Failed to route the call: the server ${name} was removed`, {
+    context: { server: name },
+  });
+}
+
 /** The caller can log in, or send a person who may: the answer says where. */
 export function withLoginLink(
   error: unknown,
@@ -68,6 +75,8 @@ export function translateError(error: unknown, link: Link, { timedOut, call: { s
       body: { server: brief(server) },
     });
   }
+  // An admin, or the caller on another page: the reason says who.
+  if (signal.reason instanceof AppError) return signal.reason;
   if (signal.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
   if (error instanceof ConnectionLost && !(error instanceof MessageTooLarge)) {
     return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${link.mask(error.message)}`, {
@@ -87,6 +96,10 @@ export function translateError(error: unknown, link: Link, { timedOut, call: { s
 
 /** A caller that waits for so long and no longer (a query) says so by its reason. */
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
+
+export function codeOf(error: unknown): string | null {
+  return error instanceof AppError || error instanceof RpcError ? String(error.code) : null;
+}
 
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof RpcError) return 'rpc_error';

@@ -21,7 +21,7 @@ interface Deadlines {
 interface TimedLink {
   readonly server: { readonly options: { readonly request_timeout?: number } };
   /** The server asks the caller something. */
-  recordAsked(): void;
+  recordAsked(method: string): void;
   /** Hides the server's secrets in what it says on the way. */
   readonly mask: Mask;
 }
@@ -96,7 +96,7 @@ export function createDeadlines({
         ask:
           ask &&
           (async (method, params, withdrawn) => {
-            link.recordAsked();
+            link.recordAsked(method);
             // While a person is being asked, the server is not the one who is slow.
             asking += 1;
             extend();

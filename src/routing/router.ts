@@ -3,12 +3,15 @@
  * became of it told to audit, metrics and events. Every relayed method goes through `relay`; `callTool` adds what tools
  * need.
  */
+import { type Cancellation, toCancellation } from '../cancellation.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { passedArguments } from '../catalog/offered-tool.ts';
 import { parameterHeaders } from '../catalog/parameter-headers.ts';
 import type { CallEvent, Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
 import { AppError, describe } from '../errors.ts';
 import { createId } from '../ids.ts';
+import { createInFlightTable } from '../in-flight-table.ts';
 import { isObject, type JsonObject } from '../json-rpc.ts';
 import { memberOf, RawResult, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
@@ -20,7 +23,15 @@ import type { Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
 import type { Caller, RoutedCall, ToolCall } from './call.ts';
-import { lostInMidCall, type Outcome, outcomeOf, translateError, withLoginLink } from './call-errors.ts';
+import {
+  codeOf,
+  lostInMidCall,
+  type Outcome,
+  outcomeOf,
+  routeLost,
+  translateError,
+  withLoginLink,
+} from './call-errors.ts';
 import { createDeadlines, type Deadline } from './deadline.ts';
 import type { SearchAttribution } from './search-attribution.ts';
 
@@ -35,7 +46,7 @@ interface CallResult {
 export interface Router {
   relay(call: RoutedCall): Promise<Result>;
   callTool(call: ToolCall): Promise<CallResult>;
-  /** Tells the server that somebody wants to hear of changes; the function that ends it. */
+  /** Subscribes to changes of a resource; returns the function that ends the subscription. */
   subscribe(server: Server, uri: string, caller: Caller): Promise<() => Promise<void>>;
   /** The same for how a task gets on (2026-07-28). */
   follow(server: Server, taskId: string, caller: Caller): Promise<() => Promise<void>>;
@@ -44,6 +55,18 @@ export interface Router {
   notify(ownerKey: string, method: string, params: JsonObject): void;
   /** Calls in progress, all servers together. */
   readonly active: number;
+  /** Tool calls in progress, the oldest first. */
+  readonly running: Iterable<RunningCall>;
+}
+
+export interface RunningCall {
+  readonly event: CallEvent;
+  readonly principalId: string;
+  /** On the clock of `performance`. */
+  readonly startedAt: number;
+  readonly timing: Timing;
+  /** Aborted with an AppError, its caller is answered with that. */
+  readonly cancellation: Cancellation;
 }
 
 /** Told what calls say and are answered. */
@@ -60,20 +83,23 @@ interface RouterDependencies {
   changes: Changes;
   tracer?: Tracer;
   searchAttribution?: SearchAttribution;
-  /** Not set unless somebody may see them. */
+  /** Not set unless admins may see them. */
   payloads?: PayloadKeeper;
   /** Our page where this principal logs in to the server. */
   loginLink?: (server: Server, principal: Principal) => string;
 }
 
-/** When the call left for the server; undefined while it waits for its turn or for a session. */
 interface Timing {
+  /** When it got its turn at the server. */
+  admittedAt?: number;
+  /** When it left for the server; undefined while it waits for its turn or for a session. */
   acquiredAt?: number;
 }
 
 export function createRouter(deps: RouterDependencies): Router {
   const { config, pool, catalog, audit, changes, payloads, tracer = noTracer } = deps;
   const deadlines = createDeadlines(config);
+  const running = createInFlightTable<RunningCall>();
   let active = 0;
 
   function relay(call: RoutedCall, timing: Timing = {}): Promise<Result> {
@@ -85,11 +111,13 @@ export function createRouter(deps: RouterDependencies): Router {
     const link = pool.open(call.server);
     const place = link.concurrency.enter(call.signal);
     if (place !== undefined) await place;
+    timing.admittedAt = performance.now();
     active += 1;
     const deadline = deadlines.begin(call, link);
     try {
       return maskedResult(await sendWithRetry(link, deadline, timing), link);
     } catch (error) {
+      if (timing.acquiredAt === undefined && link.isRemoved) throw routeLost(link.server);
       throw translateError(withLoginLink(error, link.server, call.caller.principal, deps.loginLink), link, deadline);
     } finally {
       deadline.clear();
@@ -100,7 +128,7 @@ export function createRouter(deps: RouterDependencies): Router {
 
   /** Sent again where the connection was lost and the call does no harm a second time (BR-005). */
   async function sendWithRetry(link: Link, { call }: Deadline, timing: Timing): Promise<Result> {
-    const opened = link.session(call.caller, call.signal);
+    const opened = link.session(call);
     const session = opened instanceof Promise ? await opened : opened;
     timing.acquiredAt = performance.now();
     try {
@@ -111,7 +139,7 @@ export function createRouter(deps: RouterDependencies): Router {
       if (!mayRepeat(error, call, catalog)) throw lostInMidCall(link, call, timing.acquiredAt, error);
       // The server may have been changed meanwhile: it has another link then, and this one is closed.
       const current = pool.link(call.server.id) ?? link;
-      return await (await current.session(call.caller, call.signal)).relay(call);
+      return await (await current.session(call)).relay(call);
     }
   }
 
@@ -128,14 +156,18 @@ export function createRouter(deps: RouterDependencies): Router {
       server: server.name,
       tool: row.name,
       principal: caller.principal.name,
+      client: clientName(caller),
     };
+    const { cancellation, unfollow } = toCancellation(call.signal);
+    const place = running.add({ event, principalId: caller.principal.id, startedAt: started, timing, cancellation });
     changes.publish('call.started', event);
     payloads?.keepArguments(event, params.arguments);
     let outcome: Outcome = 'failed';
+    let error_code: string | null = null;
     const chosen_for = deps.searchAttribution?.find(caller.searcher, row.name);
     try {
       catalog.changes.requireReviewed(tool);
-      const result = await relay(asServerKnowsIt(call), timing);
+      const result = await relay(asServerKnowsIt(call, cancellation), timing);
       outcome = memberOf(result, 'isError') === true ? 'tool_error' : 'ok';
       payloads?.keepEnd(event, 'result', toObject(result));
       const acquiredAt = timing.acquiredAt ?? started;
@@ -143,9 +175,12 @@ export function createRouter(deps: RouterDependencies): Router {
       return { result, warning: warningOf(link.server), routingMs, executionMs: performance.now() - acquiredAt };
     } catch (error) {
       outcome = outcomeOf(error);
+      error_code = codeOf(error);
       payloads?.keepEnd(event, 'error', describe(error));
       throw error;
     } finally {
+      running.remove(place);
+      unfollow?.();
       const ended = performance.now();
       const duration_ms = Math.round((ended - started) * 1_000) / 1_000;
       audit.record({
@@ -158,10 +193,12 @@ export function createRouter(deps: RouterDependencies): Router {
       });
       const measured = {
         requestId: call.requestId,
+        admissionMs: started - (call.receivedAt ?? started),
+        queueMs: (timing.admittedAt ?? ended) - started,
         routingMs: (timing.acquiredAt ?? ended) - started,
         executionMs: timing.acquiredAt === undefined ? undefined : ended - timing.acquiredAt,
       };
-      changes.publish('call.finished', { ...event, outcome, duration_ms, measured });
+      changes.publish('call.finished', { ...event, outcome, duration_ms, error_code, measured });
     }
   }
 
@@ -170,29 +207,41 @@ export function createRouter(deps: RouterDependencies): Router {
     callTool,
     async subscribe(server, uri, caller) {
       try {
-        return await pool.open(server).subscribe('resourceSubscriptions', uri, caller);
+        return await pool.open(server).subscribe('resourceSubscriptions', uri, { caller });
       } catch (error) {
         throw withLoginLink(error, pool.open(server).server, caller.principal, deps.loginLink);
       }
     },
-    follow: (server, taskId, { principal }) => pool.open(server).subscribe('taskIds', taskId, { principal }),
+    follow: (server, taskId, caller) => pool.open(server).subscribe('taskIds', taskId, { caller }),
     release: (ownerKey) => pool.release(ownerKey),
     notify: (ownerKey, method, params) => pool.notify(ownerKey, method, params),
     get active() {
       return active;
     },
+    running,
   };
 }
 
-/** With the tool's own name, and the parameters that are repeated as headers (2026-07-28). */
-function asServerKnowsIt(call: ToolCall): ToolCall {
-  const { tool, params } = call;
-  const { row, server } = tool;
+const maxClientName = 64;
+
+/** Clients choose it, so it is cut. */
+function clientName({ client }: Caller): string | null {
+  const name = client?.info?.name;
+  return typeof name === 'string' && name !== '' ? name.slice(0, maxClientName) : null;
+}
+
+/** With the name that the server gave the tool, the arguments that an admin fixed, and the parameters that are repeated as headers (2026-07-28). */
+function asServerKnowsIt(call: ToolCall, signal: Cancellation): ToolCall {
+  const { tool, params: given } = call;
+  const { listed, server, override } = tool;
+  const args = override === undefined ? given.arguments : passedArguments(given.arguments, override);
+  const params: JsonObject = { ...given, name: listed.original_name, arguments: args };
   return {
     ...call,
-    params: { ...params, name: row.original_name },
+    signal,
+    params,
     parameterHeaders:
-      server.era === 'modern' ? parameterHeaders(row.input_schema, params.arguments, call.headers) : undefined,
+      server.era === 'modern' ? parameterHeaders(listed.input_schema, params.arguments, call.headers) : undefined,
   };
 }
 

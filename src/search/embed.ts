@@ -20,7 +20,8 @@ const firstWholeWord = 1996;
 
 export function loadStaticEmbedder(folder: URL = new URL('../../assets/', import.meta.url)): StaticEmbedder {
   const table = readFileSync(new URL('embedding-table.bin', folder));
-  const vocabulary = readFileSync(new URL('embedding-vocabulary.txt', folder), 'utf8').trimEnd().split('\n');
+  // Git may have checked it out with the line ends of Windows.
+  const vocabulary = readFileSync(new URL('embedding-vocabulary.txt', folder), 'utf8').trimEnd().split(/\r?\n/);
   const view = new DataView(table.buffer, table.byteOffset, table.byteLength);
   const count = view.getUint32(0, true);
   const dimensions = view.getUint32(4, true);
@@ -50,10 +51,15 @@ export function loadStaticEmbedder(folder: URL = new URL('../../assets/', import
   }
 
   return {
-    identity: `static-tools-${dimensions}:${createHash('sha256').update(table).digest('hex').slice(0, 16)}`,
+    identity: `static-tools-${dimensions}:${hashOf(table, vocabulary.join('\n'))}`,
     dimensions,
     embedText,
     rarity,
     embed: async (texts) => texts.map(embedText),
   };
+}
+
+/** Both make a vector what it is. */
+function hashOf(table: Buffer, vocabulary: string): string {
+  return createHash('sha256').update(table).update(vocabulary).digest('hex').slice(0, 16);
 }

@@ -62,6 +62,7 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
     changes.subscribe('tools.classified', ({ tools }) => takeSkills(tools)),
     changes.subscribe('skills.changed', () => skills.load()),
     changes.subscribe('server.status', ({ name, status }) => index.setAvailable(name, isSearchable(status))),
+    changes.subscribe('server.renamed', ({ name, previous }) => index.setAvailable(name, index.isAvailable(previous))),
     changes.subscribe('server.removed', ({ name }) =>
       forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id)),
     ),

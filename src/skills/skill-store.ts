@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Changes } from '../changes.ts';
 import type { Database } from '../store/database.ts';
-import { deleteSkill, findSkills, upsertSkill } from '../store/skills.ts';
+import { deleteSkill, findSkills, insertSkills, upsertSkill } from '../store/skills.ts';
 import { createStoredCollection } from '../store/stored-collection.ts';
 import { defaultSkills, type Skill } from './taxonomy.ts';
 
@@ -28,9 +28,11 @@ export interface SkillStore {
 }
 
 export async function createSkillStore({ db, changes }: { db: Database; changes: Changes }): Promise<SkillStore> {
-  if ((await findSkills(db)).length === 0) {
-    for (const skill of defaultSkills) await upsertSkill(db, { ...skill, origin: 'builtin' });
-  }
+  if ((await findSkills(db)).length === 0)
+    await insertSkills(
+      db,
+      defaultSkills.map((skill) => ({ ...skill, origin: 'builtin' })),
+    );
   const skills = await createStoredCollection({
     load: async () => (await findSkills(db)).map(toEntry),
     replicated: { changes, topic: 'skills.stored' },

@@ -196,6 +196,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     for (const section of ['Servers', 'Tools', 'Health']) {
       await visitor.page.getByRole('link', { name: section, exact: true }).click();
       await visitor.page.getByText(/^Safe mode .*: no server is connected\. .* restart the aggregator\.$/).waitFor();
+      await visitor.page.getByRole('heading', { name: section, level: 1 }).waitFor();
     }
     assert.deepEqual(await accessibilityProblems(visitor.page), []);
     await visitor.close();

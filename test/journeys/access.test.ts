@@ -41,8 +41,9 @@ suite('access', () => {
     assert.ok(!JSON.stringify(health.body).includes('alpha'));
 
     const { body: document } = await app.api('GET', '/openapi.json');
-    // Beside health only what somebody needs who has yet to sign in, here or at a server.
-    const open = /^\/(api\/v1\/(aggregator\/health|session|session\/ways)$|oauth\/|\.well-known\/)/;
+    // Beside health and the probes only what somebody needs who has yet to sign in, here or at a server.
+    const open =
+      /^\/(livez$|readyz$|api\/v1\/(aggregator\/health|aggregator\/identity|session|session\/(ways|program|device|device\/token))$|oauth\/|\.well-known\/)/;
     for (const [path, operations] of Object.entries((document as Document).paths)) {
       for (const method of Object.keys(operations)) {
         if (open.test(path)) continue;
@@ -72,14 +73,13 @@ suite('access', () => {
         await app.call('alpha.whoami', {}, as),
         await app.api('POST', `${servers}/alpha/connect`, undefined, as),
         await app.api('PATCH', `${servers}/alpha`, {}, as),
-        await app.api('GET', '/api/v1/tokens', undefined, as),
         await app.api('GET', '/api/v1/aggregator/audit', undefined, as),
       ];
       return statuses.map((answer) => answer.status);
     };
-    assert.deepEqual(await may('viewer'), [200, 403, 403, 403, 403, 403]);
-    assert.deepEqual(await may('caller'), [200, 200, 403, 403, 403, 403]);
-    assert.deepEqual(await may('admin'), [200, 200, 200, 200, 200, 200]);
+    assert.deepEqual(await may('viewer'), [200, 403, 403, 403, 403]);
+    assert.deepEqual(await may('caller'), [200, 200, 403, 403, 403]);
+    assert.deepEqual(await may('admin'), [200, 200, 200, 200, 200]);
     const { token: viewer } = await token('viewer');
     const refused = await app.call('alpha.whoami', {}, { token: viewer });
     assert.deepEqual(refused.body, {
@@ -396,6 +396,23 @@ test('SEC-011: anonymous requests may do what was configured, and no more', asyn
   assert.equal((await app.api('GET', servers, undefined, as)).status, 200);
   assert.equal((await app.call('x', {}, as)).status, 403);
   assert.equal((await app.api('GET', servers, undefined, { token: 'wrong' })).status, 401);
+});
+
+test('SEC-007: a public address is enough for its host and origin; the refusal of others names the settings', async (t) => {
+  const app = await startApp({ MCP_AGGREGATOR_PUBLIC_URL: 'https://mcp.example.com' });
+  t.after(app.close);
+  for (const path of [servers, '/mcp']) {
+    const ask = (headers: Record<string, string>) =>
+      plainGet(`${app.url}${path}`, { authorization: `Bearer ${app.adminToken}`, ...headers });
+    const ours = await ask({ host: 'mcp.example.com', origin: 'https://mcp.example.com' });
+    assert.notEqual(ours.status, 403, `${path}: ${ours.body}`);
+    const foreign = await ask({ host: 'other.example' });
+    assert.equal(foreign.status, 403);
+    assert.match(foreign.body, /MCP_AGGREGATOR_ALLOWED_HOSTS, or set MCP_AGGREGATOR_PUBLIC_URL/);
+    const page = await ask({ host: 'mcp.example.com', origin: 'https://other.example' });
+    assert.equal(page.status, 403);
+    assert.match(page.body, /MCP_AGGREGATOR_ALLOWED_ORIGINS/);
+  }
 });
 
 /** `fetch` does not let a test choose Host and Origin. */

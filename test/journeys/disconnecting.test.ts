@@ -75,6 +75,7 @@ suite('disconnecting', () => {
     await app.api('POST', `${servers}/stubborn/disconnect`);
     const answer = await pending;
     assert.equal(answer.status, 503);
+    assert.equal(answer.body.detail, 'Server unavailable: stubborn was disconnected during the call');
     assert.equal(answer.body.context.in_progress.name, 'slow');
     await app.untilStatus('stubborn', 'DISCONNECTED');
   });

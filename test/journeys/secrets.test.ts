@@ -108,7 +108,7 @@ test('SEC-008: a child gets its own variables and the harmless ones of ours, not
   await app.add('env', { ...misbehavingServer('env'), env: { OWN: '${GIVEN}', PLAIN: 'text' } });
   const { structuredContent: environment } = (await app.call('env.env')).body;
   const { PATH, MCP_AGGREGATOR_CHILD: marker, ...rest } = environment;
-  assert.equal(PATH, process.env.PATH);
+  assert.ok(PATH.startsWith(process.env.PATH), 'with the folders of package managers at its end');
   assert.match(marker, /^[\w:.-]+$/, 'by which what the child starts is found when it ends');
   assert.deepEqual(rest, { HOME: '/home/x', LANG: 'C', OWN: 'value', PLAIN: 'text' });
 });

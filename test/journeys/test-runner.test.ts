@@ -55,8 +55,8 @@ test('the script runs the named file only, with the exit code of the tests', asy
 test('without words it runs every stage that package.json has', () => {
   const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   assert.equal(scripts.test, 'node scripts/test.ts');
-  assert.deepEqual(stages, ['types', 'lint', 'test:sqlite', 'test:postgres', 'test:chaos']);
-  for (const stage of stages) assert.ok(stage in scripts, stage);
+  assert.deepEqual(stages.flat(), ['types', 'lint', 'test:sqlite', 'test:postgres', 'test:chaos']);
+  for (const stage of stages.flat()) assert.ok(stage in scripts, stage);
 });
 
 function start(words: string[]): Promise<{ code: number; output: string }> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultFanOutLimits, type FanOutLimits, fanOut, type ServerAsk } from '../../src/query/fan-out.ts';
-import { nothingRead, type ReadCall, type Reading, type ReadingLimits } from '../../src/query/reading/reading.ts';
+import { nothingRead } from '../../src/query/reading/reading.ts';
+import type { ReadCall, Reading, ReadingLimits } from '../../src/query/reading/reading-state.ts';
 
 const live = new AbortController().signal;
 const limits = (changed: Partial<FanOutLimits> = {}): FanOutLimits => ({ ...defaultFanOutLimits, ...changed });

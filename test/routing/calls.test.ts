@@ -129,7 +129,7 @@ suite('routing', () => {
       const answer = await app.call(name);
       assert.equal(answer.status, 404, name);
       assert.equal(answer.body.error_code, 'TOOL_NOT_FOUND');
-      assert.equal(answer.body.detail, `Tool not found: ${name}`);
+      assert.ok(answer.body.detail.startsWith(`Tool not found: ${name}`), answer.body.detail);
     }
     const server = await app.api('POST', '/api/v1/tools/call', { name: 'whoami', server_id: 'nobody' });
     assert.equal(server.status, 404);
@@ -250,6 +250,27 @@ suite('many calls at once', () => {
     assert.equal((await app.call('busy.slow', { ms: 1 })).status, 200);
     const { active_calls, queued_calls } = await app.server('busy');
     assert.deepEqual([active_calls, queued_calls], [0, 0]);
+  });
+
+  test('BR-005: a queued call whose server is removed has no route any more', async (t) => {
+    const app = await startApp();
+    t.after(app.close);
+    await app.add('removed', stdioFeatureServer('legacy'), { options: { max_concurrent_calls: 1 } });
+    const mark = app.seen.all.length;
+    const begun = app.call('removed.slow', { ms: 60_000 });
+    const queued = app.call('removed.whoami');
+    await until(async () => (await app.server('removed')).queued_calls === 1, 'one call waits for the other');
+    await app.api('DELETE', `${servers}/removed`);
+    assert.equal((await begun).status, 503);
+    const { status, body } = await queued;
+    assert.equal(status, 500);
+    assert.deepEqual(body, {
+      detail: 'Failed to route the call: the server removed was removed',
+      error_code: 'ROUTING_FAILED',
+      context: { server: 'removed' },
+    });
+    const ended = await app.seen.waitFor('call.finished', ({ tool }) => tool === 'removed.whoami', mark);
+    assert.deepEqual([ended.outcome, ended.error_code], ['failed', 'ROUTING_FAILED']);
   });
 
   test('a queued call whose client went away takes no place', async (t) => {

@@ -6,15 +6,19 @@ import { toCanonical, toWireName } from '../../src/catalog/tool-name.ts';
 import { AppError } from '../../src/errors.ts';
 import { resolveTool } from '../../src/routing/resolve.ts';
 
-/** Only the names matter for finding a tool. */
+/** Only the names matter for finding a tool; one that begins with "!" is disabled. */
 function snapshotOf(names: Record<string, string[]>): Snapshot {
-  const tools = Object.entries(names).flatMap(([server, own]) =>
-    own.map((name) => {
+  const every = Object.entries(names).flatMap(([server, own]) =>
+    own.map((given) => {
+      const name = given.replace('!', '');
       const row = { name: toCanonical(server, name), original_name: name };
-      return { row, server: { id: `id-${server}`, name: server }, wireName: toWireName(server, name) };
+      const wireName = toWireName(server, name);
+      return { row, server: { id: `id-${server}`, name: server }, wireName, ownName: name, enabled: given === name };
     }),
   ) as unknown as CatalogTool[];
-  const group = (key: (tool: CatalogTool) => string) => Map.groupBy(tools, key);
+  const tools = every.filter(({ enabled }) => enabled);
+  const disabled = every.filter(({ enabled }) => !enabled);
+  const group = (key: (tool: CatalogTool) => string, from = tools) => Map.groupBy(from, key);
   return {
     tools,
     toolsByWireName: new Map(tools.map((tool) => [tool.wireName, tool])),
@@ -22,8 +26,10 @@ function snapshotOf(names: Record<string, string[]>): Snapshot {
     toolsByOriginalName: group((tool) => tool.row.original_name),
     toolsByServer: group((tool) => tool.server.id),
     serversByName: new Map(tools.map(({ server }) => [server.name, server])),
-    items: { prompt: [], resource: [], resource_template: [] },
+    items: { prompt: [], resource: [], resource_template: [], skill: [] },
     promptsByName: new Map(),
+    everyToolByServer: group((tool) => tool.server.id, every),
+    disabledTools: new Map(disabled.flatMap((tool) => [tool.wireName, tool.row.name].map((name) => [name, tool]))),
   };
 }
 

@@ -19,7 +19,7 @@ import { newTool, openTestDatabase } from '../store/store.ts';
 const embedder = loadStaticEmbedder();
 const limits = { maxPerServer: 100, maxTotal: 100 };
 const log = createLog('silent');
-const noItems = { prompt: [], resource: [], resource_template: [] };
+const noItems = { prompt: [], resource: [], resource_template: [], skill: [] };
 const noChanges = { added: [], changed: [], removed: [], unchanged: [] };
 
 async function open(t: TestContext, isOurs?: (serverId: string) => boolean) {

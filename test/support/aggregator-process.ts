@@ -1,11 +1,12 @@
 /** The real aggregator as a child process, on a free port, in a data directory of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { isWine, nodeCommand, pathThere } from './platform.ts';
 
 export const program = fileURLToPath(new URL('../../bin/mcp-aggregator.js', import.meta.url));
 
@@ -37,33 +38,41 @@ export interface AggregatorProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-const startTimeoutMs = 20_000;
+const startTimeoutMs = isWine ? 180_000 : 20_000;
 const logTimeoutMs = 20_000;
 
 /** What a program needs, and nothing of the settings of whoever runs the tests. */
 export function cleanEnvironment(home: string): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', HOME: home, TMPDIR: tmpdir() };
+  const { PATH = '', WINEPREFIX, WINEDEBUG, WINEDLLOVERRIDES } = process.env;
+  return {
+    PATH,
+    HOME: home,
+    TMPDIR: tmpdir(),
+    ...(isWine ? { WINEPREFIX, WINEDEBUG, WINEDLLOVERRIDES } : {}),
+  } as Record<string, string>;
 }
 
 export async function startAggregator(options: AggregatorOptions = {}): Promise<AggregatorProcess> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'aggregator-'));
   const { nodeFlags = [], descriptors } = options;
-  const words = ['--disable-warning=ExperimentalWarning', ...nodeFlags, program, 'serve', ...(options.flags ?? [])];
-  const limited = ['-c', `ulimit -n ${descriptors} && exec "$@"`, 'sh', process.execPath, ...words];
-  const child = spawn(
-    descriptors === undefined ? process.execPath : '/bin/sh',
-    descriptors === undefined ? words : limited,
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        ...cleanEnvironment(dataDir),
-        MCP_AGGREGATOR_PORT: '0',
-        MCP_AGGREGATOR_DATA_DIR: dataDir,
-        ...options.env,
-      },
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags];
+  const words = [...nodeCommand, ...flags, pathThere(program), 'serve', ...(options.flags ?? [])];
+  const [command = '', ...args] =
+    descriptors === undefined ? words : ['/bin/sh', '-c', `ulimit -n ${descriptors} && exec "$@"`, 'sh', ...words];
+  // Node for Windows cannot use the pipes of Unix that Wine hands to it.
+  const logFile = isWine ? join(dataDir, 'stderr.log') : undefined;
+  const stderr = logFile === undefined ? 'pipe' : openSync(logFile, 'w');
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'ignore', stderr],
+    env: {
+      ...cleanEnvironment(dataDir),
+      MCP_AGGREGATOR_PORT: '0',
+      MCP_AGGREGATOR_DATA_DIR: pathThere(dataDir),
+      ...options.env,
     },
-  );
-  const log = followLog(child);
+  });
+  if (typeof stderr === 'number') closeSync(stderr);
+  const log = followLog(child, logFile);
   const listening = log.wait((record) => record.msg === 'mcp-aggregator is listening', startTimeoutMs);
   const ended = once(child, 'exit').then(() => undefined);
   const record = await Promise.race([listening, ended]);
@@ -88,15 +97,17 @@ export async function startAggregator(options: AggregatorOptions = {}): Promise<
   };
 }
 
-function followLog(child: ChildProcess) {
+function followLog(child: ChildProcess, file: string | undefined) {
   const lines: string[] = [];
   const waiting = new Set<(record: Record<string, unknown>) => void>();
-  if (child.stderr === null) throw new Error('the log is not piped');
-  createInterface({ input: child.stderr }).on('line', (line) => {
+  function add(line: string): void {
     lines.push(line);
     const record = toRecord(line);
     for (const look of waiting) look(record);
-  });
+  }
+  if (file !== undefined) followFile(child, file, lines, add);
+  else if (child.stderr === null) throw new Error('the log is not piped');
+  else createInterface({ input: child.stderr }).on('line', add);
 
   return {
     lines,
@@ -117,6 +128,14 @@ function followLog(child: ChildProcess) {
       });
     },
   };
+}
+
+function followFile(child: ChildProcess, file: string, lines: readonly string[], add: (line: string) => void): void {
+  const timer = setInterval(() => {
+    const complete = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+    for (const line of complete.slice(lines.length)) add(line);
+  }, 50).unref();
+  child.once('exit', () => clearInterval(timer));
 }
 
 /** A start that fails prints plain lines. */

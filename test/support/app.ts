@@ -33,7 +33,7 @@ export interface TestApp {
   log: string[];
   api(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   /** A stream of the live events, from here on. */
-  events(token?: string): Promise<EventStream>;
+  events(token?: string, query?: string): Promise<EventStream>;
   /** The events since the start. */
   seen: EventStream;
   /** Registers a server and returns its id. */
@@ -105,8 +105,8 @@ export async function startApp(
     return { status: response.status, body: parsed, headers: response.headers };
   }
 
-  async function events(token = adminToken): Promise<EventStream> {
-    const stream = await openEvents(`${app.url}/api/v1/aggregator/events`, token);
+  async function events(token = adminToken, query = ''): Promise<EventStream> {
+    const stream = await openEvents(`${app.url}/api/v1/aggregator/events${query}`, token);
     streams.push(stream);
     return stream;
   }
@@ -136,6 +136,7 @@ export async function startApp(
     async add(name, connection, more) {
       const id = await register(name, connection, more);
       await seen.waitFor('server.discovered', (event) => event.server_id === id);
+      await seen.waitFor('server.status', (event) => event.server_id === id && event.status === 'CONNECTED');
       return id;
     },
     call: (name, args = {}, options) => api('POST', '/api/v1/tools/call', { name, arguments: args }, options),

@@ -1,8 +1,7 @@
 /** The beginning of a large answer, read by a worker thread: a query reads no more of it. */
-import { extname } from 'node:path';
 import { RawResult, type Result, toObject } from '../../raw-result.ts';
 import { largeBytes } from '../../time-slice.ts';
-import { createWorkerTask } from '../../worker-task.ts';
+import { createWorkerTask, moduleBeside } from '../../worker-task.ts';
 import type { ToolAnswer } from './answer.ts';
 
 /** The JSON of the members that a query reads. */
@@ -13,13 +12,11 @@ export interface Excerpt extends ToolAnswer {
 }
 
 const deadlineMs = 10_000;
-// Compiled for publishing, it has another extension.
-const module = new URL(`excerpt-worker${extname(import.meta.url)}`, import.meta.url);
+const module = moduleBeside(import.meta.url, 'excerpt-worker');
 const task = createWorkerTask<AnswerBytes, Excerpt>(module, { deadlineMs });
 
 export async function toExcerpt(result: Result): Promise<Excerpt> {
   if (!(result instanceof RawResult)) return result;
-  const isError = result.read('isError');
   if (result.byteLength <= largeBytes) return toObject(result);
   const given: AnswerBytes = {};
   const transfer: ArrayBuffer[] = [];
@@ -30,5 +27,5 @@ export async function toExcerpt(result: Result): Promise<Excerpt> {
     given[name] = copy;
     transfer.push(copy.buffer);
   }
-  return { ...(await task.run(given, transfer)), isError };
+  return { ...(await task.run(given, transfer)), isError: result.read('isError') };
 }

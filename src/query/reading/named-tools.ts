@@ -7,14 +7,8 @@ import { type Item, itemsOf } from '../results/items.ts';
 import { parseAnswer, type ToolAnswer } from './answer.ts';
 import { type Entry, entriesOf, type Scalar } from './entries.ts';
 import { isNothingFound } from './nothing-found.ts';
-import {
-  errorText,
-  type ReadCall,
-  type Reading,
-  type ReadingLimits,
-  type ServerGateway,
-  untilAborted,
-} from './reading.ts';
+import { errorText, untilAborted } from './reading.ts';
+import type { ReadCall, Reading, ReadingLimits, ServerGateway } from './reading-state.ts';
 import { priorities } from './step.ts';
 import { fillTemplate, fillTemplateForEachWord } from './template.ts';
 

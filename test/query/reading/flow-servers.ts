@@ -1,6 +1,6 @@
 /** Small servers, each of which holds one fact that only one way of reading finds. They record every call. */
 import type { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
+import { childProgram } from '../../support/child-program.ts';
 import type { JsonObject } from '../../support/servers/json-rpc.ts';
 import {
   createProgram,
@@ -55,7 +55,7 @@ export function createVault(calls: string[] = []): Program {
 }
 
 /** How to start the vault as a child on stdio. */
-export const stdioVault = { command: process.execPath, args: [fileURLToPath(import.meta.url)] };
+export const stdioVault = childProgram(import.meta.url);
 
 const projects = ['Harbour wall', 'Village hall', 'Cricket pavilion', 'Footpath signs'].map((title, at) => ({
   id: `p-${at + 1}`,

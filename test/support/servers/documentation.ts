@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { childProgram } from '../child-program.ts';
 import { type HttpTransport, startHttpProgram } from './http-program.ts';
 import type { RunningServer } from './http-wire.ts';
 import { createProgram, type Program, structured, type Tool, text } from './program.ts';
@@ -138,7 +138,7 @@ export function startDocumentation(
 
 /** How to start one as a child on stdio. */
 export function stdioDocumentation(manual: Manual) {
-  return { command: process.execPath, args: [fileURLToPath(import.meta.url), manual] };
+  return childProgram(import.meta.url, manual);
 }
 
 if (import.meta.main) serveStdio(createDocumentation(process.argv[2] === 'manual' ? 'manual' : 'handbook'), 'legacy');

@@ -184,6 +184,10 @@ function changing(program: () => Program): Tool[] {
       announce('notifications/tools/list_changed');
       return structured({ added });
     }),
+    tool('announce', 'Sends a notification of no known revision, later', { ms: { type: 'integer' } }, (_, { ms }) => {
+      setTimeout(() => program().announce('notifications/example/news', { from: 'fixture' }), Number(ms ?? 0));
+      return text('announced');
+    }),
     tool('touch_resource', 'Announces a change of a resource', { uri: { type: 'string' } }, (_, { uri }) => {
       program().announce('notifications/resources/updated', { uri: uri ?? 'fixture://static' });
       return text('touched');

@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { childProgram } from '../child-program.ts';
 import { createFeatureProgram, type FeatureOptions } from './feature-program.ts';
 import { type HttpOptions, startHttpProgram } from './http-program.ts';
 import type { RunningServer } from './http-wire.ts';
@@ -17,6 +17,5 @@ export function stdioFeatureServer(
   era: 'legacy' | 'modern',
   options: FeatureOptions & { initializeDelayMs?: number } = {},
 ) {
-  const file = fileURLToPath(new URL(`./stdio-${era}.ts`, import.meta.url));
-  return { command: process.execPath, args: [file, JSON.stringify(options)] };
+  return childProgram(new URL(`./stdio-${era}.ts`, import.meta.url), JSON.stringify(options));
 }

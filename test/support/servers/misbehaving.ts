@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { childProgram } from '../child-program.ts';
 import { createFeatureProgram } from './feature-program.ts';
 import type { RpcMessage } from './json-rpc.ts';
 import { createLegacyPeer } from './legacy-peer.ts';
@@ -75,10 +75,7 @@ export type Misbehaviour = keyof typeof modes;
 
 /** The command and arguments that start a misbehaving server. */
 export function misbehavingServer(mode: Misbehaviour, argument?: string) {
-  return {
-    command: process.execPath,
-    args: [fileURLToPath(import.meta.url), mode, ...(argument === undefined ? [] : [argument])],
-  };
+  return childProgram(import.meta.url, mode, ...(argument === undefined ? [] : [argument]));
 }
 
 function serveAfterInitialize(label: string, onEarlyRequest: () => void): void {

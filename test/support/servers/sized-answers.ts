@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { childProgram } from '../child-program.ts';
 import type { RunningServer } from './http-wire.ts';
 
 export type SizedFace = 'stdio' | 'json' | 'event stream';
@@ -79,7 +79,7 @@ export async function startSizedServer(bytes: number, face: Exclude<SizedFace, '
 }
 
 export function sizedStdio(bytes: number) {
-  return { command: process.execPath, args: [fileURLToPath(import.meta.url), String(bytes)] };
+  return childProgram(import.meta.url, String(bytes));
 }
 
 if (import.meta.main) {
