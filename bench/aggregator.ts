@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { nodeFlags as productFlags } from '../src/cli/own-program.ts';
 import { freePort } from '../test/support/ports.ts';
 
 /** The product as users start it: a child process with a data directory of its own, spoken to over HTTP only. */
@@ -39,12 +40,9 @@ const startTimeoutMs = 30_000;
 const profileDir = process.env.PROFILE_DIR;
 const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
 
-/** As in bin/mcp-aggregator.js. */
-const usualFlags = ['--max-semi-space-size=4', '--max-old-space-size=768'];
-
 export async function startAggregator(
   env: Record<string, string> = {},
-  nodeFlags: readonly string[] = usualFlags,
+  nodeFlags: readonly string[] = productFlags,
   checkout = ownCheckout,
 ): Promise<Aggregator> {
   const program = join(checkout, 'bin/mcp-aggregator.js');

@@ -3,6 +3,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, createApp } from './app.ts';
 import { type Config, loadConfig } from './config/config.ts';
+import { collectWhenIdle } from './idle-collection.ts';
 import type { Logger } from './log.ts';
 import { onStopRequested } from './stop-file.ts';
 import { version } from './version.ts';
@@ -58,6 +59,7 @@ const signals: readonly NodeJS.Signals[] = [
 async function start(config: Config) {
   const app = await createApp(config);
   const withdrawAddress = publishAddress(app);
+  collectWhenIdle();
   app.log.info({ url: app.url, data_dir: app.dataDir }, 'mcp-aggregator is listening');
   process.on('unhandledRejection', (error) => app.log.error({ err: error }, 'unhandled rejection'));
   return { app, withdrawAddress };

@@ -4,7 +4,7 @@ import { delimiter, dirname, join, sep } from 'node:path';
 import { version } from '../version.ts';
 
 /** Node's flags for an aggregator that runs for long: see bin/mcp-aggregator.js. */
-export const nodeFlags = ['--max-semi-space-size=4', '--max-old-space-size=768'];
+export const nodeFlags = ['--max-semi-space-size=16', '--max-old-space-size=768', '--expose-gc'];
 
 export type Program = [command: string, ...args: string[]];
 
