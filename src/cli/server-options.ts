@@ -1,7 +1,7 @@
 /** The options of a server that `add` and `edit` both set. */
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { ownerships, protocols, startModes } from '../registry/server.ts';
+import { ownerships, protocols, startModes } from '../registry/server-choices.ts';
 
 export interface ServerOptionFlags {
   sessions?: string;

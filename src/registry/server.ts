@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { holdsCredential } from '../security/connection-secrets.ts';
 import { isSecureEnough } from '../security/plain-http.ts';
 import type { TransportType } from '../store/schema.ts';
+import { ownerships, protocols, startModes } from './server-choices.ts';
 import { toolOverrides, withoutCredentials } from './tool-overrides.ts';
 
 export const transportTypes = ['STDIO', 'SSE', 'HTTP'] as const satisfies readonly TransportType[];
@@ -132,14 +133,6 @@ const queryTools = z
     }),
   )
   .max(10);
-
-/** Whose a session with a server is. */
-export const ownerships = ['shared', 'client', 'principal'] as const;
-export type Ownership = (typeof ownerships)[number];
-
-/** When a server is started. */
-export const startModes = ['always', 'on_demand'] as const;
-export const protocols = ['auto', 'legacy', 'modern'] as const;
 
 /** Settings of one server beyond its connection. */
 const serverOptions = z.strictObject({

@@ -1,6 +1,6 @@
 /** Whose a session with a server is, and why: by setting, else by what the server was seen to do. Pure. */
 import type { Server } from './registry.ts';
-import type { Ownership } from './server.ts';
+import type { Ownership } from './server-choices.ts';
 
 export interface OwnershipDecision {
   ownership: Ownership;
