@@ -151,6 +151,8 @@ suite('connect-client', () => {
       for (const other of others) assert.ok(registered.includes(other), other);
       assert.equal(await tokens(), before + 1, 'one token of its own');
 
+      assert.equal(client.read(written).gateway?.alwaysLoad, client.id === 'claude-code' ? true : undefined);
+
       const again = await run(client.id, '--yes', '--move');
       assert.equal(again.code, 0, again.stderr);
       assert.equal(readFileSync(file, 'utf8'), written, 'another run changes nothing');

@@ -96,7 +96,8 @@ export const clients: readonly McpClient[] = [
     id: 'claude-code',
     title: 'Claude Code',
     file: ({ home, environment }) => join(environment.CLAUDE_CONFIG_DIR ?? home, '.claude.json'),
-    entry: ({ url, token }) => ({ type: 'http', url, headers: authorization(token) }),
+    // Its own tool search would hide ours.
+    entry: ({ url, token }) => ({ type: 'http', url, headers: authorization(token), alwaysLoad: true }),
     ...jsonClient('mcpServers'),
   },
   {

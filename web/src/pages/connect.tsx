@@ -34,7 +34,7 @@ const clients: ClientGuide[] = [
     id: 'claude-code',
     name: 'Claude Code',
     file: '~/.claude.json',
-    entry: (url) => json({ mcpServers: { gateway: { type: 'http', url, headers } } }),
+    entry: (url) => json({ mcpServers: { gateway: { type: 'http', url, headers, alwaysLoad: true } } }),
   },
   {
     id: 'cursor',
