@@ -64,6 +64,13 @@ export const isNotification = (message: RpcMessage): message is RpcNotification 
   'method' in message && !('id' in message);
 export const isResponse = (message: RpcMessage): message is RpcSuccess | RpcFailure => !('method' in message);
 
+/** Some libraries write `"error": null` beside a result. */
+export const errorOf = (response: RpcSuccess | RpcFailure): RpcFailure['error'] | undefined =>
+  'error' in response && isObject(response.error) ? response.error : undefined;
+
+/** Our numbers (ids, progress tokens) as a server returns them: some return text. NaN is none of ours. */
+export const toOwnNumber = (id: unknown): number => (typeof id === 'string' ? Number(id) : (id as number));
+
 /** Revisions with the initialize handshake, newest first, and those without. */
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export const modernVersions = ['2026-07-28'] as const;

@@ -1,7 +1,7 @@
 /** Requests of servers to one client (sampling, elicitation, roots) that it has not answered yet. */
 import type { Cancellation } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
-import { type JsonObject, keyOf, type RpcFailure, type RpcMessage, type RpcSuccess, rpcCodes } from '../json-rpc.ts';
+import { errorOf, type JsonObject, keyOf, type RpcFailure, type RpcMessage, type RpcSuccess, rpcCodes } from '../json-rpc.ts';
 import { toObject } from '../raw-result.ts';
 import { capabilityOf, requireRoom } from './client-questions.ts';
 
@@ -62,9 +62,9 @@ export function createClientRequests(capabilities: () => JsonObject): ClientRequ
       const requestId = String(keyOf(response.id));
       const request = pending.get(requestId);
       pending.delete(requestId);
-      if ('error' in response)
-        request?.reject(new RpcError(response.error.code, response.error.message, response.error.data));
-      else request?.resolve(toObject(response.result));
+      const error = errorOf(response);
+      if (error !== undefined) request?.reject(new RpcError(error.code, error.message, error.data));
+      else if ('result' in response) request?.resolve(toObject(response.result));
     },
 
     withdraw(of) {

@@ -1,7 +1,17 @@
 /** What a server sends over Streamable HTTP, on whichever stream: the request that it is about, or the whole server. */
 import { RpcError } from '../errors.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
-import { isRequest, isResponse, type JsonObject, type RpcMessage, type RpcNotification } from '../json-rpc.ts';
+import {
+  errorOf,
+  isRequest,
+  isResponse,
+  type JsonObject,
+  type RpcFailure,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcSuccess,
+  toOwnNumber,
+} from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
 import type { createQuestions } from './questions.ts';
 import {
@@ -50,7 +60,7 @@ export function createHttpInbox({ events, questions, isLegacy }: HttpInboxOption
   }
 
   function notifyProgress(params: JsonObject): boolean {
-    const known = isLegacy() ? inFlight.get(params.progressToken as number) : undefined;
+    const known = isLegacy() ? inFlight.get(toOwnNumber(params.progressToken)) : undefined;
     if (known?.progressToken === undefined) return false;
     known.request.notify?.('notifications/progress', { ...params, progressToken: known.progressToken });
     return true;
@@ -62,7 +72,7 @@ export function createHttpInbox({ events, questions, isLegacy }: HttpInboxOption
     for (const message of messages) {
       if (!isResponse(message) && isFlooding()) throw flooded();
       if (isResponse(message)) {
-        if (message.id === id || 'error' in message) outcome = () => resultOf(message);
+        if (toOwnNumber(message.id) === id || errorOf(message) !== undefined) outcome = () => resultOf(message);
       } else if (isRequest(message)) {
         void questions.answer(message, (params, signal) =>
           request.ask === undefined
@@ -125,7 +135,8 @@ function belongsToRequest(method: string): boolean {
   );
 }
 
-function resultOf(message: RpcMessage): Result {
-  if ('error' in message) throw new RpcError(message.error.code, message.error.message, message.error.data);
-  return 'result' in message ? message.result : {};
+function resultOf(response: RpcSuccess | RpcFailure): Result {
+  const error = errorOf(response);
+  if (error !== undefined) throw new RpcError(error.code, error.message, error.data);
+  return 'result' in response ? response.result : {};
 }

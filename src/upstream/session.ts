@@ -7,14 +7,17 @@ import { RpcError } from '../errors.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
 import {
   type Era,
+  errorOf,
   hopMeta,
   isObject,
   isRequest,
   isResponse,
   type JsonObject,
+  type RpcFailure,
   type RpcMessage,
   type RpcRequest,
   type RpcSuccess,
+  toOwnNumber,
 } from '../json-rpc.ts';
 import { type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
@@ -191,11 +194,11 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
 
   function receive(message: RpcMessage): void {
     heardAt = performance.now();
-    if (isResponse(message)) return settleResponse(message as RpcSuccess);
+    if (isResponse(message)) return settleResponse(message);
     const params = message.params ?? {};
     if (isRequest(message)) return take(message);
     if (message.method === 'notifications/progress') {
-      const owner = pending.get(params.progressToken as number);
+      const owner = pending.get(toOwnNumber(params.progressToken));
       countUnasked();
       return owner?.request.notify?.(message.method, { ...params, progressToken: owner.progressToken });
     }
@@ -223,19 +226,14 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     return pending.get(meta[hopMeta.subscriptionId] as number)?.request;
   }
 
-  function settleResponse(message: {
-    id: unknown;
-    result?: Result;
-    error?: { code: number; message: string; data?: unknown };
-  }) {
-    abandoned.remove(message.id as number);
-    const owner = pending.remove(message.id as number);
+  function settleResponse(response: RpcSuccess | RpcFailure): void {
+    const id = toOwnNumber(response.id);
+    abandoned.remove(id);
+    const owner = pending.remove(id);
     if (owner === undefined) return countUnasked();
-    if (message.error !== undefined) {
-      owner.reject(new RpcError(message.error.code, message.error.message, message.error.data));
-    } else {
-      owner.resolve(message.result ?? {});
-    }
+    const error = errorOf(response);
+    if (error !== undefined) owner.reject(new RpcError(error.code, error.message, error.data));
+    else owner.resolve('result' in response ? response.result : {});
   }
 
   function take(message: RpcRequest): void {

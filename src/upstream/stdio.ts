@@ -14,6 +14,7 @@ import {
   type RpcMessage,
   rpcCodes,
   toLine,
+  toOwnNumber,
 } from '../json-rpc.ts';
 import { braceOpen } from '../json-scanner.ts';
 import { scanAnswer } from '../raw-result.ts';
@@ -112,7 +113,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
   }
 
   function receiveText(line: string): void {
-    const message = line.startsWith('{') || line.startsWith('[') ? parse(line) : undefined;
+    const message = /^\s*[{[]/.test(line) ? parse(line) : undefined;
     for (const given of Array.isArray(message) ? message : [message]) {
       const one = refuseAnswer(given) ?? given;
       if (!isMessage(one)) {
@@ -278,11 +279,11 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
 /** A malformed answer, such as `"result": null`: its caller gets an error at once. */
 function refuseAnswer(value: unknown): RpcFailure | undefined {
   if (!isObject(value) || value.jsonrpc !== '2.0' || value.method !== undefined) return undefined;
-  if (typeof value.id !== 'number' || !('result' in value || 'error' in value)) return undefined;
+  if (!Number.isInteger(toOwnNumber(value.id)) || !('result' in value || 'error' in value)) return undefined;
   if (envelopeProblem(value) === undefined) return undefined;
   const problem = 'error' in value ? 'error needs an integer code and a message' : 'result must be an object';
   const message = `Invalid response from the server: ${problem}`;
-  return { jsonrpc: '2.0', id: value.id, error: { code: rpcCodes.internalError, message } };
+  return { jsonrpc: '2.0', id: toOwnNumber(value.id), error: { code: rpcCodes.internalError, message } };
 }
 
 function parse(line: string): unknown {
