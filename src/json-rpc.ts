@@ -69,7 +69,8 @@ export const errorOf = (response: RpcSuccess | RpcFailure): RpcFailure['error'] 
   'error' in response && isObject(response.error) ? response.error : undefined;
 
 /** Our numbers (ids, progress tokens) as a server returns them: some return text. NaN is none of ours. */
-export const toOwnNumber = (id: unknown): number => (typeof id === 'string' ? Number(id) : (id as number));
+export const toOwnNumber = (id: unknown): number =>
+  typeof id === 'number' ? id : typeof id === 'string' ? Number(id) : Number.NaN;
 
 /** Revisions with the initialize handshake, newest first, and those without. */
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
@@ -128,6 +129,17 @@ export function decodeHeader(value: string): string | undefined {
   if (encoded === undefined) return value.trim();
   const bytes = Buffer.from(encoded, 'base64');
   return bytes.toString('base64') === encoded ? bytes.toString('utf8') : undefined;
+}
+
+/** A malformed answer, such as `"result": null`, as an error: its caller is answered at once. */
+export function refuseAnswer(value: unknown): RpcFailure | undefined {
+  if (!isObject(value) || value.jsonrpc !== '2.0' || value.method !== undefined) return undefined;
+  const id = toOwnNumber(value.id);
+  if (!Number.isInteger(id) || !('result' in value || 'error' in value)) return undefined;
+  if (envelopeProblem(value) === undefined) return undefined;
+  const problem = 'error' in value ? 'error needs an integer code and a message' : 'result must be an object';
+  const message = `Invalid response from the server: ${problem}`;
+  return { jsonrpc: '2.0', id, error: { code: rpcCodes.internalError, message } };
 }
 
 /** A message of the stdio transport. U+2028 and U+2029 are escaped, because many line readers split at them. */

@@ -7,15 +7,15 @@ export function interpretNotifications(changes: Changes): () => void {
   return changes.subscribe('server.notified', (notification) => interpret(changes, notification));
 }
 
-const listsBehind: Record<string, Kind[]> = {
-  'notifications/tools/list_changed': ['tool'],
-  'notifications/prompts/list_changed': ['prompt'],
-  'notifications/resources/list_changed': ['resource', 'resource_template', 'skill'],
-};
+const listsBehind = new Map<string, Kind[]>([
+  ['notifications/tools/list_changed', ['tool']],
+  ['notifications/prompts/list_changed', ['prompt']],
+  ['notifications/resources/list_changed', ['resource', 'resource_template', 'skill']],
+]);
 
 function interpret(changes: Changes, notification: Topics['server.notified']): void {
   const { server_id, name, method, params, principal_id, owner_key } = notification;
-  const kinds = listsBehind[method];
+  const kinds = listsBehind.get(method);
   if (kinds !== undefined && owner_key !== undefined)
     changes.publish('own_lists.changed', { server_id, owner_key, kinds });
   else if (kinds !== undefined) changes.publish('server.lists_changed', { server_id, kinds });

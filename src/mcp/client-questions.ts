@@ -5,13 +5,13 @@ import { jsonSize } from '../json-size.ts';
 import type { Server } from '../registry/registry.ts';
 import type { ServerCall } from './peer.ts';
 
-export const capabilityOf: Record<string, string> = {
-  'sampling/createMessage': 'sampling',
-  'elicitation/create': 'elicitation',
-  'roots/list': 'roots',
-};
+export const capabilityOf = new Map([
+  ['sampling/createMessage', 'sampling'],
+  ['elicitation/create', 'elicitation'],
+  ['roots/list', 'roots'],
+]);
 
-const askable = Object.values(capabilityOf);
+const askable = [...capabilityOf.values()];
 
 export function canAnswer(capabilities: JsonObject): boolean {
   return askable.some((capability) => capabilities[capability] !== undefined);

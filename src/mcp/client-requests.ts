@@ -1,7 +1,15 @@
 /** Requests of servers to one client (sampling, elicitation, roots) that it has not answered yet. */
 import type { Cancellation } from '../cancellation.ts';
 import { RpcError } from '../errors.ts';
-import { errorOf, type JsonObject, keyOf, type RpcFailure, type RpcMessage, type RpcSuccess, rpcCodes } from '../json-rpc.ts';
+import {
+  errorOf,
+  type JsonObject,
+  keyOf,
+  type RpcFailure,
+  type RpcMessage,
+  type RpcSuccess,
+  rpcCodes,
+} from '../json-rpc.ts';
 import { toObject } from '../raw-result.ts';
 import { capabilityOf, requireRoom } from './client-questions.ts';
 
@@ -36,7 +44,7 @@ export function createClientRequests(capabilities: () => JsonObject): ClientRequ
 
   return {
     async ask(send, method, params, { signal, call } = {}) {
-      const capability = capabilityOf[method];
+      const capability = capabilityOf.get(method);
       if (capability !== undefined && capabilities()[capability] === undefined)
         throw new RpcError(rpcCodes.methodNotFound, `The client does not support ${capability}`);
       requireRoom(pending.size);

@@ -50,5 +50,5 @@ export function createLogLevels(router: Router): LogLevels {
 export function wants({ era, client }: Peer, method: string, { level }: JsonObject): boolean {
   if (method !== 'notifications/message') return true;
   if (client.logLevel === undefined) return era === 'legacy';
-  return levels.indexOf(String(level)) >= levels.indexOf(client.logLevel);
+  return typeof level === 'string' && levels.indexOf(level) >= levels.indexOf(client.logLevel);
 }

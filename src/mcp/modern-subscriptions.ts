@@ -73,7 +73,7 @@ export function createModernSubscriptions(deps: SubscriptionDependencies): Moder
 
     /** What a session says that only this client uses. */
     const handleOwn = (method: string, notice: JsonObject, { id: server_id }: Server) => {
-      if (method === 'notifications/resources/updated') sendUpdate(followed, send, server_id, String(notice.uri));
+      if (method === 'notifications/resources/updated') sendUpdate(followed, send, server_id, notice.uri);
       if (method.startsWith('notifications/tasks')) sendTask(followed, send, { server_id, method, params: notice });
     };
     const leave = enter(caller.principal);
@@ -152,13 +152,14 @@ export function createModernSubscriptions(deps: SubscriptionDependencies): Moder
   };
 }
 
-function sendUpdate({ resources }: Followed, send: SendNotice, serverId: string, uri: string): void {
-  const known = resources.get(`${serverId} ${uri}`);
+function sendUpdate({ resources }: Followed, send: SendNotice, serverId: string, uri: unknown): void {
+  const known = typeof uri === 'string' ? resources.get(`${serverId} ${uri}`) : undefined;
   if (known !== undefined) send('notifications/resources/updated', { uri: known });
 }
 
 function sendTask({ tasks }: Followed, send: SendNotice, { server_id, method, params }: Topics['task.changed']): void {
-  const known = tasks.get(`${server_id} ${params.taskId}`);
+  const { taskId } = params;
+  const known = typeof taskId === 'string' ? tasks.get(`${server_id} ${taskId}`) : undefined;
   if (known !== undefined) send(method, { ...params, taskId: known });
 }
 

@@ -234,7 +234,7 @@ async function park(
   params: JsonObject,
   signal: AbortSignal | undefined,
 ): Promise<JsonObject> {
-  const capability = capabilityOf[method];
+  const capability = capabilityOf.get(method);
   if (capability !== undefined && entry.current?.caller.client.capabilities[capability] === undefined) {
     // Our shared session promises every capability; this client does not, and the new era has an error for that.
     entry.fail(missingCapability(`The server needs the client capability ${capability}`, { [capability]: {} }));

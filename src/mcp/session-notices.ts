@@ -41,8 +41,8 @@ export function createSessionNotices(
     send,
     handleOwn(method, params, server) {
       // The client may know the resource by another address than the server does.
-      if (method === 'notifications/resources/updated') handleResourceUpdate(server.id, String(params.uri));
-      else send(standalone, method, params);
+      if (method !== 'notifications/resources/updated') send(standalone, method, params);
+      else if (typeof params.uri === 'string') handleResourceUpdate(server.id, params.uri);
     },
     handleListChange(changed) {
       for (const list of ['tools', 'prompts', 'resources'] as const)

@@ -28,16 +28,7 @@ import {
   type Session,
   type SessionEvents,
 } from './session.ts';
-import {
-  contentType,
-  header,
-  isEmptyEvent,
-  parseMessages,
-  readEvents,
-  refuseDenied,
-  type Wire,
-  type WireAnswer,
-} from './wire.ts';
+import { contentType, hasMessages, header, readEvents, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
 
 export interface EraVerdict {
   era: 'modern' | 'legacy';
@@ -210,11 +201,9 @@ async function firstResponse(answer: WireAnswer, wire: Wire): Promise<JsonObject
     let found: JsonObject | undefined;
     await readEvents(events, wire, {
       onEvent(event) {
-        if (isEmptyEvent(event)) return false;
+        if (!hasMessages(event)) return false;
         requireShort(event.bytes);
-        found ??= parseMessages(joinParts(event.data).toString('utf8')).find((message) => !('method' in message)) as
-          | JsonObject
-          | undefined;
+        found ??= parseMessagesOrNone(joinParts(event.data).toString('utf8')).find(isAnswer);
         if (found !== undefined) events.destroy();
         return false;
       },
@@ -235,6 +224,8 @@ const maxHandshakeBytes = 4_194_304;
 function requireShort(bytes: number): void {
   if (bytes > maxHandshakeBytes) throw new MessageTooLarge(maxHandshakeBytes, 'in the handshake');
 }
+
+const isAnswer = (message: JsonObject): boolean => 'result' in message || 'error' in message;
 
 function parseMessagesOrNone(text: string): JsonObject[] {
   try {

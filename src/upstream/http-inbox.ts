@@ -72,7 +72,7 @@ export function createHttpInbox({ events, questions, isLegacy }: HttpInboxOption
     for (const message of messages) {
       if (!isResponse(message) && isFlooding()) throw flooded();
       if (isResponse(message)) {
-        if (toOwnNumber(message.id) === id || errorOf(message) !== undefined) outcome = () => resultOf(message);
+        if (isAnswerTo(id, message)) outcome = () => resultOf(message);
       } else if (isRequest(message)) {
         void questions.answer(message, (params, signal) =>
           request.ask === undefined
@@ -133,6 +133,12 @@ function belongsToRequest(method: string): boolean {
     method === subscriptionAcknowledged ||
     method.startsWith('notifications/tasks')
   );
+}
+
+/** A server that could not read the request has no id for its error. */
+function isAnswerTo(id: number, response: RpcSuccess | RpcFailure): boolean {
+  const answered = toOwnNumber(response.id);
+  return answered === id || (Number.isNaN(answered) && errorOf(response) !== undefined);
 }
 
 function resultOf(response: RpcSuccess | RpcFailure): Result {

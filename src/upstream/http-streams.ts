@@ -4,7 +4,7 @@ import { toAbortSignal } from '../cancellation.ts';
 import type { RpcMessage } from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
 import { ConnectionLost, MessageTooLarge, type SessionRequest, steadyStreamMs } from './session.ts';
-import { type EventBody, isEmptyEvent, readEventData, readEvents, type Wire, type WireAnswer } from './wire.ts';
+import { type EventBody, hasMessages, readEventData, readEvents, type Wire, type WireAnswer } from './wire.ts';
 
 const defaultRetryMs = 1_000;
 /** However soon the server would like to be asked again. */
@@ -42,7 +42,7 @@ export async function readAnswerStream(
     const wasCut = await readEvents(body, wire, {
       onEvent(event) {
         if (event.id !== undefined) lastEventId = event.id;
-        if (isEmptyEvent(event) || outcome !== undefined) return false;
+        if (!hasMessages(event) || outcome !== undefined) return false;
         const messages = readEventData(event.data);
         if (messages instanceof Promise) return messages.then(receive);
         receive(messages);
@@ -104,7 +104,7 @@ export async function keepListening(options: ListenOptions): Promise<void> {
         await readEvents(stream.events, wire, {
           onEvent(event) {
             if (event.id !== undefined) lastEventId = event.id;
-            if (isEmptyEvent(event)) return false;
+            if (!hasMessages(event)) return false;
             const messages = readEventData(event.data);
             if (messages instanceof Promise) return messages.then((read) => read.forEach(onMessage));
             messages.forEach(onMessage);

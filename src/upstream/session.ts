@@ -3,7 +3,7 @@
  * requires (ids, progress tokens, the per-hop keys of `_meta`).
  */
 import type { CancelSignal } from '../cancellation.ts';
-import { RpcError } from '../errors.ts';
+import { describe, RpcError } from '../errors.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
 import {
   type Era,
@@ -158,7 +158,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
   const abandoned = createAbandoned();
 
   const questions = createQuestions((answer) => channel.send(answer));
-  const channel = open({ onMessage: receive, onClose: fail });
+  const channel = open({ onMessage, onClose: fail });
 
   function relay(request: SessionRequest): Promise<Result> {
     const { method, signal } = request;
@@ -192,6 +192,16 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
     return promise.finally(() => signal?.removeEventListener('abort', cancel));
   }
 
+  /** What a server sends ends its own connection at worst. */
+  function onMessage(message: RpcMessage): void {
+    try {
+      receive(message);
+    } catch (error) {
+      fail(new ConnectionLost(`a message of the server could not be handled: ${describe(error)}`, 'maybe', error));
+      void channel.close();
+    }
+  }
+
   function receive(message: RpcMessage): void {
     heardAt = performance.now();
     if (isResponse(message)) return settleResponse(message);
@@ -223,7 +233,7 @@ export function createConversation(open: (handlers: ChannelHandlers) => Channel,
 
   function subscriber(method: string, { _meta: meta }: JsonObject): SessionRequest | undefined {
     if (method !== subscriptionAcknowledged || !isObject(meta)) return undefined;
-    return pending.get(meta[hopMeta.subscriptionId] as number)?.request;
+    return pending.get(toOwnNumber(meta[hopMeta.subscriptionId]))?.request;
   }
 
   function settleResponse(response: RpcSuccess | RpcFailure): void {

@@ -2,7 +2,7 @@
 import { isResponse, type RpcMessage } from '../json-rpc.ts';
 import { joinParts } from './lines.ts';
 import { type Channel, type ChannelHandlers, ConnectionLost } from './session.ts';
-import { readEventData, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
+import { hasMessages, readEventData, readEvents, refuseDenied, toConnectionLost, type Wire } from './wire.ts';
 
 interface SseOptions {
   wire: Wire;
@@ -34,6 +34,7 @@ export async function openSse(options: SseOptions): Promise<(handlers: ChannelHa
         endpoint.resolve(joinParts(event.data).toString('utf8'));
         return false;
       }
+      if (!hasMessages(event)) return false;
       const messages = readEventData(event.data);
       if (messages instanceof Promise) return messages.then(deliver);
       deliver(messages);

@@ -6,16 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildUser } from '../config/parsers.ts';
 import { describe } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
-import {
-  envelopeProblem,
-  isMessage,
-  isObject,
-  type RpcFailure,
-  type RpcMessage,
-  rpcCodes,
-  toLine,
-  toOwnNumber,
-} from '../json-rpc.ts';
+import { isMessage, type RpcMessage, refuseAnswer, toLine } from '../json-rpc.ts';
 import { braceOpen } from '../json-scanner.ts';
 import { scanAnswer } from '../raw-result.ts';
 import { endTree, toWindowsCommand } from '../windows-process.ts';
@@ -47,6 +38,7 @@ export interface Child extends Channel {
 const lastOutputMs = 500;
 const graceAfterStdinMs = 500;
 const stderrLines = createMessageBudget({ maxMessageBytes: 65_536, maxMessagesBytes: 67_108_864 });
+/** Since the last message: servers that log to stdout may do so for months. */
 const strayOutputLimitBytes = 1_048_576;
 const unreadInputLimitBytes = 67_108_864;
 
@@ -109,6 +101,7 @@ export function startChild(options: ChildOptions, handlers: ChannelHandlers): Ch
 
   function deliver(message: RpcMessage): void {
     heard = true;
+    strayBytes = 0;
     handlers.onMessage(message);
   }
 
@@ -274,16 +267,6 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   ]);
   timer.abort();
   return inTime;
-}
-
-/** A malformed answer, such as `"result": null`: its caller gets an error at once. */
-function refuseAnswer(value: unknown): RpcFailure | undefined {
-  if (!isObject(value) || value.jsonrpc !== '2.0' || value.method !== undefined) return undefined;
-  if (!Number.isInteger(toOwnNumber(value.id)) || !('result' in value || 'error' in value)) return undefined;
-  if (envelopeProblem(value) === undefined) return undefined;
-  const problem = 'error' in value ? 'error needs an integer code and a message' : 'result must be an object';
-  const message = `Invalid response from the server: ${problem}`;
-  return { jsonrpc: '2.0', id: toOwnNumber(value.id), error: { code: rpcCodes.internalError, message } };
 }
 
 function parse(line: string): unknown {

@@ -6,7 +6,7 @@ import type { Dispatcher, Pool as UndiciPool } from 'undici';
 import type { CancelSignal } from '../cancellation.ts';
 import { AppError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
-import { isMessage, type RpcMessage } from '../json-rpc.ts';
+import { isMessage, type RpcMessage, refuseAnswer } from '../json-rpc.ts';
 import { scanAnswer } from '../raw-result.ts';
 import { maskError } from '../security/mask.ts';
 import { createTimeShare, largeBytes, nextTurn, sliceMs, type TimeShare } from '../time-slice.ts';
@@ -281,11 +281,30 @@ export function readMessages({ body, message = scanAnswer(body) }: Pick<WireAnsw
 /** A promise for a large one, which a worker thread reads. */
 export function readEventData(data: readonly Buffer[]): RpcMessage[] | Promise<RpcMessage[]> {
   const bytes = data.reduce((sum, part) => sum + part.length, 0);
-  if (bytes <= largeBytes) return readMessages({ body: joinParts(data) });
-  return readLarge(data).then(({ bytes: body, answer }) => readMessages({ body, message: answer }));
+  if (bytes <= largeBytes) return messagesIn({ body: joinParts(data) });
+  return readLarge(data).then(({ bytes: body, answer }) => messagesIn({ body, message: answer }));
 }
 
-export const isEmptyEvent = ({ data }: ServerEvent): boolean => data.every(({ length }) => length === 0);
+/** What is no message is left out, as the official clients do: some servers send their heartbeat as an event. */
+function messagesIn({ body, message = scanAnswer(body) }: Pick<WireAnswer, 'body' | 'message'>): RpcMessage[] {
+  if (message !== undefined) return [message];
+  if (body.length > maxParsedBytes) throw new MessageTooLarge(maxParsedBytes, 'that is not a result');
+  return parsedOrNone(body.toString('utf8'))
+    .map((one) => refuseAnswer(one) ?? one)
+    .filter(isMessage);
+}
+
+function parsedOrNone(text: string): unknown[] {
+  try {
+    return [parseJson(text)].flat();
+  } catch {
+    return [];
+  }
+}
+
+/** Others are heartbeats and the like. */
+export const hasMessages = ({ event = 'message', data }: ServerEvent): boolean =>
+  event === 'message' && data.some(({ length }) => length > 0);
 
 export function parseMessages(text: string): RpcMessage[] {
   let parsed: unknown;

@@ -16,7 +16,7 @@ export function stdioWritten(answers: Record<string, string>): { command: string
   return { command: process.execPath, args: ['-e', program] };
 }
 
-/** The same over Streamable HTTP, where the lines of an answer are the events of a stream. */
+/** The same over Streamable HTTP, where the lines of an answer are the events of a stream. `@name …` names the event. */
 export function startWritten(answers: Record<string, string>): Promise<RunningServer> {
   return listenLocally('/mcp', 0, () => ({
     close: () => undefined,
@@ -28,7 +28,10 @@ export function startWritten(answers: Record<string, string>): Promise<RunningSe
       const lines = write(answers, message).split('\n');
       if (lines.length === 1) return void response.writeHead(200, { 'content-type': 'application/json' }).end(lines[0]);
       openEventStream(response);
-      for (const data of lines) writeEvent(response, { data });
+      for (const line of lines) {
+        const [, event, data = line] = /^@(\w+) (.*)/.exec(line) ?? [];
+        writeEvent(response, event === undefined ? { data } : { event, data });
+      }
       response.end();
     },
   }));
