@@ -204,9 +204,9 @@ async function firstResponse(answer: WireAnswer, wire: Wire): Promise<JsonObject
         if (!hasMessages(event)) return false;
         requireShort(event.bytes);
         found ??= parseMessagesOrNone(joinParts(event.data).toString('utf8')).find(isAnswer);
-        if (found !== undefined) events.destroy();
         return false;
       },
+      isDone: () => found !== undefined,
     }).catch((error: unknown) => {
       if (found === undefined) throw error;
     });

@@ -34,15 +34,13 @@ export async function readAnswerStream(
   let body = stream;
   let cuts = 0;
   for (;;) {
-    const stop = body.destroy.bind(body);
     const receive = (messages: RpcMessage[]): void => {
       outcome = settle(messages);
-      if (outcome !== undefined) stop();
     };
     const wasCut = await readEvents(body, wire, {
       onEvent(event) {
         if (event.id !== undefined) lastEventId = event.id;
-        if (!hasMessages(event) || outcome !== undefined) return false;
+        if (!hasMessages(event)) return false;
         const messages = readEventData(event.data);
         if (messages instanceof Promise) return messages.then(receive);
         receive(messages);
@@ -51,6 +49,7 @@ export async function readAnswerStream(
       onRetry(ms) {
         retryMs = clampRetry(ms);
       },
+      isDone: () => outcome !== undefined,
     }).then(
       () => false,
       (error: unknown) => {

@@ -49,7 +49,7 @@ export interface WireAnswer {
 }
 
 /** The chunks of an event stream as they come. */
-export type EventBody = AsyncIterable<Buffer> & { destroy(): unknown; readonly destroyed: boolean };
+export type EventBody = AsyncIterable<Buffer> & { destroy(): unknown };
 
 export interface Wire {
   readonly url: URL;
@@ -323,13 +323,15 @@ interface EventHandlers {
   onEvent(event: ServerEvent): boolean | Promise<unknown>;
   /** Gets the server's wait. */
   onRetry?(ms: number): void;
+  /** Nothing more of the stream is wanted. */
+  isDone?(): boolean;
 }
 
-/** Feeds every event to `onEvent`, one after the other, until the stream ends or is destroyed. */
+/** Feeds every event to `onEvent`, one after the other, until the stream ends or the reader is done. */
 export async function readEvents(
   body: EventBody,
   { messageBudget, timeShare }: Pick<Wire, 'messageBudget' | 'timeShare'>,
-  { onEvent, onRetry }: EventHandlers,
+  { onEvent, onRetry, isDone }: EventHandlers,
 ): Promise<void> {
   const hold = messageBudget.open();
   let events: ServerEvent[] = [];
@@ -345,12 +347,12 @@ export async function readEvents(
         const before = performance.now();
         hold.set(event.bytes);
         const handled = onEvent(event);
-        // An answer ends the stream of its request.
-        if (body.destroyed) return;
+        if (isDone?.()) return;
         const now = performance.now();
         if (handled === true) answersMs += now - before;
         if (!(handled instanceof Promise) && now - began < sliceMs) continue;
         await (handled instanceof Promise ? handled : takeRest(timeShare.rest(began, now - began - answersMs)));
+        if (isDone?.()) return;
         began = performance.now();
         answersMs = 0;
       }
