@@ -11,7 +11,6 @@ import type { Vault } from '../security/credentials.ts';
 import { ProtocolError } from './adapt-result.ts';
 import { nameServerInError, nameServerInResult } from './client-questions.ts';
 import { sendForLegacyClient } from './legacy-to-modern.ts';
-import { createLogLevels } from './log-levels.ts';
 import { createModernToLegacy } from './modern-to-legacy.ts';
 import type { ServerCall } from './peer.ts';
 import { createRequestStates, foreignState, isOf, type RequestStates } from './request-state.ts';
@@ -28,7 +27,6 @@ interface BridgeDependencies {
 }
 
 export function createBridge({ vault, router }: BridgeDependencies): Bridge {
-  const logLevels = createLogLevels(router);
   const states = createRequestStates(vault);
   const modernToLegacy = createModernToLegacy({ send: sendToServer, states });
 
@@ -45,8 +43,6 @@ export function createBridge({ vault, router }: BridgeDependencies): Bridge {
 
   async function sendToServer(call: ServerCall): Promise<Result> {
     try {
-      const setting = logLevels.ensure(call);
-      if (setting !== undefined) await setting;
       const { tool } = call;
       if (tool === undefined) return await router.relay(call);
       const { result, warning } = await router.callTool({ ...call, tool });

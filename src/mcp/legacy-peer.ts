@@ -69,5 +69,7 @@ export function createLegacyPeer(
 /** Tasks of 2025-11-25 cannot be carried over this hop, so they are not promised to servers. */
 function clientOf({ capabilities, clientInfo }: JsonObject): Peer['client'] {
   const { tasks: _tasks, ...carried } = isObject(capabilities) ? capabilities : {};
-  return { capabilities: carried, info: isObject(clientInfo) ? clientInfo : undefined };
+  const info = isObject(clientInfo) ? clientInfo : undefined;
+  // Servers of these revisions send log messages until a level is named.
+  return { capabilities: carried, info, defaultLogLevel: 'debug' };
 }

@@ -56,6 +56,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   const questions = createQuestions(sendAnswer);
   const inbox = createHttpInbox({ events, questions, isLegacy: () => identity.era === 'legacy' });
   let reopening: Promise<void> | undefined;
+  let generation = 0;
 
   if (identity.era === 'legacy')
     void keepListening({
@@ -163,6 +164,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       const fresh = await options.reopen();
       identity = fresh.identity;
       sessionId = fresh.sessionId;
+      generation += 1;
     })().finally(() => {
       reopening = undefined;
     });
@@ -187,6 +189,9 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     },
     get heardAt() {
       return inbox.heardAt;
+    },
+    get generation() {
+      return generation;
     },
     relay,
     request: (method, params, options) => relay(ownRequest(method, params, options)).then(toObject),

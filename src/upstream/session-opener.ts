@@ -8,6 +8,7 @@ import type { Registry, Server } from '../registry/registry.ts';
 import type { Connection } from '../registry/server.ts';
 import { maskBeginning } from '../security/mask.ts';
 import type { EraVerdict } from './era.ts';
+import { withLogLevel } from './log-level.ts';
 import type { MessageBudget } from './message-budget.ts';
 import { maskNotice } from './notice.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
@@ -115,10 +116,11 @@ export function createSessionOpener(
       credentials: credentialsOf(connection, principal),
       mask,
     }).finally(start.clear);
-    await refuseLargeIdentity(opened.session, config.maxDefinitionBytes);
+    const session = withLogLevel(opened.session);
+    await refuseLargeIdentity(session, config.maxDefinitionBytes);
     if (era === undefined) registry.recordVerdict(server.id, opened.verdict);
-    if (opened.pid !== undefined) pids.set(opened.session, opened.pid);
-    return opened.session;
+    if (opened.pid !== undefined) pids.set(session, opened.pid);
+    return session;
   }
 
   const remembered = () => (isEraInDoubt() ? undefined : verdictOf(current()));

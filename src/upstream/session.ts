@@ -30,6 +30,8 @@ export interface ClientIdentity {
   info?: JsonObject;
   capabilities: JsonObject;
   logLevel?: string;
+  /** For servers that send no log messages without a level, where the client named none. */
+  defaultLogLevel?: string;
 }
 
 /** A request on its way to a server. A caller's is a `Call` of routing; our own (pings, lists) are no more than this. */
@@ -67,6 +69,8 @@ export interface ServerIdentity {
 export interface Session extends ServerIdentity {
   /** When the server last said anything at all (epoch, ms). */
   readonly heardAt: number;
+  /** How often the server had to open it again, without what was set before. */
+  readonly generation?: number;
   /** One of our own. */
   request(method: string, params: JsonObject, options?: OwnRequestOptions): Promise<JsonObject>;
   /** A caller's, to whom the result is passed on. */
@@ -363,6 +367,7 @@ export function adaptParams(
   }
   if (meta !== undefined && saysTheSame(meta, server, client)) return params;
   const { [hopMeta.logLevel]: _level, ...kept } = meta ?? {};
+  const logLevel = client?.logLevel ?? client?.defaultLogLevel;
   return {
     ...params,
     _meta: {
@@ -370,7 +375,7 @@ export function adaptParams(
       [hopMeta.protocolVersion]: server.protocolVersion,
       [hopMeta.clientInfo]: client?.info ?? ourInfo,
       [hopMeta.clientCapabilities]: client?.capabilities ?? {},
-      ...(client?.logLevel === undefined ? {} : { [hopMeta.logLevel]: client.logLevel }),
+      ...(logLevel === undefined ? {} : { [hopMeta.logLevel]: logLevel }),
     },
   };
 }

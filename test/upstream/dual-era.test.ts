@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';
 import { RpcError } from '../support/servers/json-rpc.ts';
-import { createProgram } from '../support/servers/program.ts';
+import { createProgram, log } from '../support/servers/program.ts';
 
 const form = { mode: 'form', message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 
@@ -21,6 +21,13 @@ const program = (name: string) =>
           if (exchange.era === 'modern') throw new RpcError(-32600, 'elicitation is not supported by this revision');
           const { who } = await exchange.ask({ who: { method: 'elicitation/create', params: form } });
           return { content: [{ type: 'text', text: JSON.stringify(who) }] };
+        },
+      },
+      {
+        definition: { name: 'talk', inputSchema: { type: 'object' } },
+        call(exchange) {
+          log(exchange, 'info', 'talking');
+          return { content: [] };
         },
       },
       {
@@ -71,6 +78,25 @@ suite('a server that speaks both eras', () => {
     await modern.close();
     await plain.close();
   });
+
+  for (const server of ['streamable-dual', 'streamable-modern']) {
+    test(`MCP-001: clients of the old era that named no level hear log messages (${server})`, async () => {
+      for (const capabilities of [{}, everyCapability]) {
+        const heard: unknown[] = [];
+        const client = await connectClient(app, {
+          capabilities,
+          prepare: (one) =>
+            one.setNotificationHandler('notifications/message', ({ params }) => void heard.push(params.data)),
+        });
+        await client.callTool({ name: `${server}__talk`, arguments: {} });
+        assert.deepEqual(heard, ['talking']);
+        await client.setLoggingLevel('error');
+        await client.callTool({ name: `${server}__talk`, arguments: {} });
+        assert.deepEqual(heard, ['talking']);
+        await client.close();
+      }
+    });
+  }
 
   test('MCP-001: a server of the new era alone serves clients of the old one as before', async () => {
     const client = await connectClient(app, { capabilities: everyCapability, prepare: answering('Ada') });

@@ -198,7 +198,10 @@ function changing(program: () => Program): Tool[] {
 /** Shows which process and which connection answered, and with it what a gateway shares. */
 function whoami(program: () => Program, label: string): Tool {
   return tool('whoami', 'Which instance answers', {}, ({ session, era }: Exchange) =>
-    structured({ label, era, instance: program().instanceId, session: session.id, pid: process.pid }),
+    structured({
+      ...{ label, era, instance: program().instanceId, session: session.id, pid: process.pid },
+      log_level: session.logLevel ?? null,
+    }),
   );
 }
 
