@@ -2,10 +2,13 @@
  * What one replica holds and what each thing costs: `npm run bench capacity [-- --write scripts/scaling/costs.json]`.
  * The costs are what `npm run scaling` calculates with. CPU time is that of the aggregator's process; memory is resident.
  */
-import { writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { Agent, request as httpRequest } from 'node:http';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -44,15 +47,25 @@ const calls = {
   'http-legacy': await measureCalls('legacy', 'http'),
   'stdio-legacy': await measureCalls('legacy', 'stdio'),
 };
+const holdings = await measureHoldings();
 const costs: Costs = {
   machine: `${cpus()[0]?.model.trim()}, Node ${process.versions.node}`,
   callCpuMs: Object.fromEntries(Object.entries(calls).map(([name, { cpuMs }]) => [name, cpuMs])),
   callsPerSecond: Object.fromEntries(Object.entries(calls).map(([name, { rate }]) => [name, rate])),
-  ...(await measureHoldings()),
+  ...holdings,
+  memoryMb: {
+    ...holdings.memoryMb,
+    underLoad: Math.max(...Object.values(calls).map(({ peakMb }) => peakMb)),
+    stdioProcess: await measureStdioProcess(),
+  },
   ...(await measureStores()),
 };
 print(costs);
-if (values.write !== undefined) await writeFile(values.write, `${JSON.stringify(costs, null, 2)}\n`);
+if (values.write !== undefined) await writeFile(values.write, `${JSON.stringify(costs, rounded, 2)}\n`);
+
+function rounded(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(3)) : value;
+}
 
 /** With 16 clients that call without a pause. */
 async function measureCalls(era: 'legacy' | 'modern', transport: 'http' | 'stdio') {
@@ -65,6 +78,7 @@ async function measureCalls(era: 'legacy' | 'modern', transport: 'http' | 'stdio
     return {
       cpuMs: median(turns.map(({ cpuMicrosPerCall }) => cpuMicrosPerCall)) / 1_000,
       rate: median(turns.map(({ callsPerSecond }) => callsPerSecond)),
+      peakMb: await peakMemoryMb(aggregator.pid),
     };
   } finally {
     await aggregator.close();
@@ -82,7 +96,7 @@ async function load(aggregator: Aggregator, era: 'legacy' | 'modern', course: Pa
 }
 
 /** Memory and idle CPU time by what is held: servers, tools, sessions with their streams. */
-async function measureHoldings(): Promise<Pick<Costs, 'memoryMb' | 'idleCpuMsPerSecond' | 'searchCpuMs'>> {
+async function measureHoldings() {
   const servers = Number(values.servers);
   const sessions = Number(values.sessions);
   const upstream = await startScript('support/echo-server.ts', 'http', 'legacy');
@@ -100,22 +114,25 @@ async function measureHoldings(): Promise<Pick<Costs, 'memoryMb' | 'idleCpuMsPer
     const withTools = await settled(aggregator);
     const searchCpuMs = await measureSearch(aggregator);
     const beforeSessions = await settled(aggregator);
+    const cpuBefore = await aggregator.cpuMs();
     const streams = await openSessions(aggregator, agent, sessions);
+    const sessionOpenCpuMs = ((await aggregator.cpuMs()) - cpuBefore) / sessions;
     const withSessions = await settled(aggregator);
     for (const stream of streams) stream.destroy();
     return {
       searchCpuMs,
+      sessionOpenCpuMs,
       memoryMb: {
         base: base.memoryMb,
-        perHttpServer: (withHttp.memoryMb - base.memoryMb) / servers,
-        perStdioServer: (withStdio.memoryMb - withHttp.memoryMb) / 10,
-        perTool: (withTools.memoryMb - withStdio.memoryMb) / 5_000,
-        perSession: (withSessions.memoryMb - beforeSessions.memoryMb) / sessions,
+        perHttpServer: growth(base.memoryMb, withHttp.memoryMb) / servers,
+        perStdioServer: growth(withHttp.memoryMb, withStdio.memoryMb) / 10,
+        perTool: growth(withStdio.memoryMb, withTools.memoryMb) / 5_000,
+        perSession: growth(beforeSessions.memoryMb, withSessions.memoryMb) / sessions,
       },
       idleCpuMsPerSecond: {
         base: base.cpuMsPerSecond,
-        perServer: Math.max(0, withHttp.cpuMsPerSecond - base.cpuMsPerSecond) / servers,
-        perSession: Math.max(0, withSessions.cpuMsPerSecond - beforeSessions.cpuMsPerSecond) / sessions,
+        perServer: growth(base.cpuMsPerSecond, withHttp.cpuMsPerSecond) / servers,
+        perSession: growth(beforeSessions.cpuMsPerSecond, withSessions.cpuMsPerSecond) / sessions,
       },
     };
   } finally {
@@ -125,6 +142,9 @@ async function measureHoldings(): Promise<Pick<Costs, 'memoryMb' | 'idleCpuMsPer
     await upstream.close();
   }
 }
+
+/** Memory that is given back in between must not look like a gain. */
+const growth = (before: number, after: number) => Math.max(0, after - before);
 
 /** Memory and CPU time once nothing happens any more. */
 async function settled(aggregator: Aggregator) {
@@ -147,6 +167,25 @@ async function measureSearch(aggregator: Aggregator): Promise<number> {
   return ((await aggregator.cpuMs()) - before) / rounds;
 }
 
+async function peakMemoryMb(pid: number): Promise<number> {
+  return Number(/^VmHWM:\s*(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
+}
+
+/** Proportional, because processes of the same program share its pages; of the tenth process. */
+async function measureStdioProcess(): Promise<number> {
+  const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
+  const children = Array.from({ length: 10 }, () =>
+    spawn(process.execPath, [everything, 'stdio'], { stdio: ['pipe', 'ignore', 'ignore'] }),
+  );
+  try {
+    await sleep(5_000);
+    const rollups = await Promise.all(children.map(({ pid }) => readFile(`/proc/${pid}/smaps_rollup`, 'utf8')));
+    return median(rollups.map((text) => Number(/^Pss:\s*(\d+) kB$/m.exec(text)?.[1]) / 1_024));
+  } finally {
+    for (const child of children) child.kill('SIGKILL');
+  }
+}
+
 /** Sessions of 2025-11-25, each with the stream that it listens on. */
 async function openSessions(aggregator: Aggregator, agent: Agent, count: number) {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -161,8 +200,13 @@ async function openSessions(aggregator: Aggregator, agent: Agent, count: number)
     });
     await answer.text();
     const session = { ...headers, 'mcp-session-id': answer.headers.get('mcp-session-id') ?? '' };
-    const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
-    await fetch(aggregator.mcpUrl(), { method: 'POST', headers: session, body });
+    for (const message of [
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+    ]) {
+      const body = JSON.stringify(message);
+      await (await fetch(aggregator.mcpUrl(), { method: 'POST', headers: session, body })).text();
+    }
     const stream = httpRequest(aggregator.mcpUrl(), { agent, headers: session });
     await new Promise<void>((resolve, reject) => {
       stream.once('response', (response) => resolve(void response.resume())).once('error', reject);
@@ -182,6 +226,7 @@ async function measureStores(): Promise<Pick<Costs, 'database' | 'redis'>> {
   const aggregator = await startAggregator({
     ...limits,
     DATABASE_URL: postgres.url,
+    MCP_CREDENTIAL_KEY: randomBytes(32).toString('base64'),
     MCP_AGGREGATOR_RATE_LIMIT: '1000000',
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
   });
@@ -216,8 +261,7 @@ async function measureStores(): Promise<Pick<Costs, 'database' | 'redis'>> {
     const perCall = (key: keyof typeof before) => Math.max(0, after[key] - before[key] - idle(key) * elapsed) / made;
     return {
       database: {
-        idleTransactionsPerSecond: idle('transactions'),
-        transactionsPerSecondUnderLoad: (after.transactions - before.transactions) / elapsed,
+        transactionsPerSecond: Math.max(idle('transactions'), (after.transactions - before.transactions) / elapsed),
         bytesPerCall: perCall('bytes'),
         walBytesPerCall: perCall('wal'),
       },
@@ -233,7 +277,7 @@ async function measureStores(): Promise<Pick<Costs, 'database' | 'redis'>> {
   }
 }
 
-function print({ machine, callCpuMs, callsPerSecond, searchCpuMs, memoryMb, ...rest }: Costs): void {
+function print({ machine, callCpuMs, callsPerSecond, searchCpuMs, sessionOpenCpuMs, memoryMb, ...rest }: Costs): void {
   printTable(
     `Calls of 1 KB, 16 clients (${machine})`,
     ['', 'calls/s', 'CPU ms/call'],
@@ -242,7 +286,10 @@ function print({ machine, callCpuMs, callsPerSecond, searchCpuMs, memoryMb, ...r
   const { idleCpuMsPerSecond, database, redis } = rest;
   const rows = Object.entries({
     'search over 5,000 tools, CPU ms': searchCpuMs,
+    'a session that is opened, CPU ms': sessionOpenCpuMs,
     'process without servers, MB': memoryMb.base,
+    'process under full load, peak MB': memoryMb.underLoad,
+    'process of a STDIO server, MB': memoryMb.stdioProcess,
     'each server over HTTP, MB': memoryMb.perHttpServer,
     'each server on STDIO (without its process), MB': memoryMb.perStdioServer,
     'each tool, KB': memoryMb.perTool * 1_024,
@@ -250,8 +297,7 @@ function print({ machine, callCpuMs, callsPerSecond, searchCpuMs, memoryMb, ...r
     'idle, CPU ms/s': idleCpuMsPerSecond.base,
     'each server, CPU ms/s': idleCpuMsPerSecond.perServer,
     'each session, CPU ms/s': idleCpuMsPerSecond.perSession,
-    'PostgreSQL transactions/s, idle': database.idleTransactionsPerSecond,
-    'PostgreSQL transactions/s, under load': database.transactionsPerSecondUnderLoad,
+    'PostgreSQL transactions/s': database.transactionsPerSecond,
     'PostgreSQL bytes/call': database.bytesPerCall,
     'PostgreSQL WAL bytes/call': database.walBytesPerCall,
     'Redis commands/s, idle': redis.idleCommandsPerSecond,
