@@ -6,7 +6,7 @@ export interface ToolView {
   description: string;
   input_schema: Record<string, unknown>;
   enabled: boolean;
-  override?: { fixed_arguments?: Record<string, unknown>; hidden_arguments?: string[] };
+  override?: { rename?: string; fixed_arguments?: Record<string, unknown>; hidden_arguments?: string[] };
 }
 
 interface ServerAnswer {

@@ -35,6 +35,7 @@ import { addToken } from './commands/token.ts';
 import { addToolSwitches } from './commands/tool-switches.ts';
 import { addVersion } from './commands/version.ts';
 import { CommandFailure, type Exit, exitCodes } from './exit-code.ts';
+import { withoutScriptFolders } from './own-program.ts';
 import { commandGroups, inOwnWords } from './own-words.ts';
 import { withoutControls } from './terminal.ts';
 import { toUsageFailure } from './usage-failure.ts';
@@ -80,7 +81,7 @@ export async function run(words: readonly string[], environment: NodeJS.ProcessE
     process.exit(0);
   });
   try {
-    const program = createProgram(environment);
+    const program = createProgram(withoutScriptFolders(environment));
     await program.parseAsync(separateServerCommand(words, takesValue(program)), { from: 'user' });
   } catch (error) {
     const { exit, message, answer } = explain(error);
@@ -113,7 +114,10 @@ export function createProgram(environment: NodeJS.ProcessEnv): Command {
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpText('after', '\nMore: mcp-aggregator help <command>, help settings, help exit-codes')
     // Errors are printed in one place, with what was meant.
-    .configureOutput({ outputError: () => undefined });
+    .configureOutput({
+      outputError: () => undefined,
+      writeOut: (text) => void process.stdout.write(inOwnWords(text, environment)),
+    });
   for (const add of commands) add(program, environment);
   for (const command of withSubcommands(program)) command.exitOverride(translate(command));
   for (const command of program.commands) {

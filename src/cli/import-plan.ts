@@ -49,6 +49,9 @@ export interface ReadOptions {
 
 const namedFile = 'file';
 
+/** In place of a name: what is wrong concerns the whole file. */
+export const wholeFile = '-';
+
 /** The named files, or the known ones that exist. */
 export function chooseFiles(paths: readonly string[], environment: NodeJS.ProcessEnv): ClientConfigFile[] {
   if (paths.length > 0) {
@@ -72,7 +75,7 @@ function rowsOf(file: ClientConfigFile, options: ReadOptions, before: readonly I
   } catch (error) {
     // An unreadable file is listed and does not stop the others.
     const notes = [`cannot be read: ${describe(error)}`];
-    return [{ file, key: '-', outcome: 'invalid', notes, inputs: [], places: [] }];
+    return [{ file, key: wholeFile, outcome: 'invalid', notes, inputs: [], places: [] }];
   }
 }
 
@@ -92,7 +95,7 @@ export function rowsOfDocument(
     .filter(({ key }) => key !== '' || isNamed)
     .map(({ key, reason, skipped }): ImportRow => {
       const outcome = skipped ? 'skipped' : 'invalid';
-      return { file, key: key || '-', outcome, notes: [reason], inputs: [], places: [] };
+      return { file, key: key || wholeFile, outcome, notes: [reason], inputs: [], places: [] };
     });
   for (const server of servers) rows.push(toRow(file, server, [...before, ...rows]));
   return rows;
@@ -109,17 +112,29 @@ function toRow(
   );
   const connection = (one: Registration) => [one.transport_type, one.connection_config];
   const twin = others.find(({ its }) => isDeepStrictEqual(connection(its), connection(registration)));
-  if (twin !== undefined) {
-    const { client, path } = twin.row.file;
-    const notes = [`the same as ${twin.row.key} of ${client === 'file' ? path : client}`];
+  const isOff = registration.auto_connect === false;
+  if (twin !== undefined && isOff && twin.its.auto_connect !== false) {
+    const notes = [`disabled here, and enabled as ${placeOf(twin.row)}`];
+    return { file, key, places, outcome: 'skipped', notes, inputs: [] };
+  }
+  if (twin?.its.auto_connect === false && !isOff) {
+    Object.assign(twin.row, { outcome: 'skipped', registration: undefined, name: undefined, inputs: [] });
+    twin.row.notes = [`disabled here, and enabled as ${placeOf({ file, key })}`];
+  } else if (twin !== undefined) {
+    const notes = [`the same as ${placeOf(twin.row)}`];
     if (!isDeepStrictEqual(twin.its.tool_overrides, registration.tool_overrides))
       notes.push('its choice of tools is not imported, because a server has one choice; use a profile for this client');
     return { file, key, places, registration: twin.its, outcome: 'duplicate', notes, inputs, twin: twin.row };
   }
-  const name = freeName(registration.name, (candidate) => others.some(({ its }) => its.name === candidate));
+  const name = freeName(registration.name, (candidate) =>
+    others.some(({ row }) => row.registration?.name === candidate),
+  );
   const notes = name === registration.name ? warnings : [`another server is named ${registration.name}`, ...warnings];
   return { file, key, places, registration: { ...registration, name }, outcome: 'would_register', name, notes, inputs };
 }
+
+const placeOf = ({ file: { client, path }, key }: Pick<ImportRow, 'file' | 'key'>) =>
+  `${key} of ${client === namedFile ? path : client}`;
 
 /** Asks the aggregator what it makes of the rows that can be registered, or has it register them. */
 export async function sendRows(client: Client, rows: readonly ImportRow[], dryRun: boolean): Promise<void> {

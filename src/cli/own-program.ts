@@ -50,6 +50,20 @@ export function stablePath(
 /** Folders that exist for one command only: of npx, of `npm run`, of fnm's shells. */
 const isPassing = (path: string) => /[\\/](_npx|fnm_multishells)[\\/]|[\\/]node_modules[\\/]\.bin[\\/]/.test(path);
 
+/**
+ * The environment with PATH as the user has it. npm puts folders in front of it for the one command that it runs; the
+ * servers and services that we start would find other programs there than those of the user.
+ */
+export function withoutScriptFolders(environment: NodeJS.ProcessEnv, separator: string = delimiter): NodeJS.ProcessEnv {
+  if (environment.npm_lifecycle_event === undefined) return environment;
+  const name = Object.keys(environment).find((key) => key.toUpperCase() === 'PATH') ?? 'PATH';
+  const folders = (environment[name] ?? '').split(separator);
+  return { ...environment, [name]: folders.filter((folder) => !isScriptFolder(folder)).join(separator) };
+}
+
+const isScriptFolder = (folder: string) =>
+  /[\\/]node_modules[\\/](\.bin|npm[\\/].*[\\/]node-gyp-bin)[\\/]?$/.test(folder);
+
 function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -48,7 +48,9 @@ export async function finish(
   for (const { client: title, ok, text } of checks)
     terminal.print(`${ok ? terminal.style('green', 'ok     ') : terminal.style('red', 'problem')}  ${title} ${text}`);
   const { servers } = await client.get<ServerList>(`${api}/servers?limit=1000`);
-  for (const line of nextSteps({ clients, imported, broken, checks, servers, url: client.url })) terminal.say(line);
+  const unreadable = broken.flatMap(({ key, file }) => (key === setup.modules.wholeFile ? [file.path] : []));
+  for (const line of nextSteps({ clients, imported, broken, unreadable, checks, servers, url: client.url }))
+    terminal.say(line);
   terminal.print(`Dashboard (the link works once): ${dashboard}`);
   terminal.say('To take everything back: mcp-aggregator setup --undo');
   if (checks.some(({ ok }) => !ok)) throw new CommandFailure('failed', 'A client does not work; see above.');
@@ -87,17 +89,21 @@ interface Outcome {
   clients: readonly ClientFile[];
   imported: readonly ImportRow[];
   broken: readonly ImportRow[];
+  /** Paths. */
+  unreadable: readonly string[];
   checks: readonly Check[];
   servers: ServerList['servers'];
   url: string;
 }
 
-function nextSteps({ clients, imported, broken, checks, servers, url }: Outcome): string[] {
+function nextSteps({ clients, imported, broken, unreadable, checks, servers, url }: Outcome): string[] {
   const tools = servers.reduce((sum, { tool_count: count }) => sum + count, 0);
   const searching = checks.some(({ tools: seen }) => seen.includes('search_tools') && seen.length < tools);
   const edited = new Set(clients.map(({ file }) => file));
-  const others = [...new Set(imported.filter(({ file }) => !edited.has(file.path)).map(({ file }) => file.client))];
-  const failed = broken.map(({ key }) => key);
+  const others = new Set(
+    imported.flatMap(({ file: { path, client } }) => (edited.has(path) || unreadable.includes(path) ? [] : [client])),
+  );
+  const failed = broken.flatMap(({ key, file }) => (unreadable.includes(file.path) ? [] : [key]));
   return [
     ...(searching
       ? [
@@ -110,9 +116,12 @@ function nextSteps({ clients, imported, broken, checks, servers, url }: Outcome)
           `Left in their clients, because they did not connect: ${failed.join(', ')}. To repair one: mcp-aggregator edit <server>, then run setup again.`,
         ]
       : []),
-    ...(others.length > 0
+    ...(unreadable.length > 0
+      ? [`Not changed, because they cannot be read: ${unreadable.join(', ')}. Correct them, then run setup again.`]
+      : []),
+    ...(others.size > 0
       ? [
-          `The files of ${others.join(', ')} are not changed by setup. To connect them: ${url}/mcp with a token of: mcp-aggregator token create <name>`,
+          `The files of ${[...others].join(', ')} are not changed by setup. To connect them: ${url}/mcp with a token of: mcp-aggregator token create <name>`,
         ]
       : []),
     ...(servers.length === 0 ? ['Add a server: mcp-aggregator add <name> -- <command>, or in the dashboard.'] : []),

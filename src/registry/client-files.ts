@@ -40,7 +40,10 @@ export function parseClientConfig(text: string, path = ''): unknown {
 
 /** The content of a file; of the servers that Docker has enabled, together with what its catalogues say of them. */
 export function readClientFile({ path, dialect }: Pick<ClientConfigFile, 'path' | 'dialect'>): unknown {
-  const json = parseClientConfig(readText(path), path);
+  const text = readText(path);
+  // A client was installed and never configured.
+  if (text.trim() === '') return {};
+  const json = parseClientConfig(text, path);
   return dialect === 'docker' && /^registry\.ya?ml$/.test(basename(path)) ? withCatalogues(json, dirname(path)) : json;
 }
 

@@ -60,12 +60,20 @@ export function createKeychain(environment: Readonly<NodeJS.ProcessEnv>, platfor
 
   async function run(command: readonly [string, ...string[]], input?: string): Promise<string | undefined> {
     try {
-      return await runForOutput(command, { environment, input });
+      return await explained(runForOutput(command, { environment, input }), command);
     } catch (error) {
-      if (!(error instanceof CommandError)) throw error;
-      if (error.isMissing) throw new CommandError(`${command[0]} was not found: ${tool().advice}`, { cause: error });
+      if (!(error instanceof CommandError) || error.isMissing) throw error;
       if (error.isSilent || platform !== 'linux') return undefined;
       throw error;
+    }
+  }
+
+  async function explained(output: Promise<string>, [program]: readonly [string, ...string[]]): Promise<string> {
+    try {
+      return await output;
+    } catch (error) {
+      if (!(error instanceof CommandError) || !error.isMissing) throw error;
+      throw new CommandError(`${program} was not found: ${tool().advice}`, { cause: error, isMissing: true });
     }
   }
 
@@ -76,7 +84,7 @@ export function createKeychain(environment: Readonly<NodeJS.ProcessEnv>, platfor
     },
     async store(name, value) {
       const { command, input } = tool().store(name, value);
-      await runForOutput(command, { environment, input });
+      await explained(runForOutput(command, { environment, input }), command);
     },
     remove: async (name) => (await run(tool().remove(name))) !== undefined,
   };

@@ -169,10 +169,11 @@ export function createSessionOpener(
     const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
     const seconds = config.connectionTimeoutMs / 1_000;
     const since = recent.length === 0 ? '' : ' of its last output';
-    const what = timedOut
-      ? `no answer to the MCP handshake within ${seconds} s${since}; is it an MCP server?`
-      : mask(describe(error));
     const cause = server.transport_type === 'STDIO' ? causeIn(recent, warnings) : undefined;
+    const doubt = cause?.startsWith('npm ') ? '' : '; is it an MCP server?';
+    const what = timedOut
+      ? `no answer to the MCP handshake within ${seconds} s${since}${doubt}`
+      : mask(describe(error));
     return cause === undefined ? what : `${what}: ${cause.slice(0, 300)}`;
   }
 

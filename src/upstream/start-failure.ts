@@ -33,8 +33,7 @@ function npmCause(lines: readonly string[]): string | undefined {
     return `npm ETARGET: there is no such version: ${/No matching version found for (\S+?)\.?$/m.exec(text)?.[1] ?? wanted}`;
   if (code === 'EBADENGINE')
     return `npm EBADENGINE: the package needs another Node: ${/Required: *(.+)$/m.exec(text)?.[1] ?? 'see its page'}`;
-  if (code !== undefined && networkCodes.has(code))
-    return `npm ${code}: the registry cannot be reached; check the network and the proxy`;
+  if (code !== undefined && (networkCode.test(code) || certificateCode.test(code))) return unreachable(code);
   if (code === 'E401' || code === 'E403')
     return `npm ${code}: the registry refused the package ${wanted ?? ''}; check its name and .npmrc`.replace(
       '  ',
@@ -42,11 +41,25 @@ function npmCause(lines: readonly string[]): string | undefined {
     );
   if (/could not determine executable to run/.test(text))
     return 'npm: the package has no program to run; check its name';
+  const failed = code === undefined ? failedAttempt(lines.at(-1)) : undefined;
+  if (failed !== undefined) return unreachable(failed);
   const reason = said.find((line) => line !== '' && !/^(code|errno|syscall|path|A complete log)/.test(line));
   return code === undefined ? undefined : `npm ${code}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
-const networkCodes = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'ECONNREFUSED', 'ECONNRESET', 'ENETUNREACH']);
+/** npm tries for minutes before it gives up; while the registry refuses, its last line says so. */
+const failedAttempt = (line: string | undefined) =>
+  /^npm http fetch .* attempt \d+ failed with (\w+)$/.exec(line ?? '')?.[1];
+
+const unreachable = (code: string) =>
+  `npm ${code}: the registry cannot be reached; check ${
+    certificateCode.test(code)
+      ? 'the certificate of the proxy (npm config set cafile <path>)'
+      : 'the network and the proxy'
+  }`;
+
+const networkCode = /^(ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET|ENETUNREACH|ERR_SOCKET_TIMEOUT)$/;
+const certificateCode = /CERT|UNABLE_TO_VERIFY/;
 
 function packageIn(text: string): string | undefined {
   const named = /'((?:@[\w.-]+\/)?[\w.-]+)(?:@[^']*)?' (?:is not in this registry|could not be found)/.exec(text)?.[1];

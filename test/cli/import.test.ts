@@ -114,6 +114,28 @@ test('import of named files: one that is missing, broken or without servers says
   assert.match(empty.stdout, /contains no "mcpServers"/);
 });
 
+test('a server that is disabled in one client and enabled in another is imported once, enabled', async () => {
+  const desk = join(home, 'two');
+  const off = { ...fixture, env: { DESK: 'two' }, disabled: true };
+  const files = findClientConfigs({ home: desk, platform: process.platform, cwd: desk, env: {} });
+  const fileOf = (client: string) => files.find((file) => file.client === client)?.path ?? assert.fail(client);
+  write(fileOf('Claude Desktop'), { mcpServers: { first: off } });
+  write(fileOf('Cursor'), { mcpServers: { second: { ...off, disabled: false } } });
+  write(fileOf('Windsurf'), { mcpServers: { third: off } });
+  write(fileOf('Gemini CLI'), '');
+  const { stdout, stderr } = await run(['import', '--dry-run', '--json'], { env: { HOME: desk }, cwd: desk });
+  const { results } = JSON.parse(stdout) as { results: (Outcome & { notes: string[] })[] };
+  assert.deepEqual(
+    results.map(({ key, outcome, notes }) => [key, outcome, ...notes]),
+    [
+      ['first', 'skipped', 'disabled here, and enabled as second of Cursor'],
+      ['second', 'would_register'],
+      ['third', 'skipped', 'disabled here, and enabled as second of Cursor'],
+    ],
+    stderr,
+  );
+});
+
 test('import finds nothing on a machine without clients', async () => {
   const bare = join(home, 'bare');
   mkdirSync(bare);

@@ -210,6 +210,8 @@ suite('secrets', () => {
     assert.match(failing.stderr, /cannot be read: no-such-command was not found/);
     assert.equal((await run(['secret', 'remove', 'tracker'])).code, 0);
     assert.equal((await run(['secret', 'remove', 'tracker'])).code, 4);
+    const without = await run(['secret', 'set', 'tracker'], { input: 'x', env: { PATH: '/nowhere' } });
+    assert.match(without.stderr, /^error: secret-tool was not found: install libsecret-tools/);
     assert.equal((await run(['edit', 'notes', '--unset-env', 'TOKEN'])).code, 0);
   });
 

@@ -2,7 +2,15 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-const tools = ['arguments', 'stay'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+const descriptions = {
+  arguments: 'Returns the arguments that the program was started with.',
+  stay: 'Starts a child process that never ends.',
+};
+const tools = Object.entries(descriptions).map(([name, description]) => ({
+  name,
+  description,
+  inputSchema: { type: 'object' },
+}));
 const calls = {
   arguments: () => process.argv.slice(2),
   // The closed stdin of the server, and the end of its parent, are nothing to the child.

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
 import { countRunning, isWindows, isWine, nodeThere, pathThere } from '../support/platform.ts';
 import { until } from '../support/until.ts';
+import { add, api, call } from './rest.ts';
 
 const server = pathThere(fileURLToPath(new URL('./argument-server.js', import.meta.url)));
 const directory = mkdtempSync(join(tmpdir(), 'with a space '));
@@ -23,32 +24,6 @@ function writeScript(): string {
   writeFileSync(path, lines.join(isWindows ? '\r\n' : '\n'));
   chmodSync(path, 0o755);
   return pathThere(path);
-}
-
-async function api(aggregator: AggregatorProcess, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${aggregator.url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${aggregator.token}`, 'content-type': 'application/json' },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  const text = await response.text();
-  assert.ok(response.ok, `${method} ${path}: ${text}`);
-  return text === '' ? undefined : JSON.parse(text);
-}
-
-async function add(aggregator: AggregatorProcess, name: string, command: string, args: string[]): Promise<void> {
-  const registration = { name, transport_type: 'STDIO', connection_config: { command, args } };
-  await api(aggregator, 'POST', '/aggregator/servers', registration);
-  await until(async () => {
-    const { status, tool_count, error_message } = await api(aggregator, 'GET', `/aggregator/servers/${name}`);
-    assert.notEqual(status, 'ERROR', error_message);
-    return status === 'CONNECTED' && tool_count > 0;
-  }, `${name} is connected`);
-}
-
-async function call(aggregator: AggregatorProcess, tool: string): Promise<unknown> {
-  const { content } = await api(aggregator, 'POST', '/tools/call', { name: tool });
-  return JSON.parse(content[0].text);
 }
 
 const words = [

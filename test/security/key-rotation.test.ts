@@ -104,7 +104,7 @@ suite('CLI-005: the key of the embedded database', () => {
     const step2 = await start(next, old);
     assert.match(
       (await rotate(step2)).stdout,
-      /The old key \w+ is no longer needed: MCP_CREDENTIAL_KEY_PREVIOUS can be removed/,
+      /The old key \w+ is no longer needed\. If MCP_CREDENTIAL_KEY_PREVIOUS is set, remove it\./,
     );
     await step2.stop();
     const step3 = await start(next);

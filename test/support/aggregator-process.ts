@@ -11,6 +11,8 @@ import { isWine, nodeCommand, pathThere } from './platform.ts';
 export const program = fileURLToPath(new URL('../../bin/mcp-aggregator.js', import.meta.url));
 
 export interface AggregatorOptions {
+  /** Of another checkout. */
+  program?: string;
   env?: Record<string, string>;
   /** Flags after `serve`. */
   flags?: string[];
@@ -55,8 +57,9 @@ export function cleanEnvironment(home: string): Record<string, string> {
 export async function startAggregator(options: AggregatorOptions = {}): Promise<AggregatorProcess> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'aggregator-'));
   const { nodeFlags = [], descriptors } = options;
+  const script = pathThere(options.program ?? program);
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags];
-  const words = [...nodeCommand, ...flags, pathThere(program), 'serve', ...(options.flags ?? [])];
+  const words = [...nodeCommand, ...flags, script, 'serve', ...(options.flags ?? [])];
   const [command = '', ...args] =
     descriptors === undefined ? words : ['/bin/sh', '-c', `ulimit -n ${descriptors} && exec "$@"`, 'sh', ...words];
   // Node for Windows cannot use the pipes of Unix that Wine hands to it.

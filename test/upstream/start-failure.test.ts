@@ -54,6 +54,24 @@ npm ERR! A complete log of this run can be found in: /x`,
     'npm E404: the package no-such-server is not in the registry; check its name',
   ],
   [
+    'a registry behind a proxy with a certificate that npm does not know, while npm still tries',
+    `npm http fetch GET https://registry.npmjs.org/notes-server attempt 1 failed with SELF_SIGNED_CERT_IN_CHAIN
+npm http fetch GET https://registry.npmjs.org/notes-server attempt 2 failed with SELF_SIGNED_CERT_IN_CHAIN`,
+    'npm SELF_SIGNED_CERT_IN_CHAIN: the registry cannot be reached; check the certificate of the proxy (npm config set cafile <path>)',
+  ],
+  [
+    'no network, while npm still tries',
+    'npm http fetch GET https://registry.npmjs.org/notes-server attempt 1 failed with ENOTFOUND',
+    'npm ENOTFOUND: the registry cannot be reached; check the network and the proxy',
+  ],
+  [
+    'a download that failed once',
+    `npm http fetch GET https://registry.npmjs.org/notes-server attempt 1 failed with ECONNRESET
+npm http fetch GET 200 https://registry.npmjs.org/notes-server 176ms (cache miss)
+Hello!`,
+    'Hello!',
+  ],
+  [
     'a version that does not exist',
     `npm error code ETARGET
 npm error notarget No matching version found for left-pad@99.0.0.

@@ -11,8 +11,8 @@ interface AddOptions extends ServerOptionFlags {
   stdio?: boolean;
   sse?: string;
   http?: string;
-  header: string[];
-  env: string[];
+  header?: string[];
+  env?: string[];
   description?: string;
   connect: boolean;
   wait: boolean;
@@ -30,12 +30,11 @@ export const addAdd: AddCommand = (program, environment) => {
     .option('--stdio', 'a server that is started as a child process')
     .option('--sse <url>', 'a server over HTTP with server-sent events (2024-11-05)')
     .option('--http <url>', 'a server over Streamable HTTP')
-    .option('--header <name=value>', 'header sent to the server; may contain ${VARIABLE}; repeatable', collect, [])
+    .option('--header <name=value>', 'header sent to the server; may contain ${VARIABLE}; repeatable', collect)
     .option(
       '--env <name=value>',
       'environment variable of the child process; may contain ${VARIABLE}; repeatable',
       collect,
-      [],
     )
     // Not --env-file, which Node takes for its own.
     .option('--dotenv <path>', 'file of NAME=value lines, read at every start of the child process')
@@ -71,6 +70,8 @@ function withTransport(words: string[], options: AddOptions): [string[], AddOpti
   const [first = '', ...more] = words;
   if (words.length === 0 || stdio || sse !== undefined || http !== undefined) return [words, options];
   if (more.length === 0 && /^https?:\/\//i.test(first)) return [[], { ...options, http: first }];
+  if (/^[a-z]+:\/\//i.test(first))
+    throw new CommandFailure('usage', `"${first}" is not the URL of a server: it must start with https:// or http://`);
   return [words, { ...options, stdio: true }];
 }
 
@@ -84,19 +85,19 @@ function toConnection(words: string[], options: AddOptions) {
         : 'specify the URL of the server, or the command that starts it: add files -- npx -y some-server',
     );
   }
-  const headers = optional(toAssignments(options.header, '--header'));
+  const headers = optional(toAssignments(options.header ?? [], '--header'));
   if (options.stdio) {
     const [command, ...args] = words;
     if (command === undefined)
       throw new CommandFailure('usage', 'specify the command after --, for example: --stdio -- npx -y some-server');
     if (headers !== undefined) throw new CommandFailure('usage', '--header is for --sse and --http; use --env');
-    const env = optional(toAssignments(options.env, '--env'));
+    const env = optional(toAssignments(options.env ?? [], '--env'));
     const places = { env_file: fromHere(options.dotenv), cwd: fromHere(options.cwd) };
     return { transport_type: 'STDIO', connection_config: { command, args, env, ...places } };
   }
   if (words.length > 0)
     throw new CommandFailure('usage', `unexpected: ${words.join(' ')}; to start a command, use --stdio`);
-  if (options.env.length > 0 || options.dotenv !== undefined || options.cwd !== undefined) {
+  if (options.env !== undefined || options.dotenv !== undefined || options.cwd !== undefined) {
     throw new CommandFailure('usage', '--env, --dotenv and --cwd are for --stdio; use --header');
   }
   return options.http !== undefined

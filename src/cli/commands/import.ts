@@ -156,9 +156,9 @@ export function report(rows: readonly ImportRow[], terminal: Terminal): void {
     terminal.print(terminal.style('bold', `${ofFile[0]?.file.client}: ${path}`));
     terminal.table(
       ['', 'SERVER', 'TRANSPORT', 'WHAT', ''],
-      ofFile.map(({ key, name, twin, registration, outcome, notes, state }) => [
+      ofFile.map(({ key, name, registration, outcome, notes, state }) => [
         words[outcome],
-        name ?? twin?.name ?? key,
+        name ?? key,
         registration?.transport_type ?? '-',
         registration === undefined ? '-' : shorten(describeConnection(registration)),
         [...(state === undefined ? [] : [state.text]), ...notes].join('; '),

@@ -65,13 +65,18 @@ export const addList: AddCommand = (program, environment) => {
       terminal.table(
         ['TOOL', 'PARAMETERS', 'DESCRIPTION'],
         tools.map((tool) => [
-          tool.enabled ? tool.name : `${tool.name} ${terminal.style('yellow', '(disabled)')}`,
+          [tool.name, ...remarksOn(tool).map((remark) => terminal.style('yellow', `(${remark})`))].join(' '),
           parameterNames(tool),
           tool.description.split('\n', 1)[0] ?? '',
         ]),
       );
     });
 };
+
+const remarksOn = ({ enabled, override }: ToolView) => [
+  ...(override?.rename === undefined ? [] : [`renamed to ${override.rename}`]),
+  ...(enabled ? [] : ['disabled']),
+];
 
 const toolsOf = async (client: Client, server: string) =>
   (await client.get<ToolList>(`${serverPath(server)}/tools`)).tools;
@@ -86,7 +91,7 @@ async function findNamed(client: Client, name: string): Promise<{ server: Server
   const server = servers.find((one) => one.name === name || one.id === name);
   if (server !== undefined) return { server: await client.get<ServerDetail>(serverPath(server.id)) };
   const tools = servers.flatMap((one) => one.tools ?? []);
-  const matches = tools.filter((one) => [one.name, one.original_name, one.wire_name].includes(name));
+  const matches = tools.filter((one) => namesOf(one).includes(name));
   const [tool, ...others] = matches;
   if (tool !== undefined && others.length === 0) return { tool };
   if (tool !== undefined) {
@@ -100,6 +105,11 @@ async function findNamed(client: Client, name: string): Promise<{ server: Server
     ...tools.map((one) => (name.includes('.') ? one.name : one.original_name)),
   ];
   throw new CommandFailure('notFound', `No server or tool is named ${name}${didYouMean(name, known)}`);
+}
+
+function namesOf({ name, original_name, wire_name, override }: ToolView): string[] {
+  const renamed = override?.rename === undefined ? [] : [`${name.slice(0, name.indexOf('.'))}.${override.rename}`];
+  return [name, original_name, wire_name, ...renamed];
 }
 
 function printServer(server: ServerDetail, terminal: Terminal): void {

@@ -33,7 +33,7 @@ export const addRotateKey: AddCommand = (program, environment) => {
       if (terminal.json)
         return terminal.printJson({ ...report, ...(prepared === undefined ? {} : { next_key_id: prepared.keyId }) });
       terminal.print(`${report.current} credentials are sealed with the current key ${report.key_id}.`);
-      terminal.print(
+      terminal.say(
         prepared === undefined
           ? adviceFor(report)
           : `The new key ${prepared.keyId} is in the data directory. Restart the aggregator: then everything is sealed with it, and the old key is deleted.`,
@@ -60,6 +60,6 @@ function adviceFor({ key_source, previous_key_id: previous, previous_was_used: w
       : 'No other key is configured: nothing to do.';
   }
   return wasUsed
-    ? `The old key ${previous} is no longer needed: MCP_CREDENTIAL_KEY_PREVIOUS can be removed.`
+    ? `The old key ${previous} is no longer needed. If MCP_CREDENTIAL_KEY_PREVIOUS is set, remove it.`
     : `The key ${previous} (MCP_CREDENTIAL_KEY_PREVIOUS) has sealed nothing yet: keep it. If it is your next key, make it MCP_CREDENTIAL_KEY now, and the current one MCP_CREDENTIAL_KEY_PREVIOUS.`;
 }
