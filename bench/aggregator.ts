@@ -23,8 +23,6 @@ export interface Aggregator {
   memoryMb(): Promise<number>;
   /** The processor time that it has taken. */
   cpuMs(): Promise<number>;
-  /** The longest delay of its event loop since this was asked for the last time. */
-  loopDelayMs(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -113,11 +111,6 @@ export async function startAggregator(
       // The name of the program, in parentheses, may hold spaces.
       const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).replace(/^.*\) /s, '').split(' ');
       return (Number(fields[11]) + Number(fields[12])) * 10;
-    },
-    async loopDelayMs() {
-      const headers = { authorization: `Bearer ${adminToken}` };
-      const text = await (await fetch(`${url}/metrics`, { headers })).text();
-      return Number(/^mcp_aggregator_event_loop_delay_seconds\{statistic="max"\} (\S+)$/m.exec(text)?.[1]) * 1_000;
     },
   };
 }

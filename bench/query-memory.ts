@@ -104,7 +104,7 @@ async function readAll(deps: QueryDeps): Promise<ServerOutcome[]> {
   const question = analyseQuestion(query, deps.lexicon);
   const meter = createRelevanceMeter(question, deps.lexicon);
   const subject = { request: parseQuery({ query }), servers: await deps.servers(), question, meter };
-  const { asks } = makePlan(deps, subject, await findCandidates(deps, subject), []);
+  const { asks } = await makePlan(deps, subject, await findCandidates(deps, subject), []);
   return await fanOut(asks, defaultFanOutLimits, live);
 }
 

@@ -11,17 +11,33 @@ export interface TimeSlice {
   end(): void;
 }
 
-export const isSliceOver = (began: number): boolean => performance.now() - began >= sliceMs;
+/** When the turn of the event loop began, as far as work in slices knows: what runs in the same turn shares its time. */
+let turnBegan: number | undefined;
+
+/** To be asked before work and after it: the first question of a turn is its beginning. */
+export function isTurnOver(): boolean {
+  const now = performance.now();
+  if (turnBegan !== undefined) return now - turnBegan >= sliceMs;
+  turnBegan = now;
+  setImmediate(endTurn);
+  return false;
+}
+
+function endTurn(): void {
+  turnBegan = undefined;
+}
 
 /** `onEnd` gets the time that each slice took. */
 export function createTimeSlice(onEnd?: (ms: number) => void): TimeSlice {
   let began = performance.now();
+  isTurnOver();
   return {
     giveWay() {
-      if (!isSliceOver(began)) return undefined;
+      if (!isTurnOver()) return undefined;
       onEnd?.(performance.now() - began);
       return nextTurn().then(() => {
         began = performance.now();
+        isTurnOver();
       });
     },
     end: () => onEnd?.(performance.now() - began),
@@ -61,15 +77,30 @@ export function createTimeShare(): TimeShare {
 }
 
 /** Runs a generator that yields where it may be interrupted; the signal aborts it. */
-export async function inSlices<T>(work: Iterator<void, T>, slice: TimeSlice, signal: AbortSignal): Promise<T> {
+export async function inSlices<T>(work: Iterator<void, T>, slice: TimeSlice, signal?: AbortSignal): Promise<T> {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
     const turn = slice.giveWay();
     if (turn === undefined) continue;
     await turn;
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
   }
 }
 
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** In the order in which they came, and one of them in each turn: many at once would be a long turn. */
+const waiting: (() => void)[] = [];
+
+/** Resolves after other work has run. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(resumeOne);
+  });
+}
+
+function resumeOne(): void {
+  endTurn();
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(resumeOne);
+}

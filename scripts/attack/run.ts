@@ -4,14 +4,20 @@
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect as connectTo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Aggregator, startAggregator } from '../../bench/aggregator.ts';
 import { percentile } from '../../bench/table.ts';
+import { nodeFlags } from '../../src/cli/own-program.ts';
 import { stdioFeatureServer } from '../../test/support/servers/feature-server.ts';
 import { httpManners } from './bad-http.ts';
 import { stdioManners } from './bad-stdio.ts';
+import { type LoopReport, socketVariable } from './loop-probe.ts';
 import type { Task } from './use-bad-server.ts';
 
 export interface Behaviour {
@@ -40,20 +46,21 @@ export interface Outcome {
   memoryMb: number;
   /** Of the aggregator, in all. */
   cpuMs: number;
-  /** The longest delay of its event loop. */
-  loopMs: number;
+  /** For how long it kept its event loop busy. */
+  loop: LoopReport;
   /** What the bad server's row says. */
   said: string;
 }
 
 export interface Attack {
+  /** Of all calls while there was no bad server: before the first one, and between any two. */
   quietP99: number;
   outcomes: Outcome[];
 }
 
 export interface AttackOptions {
   behaviours: readonly Behaviour[];
-  /** How long each bad server is there, and how long the good one is alone at first. */
+  /** How long each bad server is there, and how long the good one is alone before. */
   secondsEach: number;
   quietSeconds: number;
   onOutcome?(outcome: Outcome): void;
@@ -67,37 +74,49 @@ export async function runAttack({
   quietSeconds,
   onOutcome,
 }: AttackOptions): Promise<Attack> {
-  const aggregator = await startAggregator({ MCP_AGGREGATOR_LOG_LEVEL: 'silent' });
+  const probe = join(tmpdir(), `loop-probe-${process.pid}`);
+  const aggregator = await startAggregator({ MCP_AGGREGATOR_LOG_LEVEL: 'silent', [socketVariable]: probe }, [
+    ...nodeFlags,
+    '--import',
+    programs.probe,
+  ]);
   const user = fork(programs.user, { execArgv: ['--disable-warning=ExperimentalWarning'] });
   try {
     await aggregator.register('good', { transport_type: 'STDIO', connection_config: stdioFeatureServer('legacy') });
     await measure(aggregator, 2_000);
-    const quiet = await measure(aggregator, quietSeconds * 1_000);
-    const attack: Attack = { quietP99: percentile(quiet.times, 99), outcomes: [] };
+    const quiet: number[] = [];
+    const outcomes: Outcome[] = [];
     for (const behaviour of chosen) {
-      const outcome = await endure(aggregator, user, behaviour, secondsEach * 1_000);
-      attack.outcomes.push(outcome);
+      quiet.push(...(await measure(aggregator, quietSeconds * 1_000)).times);
+      const outcome = await endure({ aggregator, user, probe }, behaviour, secondsEach * 1_000);
+      outcomes.push(outcome);
       onOutcome?.(outcome);
     }
-    return attack;
+    return { quietP99: percentile(quiet, 99), outcomes };
   } finally {
     user.kill();
     await aggregator.close();
   }
 }
 
-async function endure(aggregator: Aggregator, user: ChildProcess, behaviour: Behaviour, ms: number): Promise<Outcome> {
+interface Scene {
+  aggregator: Aggregator;
+  user: ChildProcess;
+  probe: string;
+}
+
+async function endure({ aggregator, user, probe }: Scene, behaviour: Behaviour, ms: number): Promise<Outcome> {
   const bad = await connect(behaviour);
   const name = `bad-${behaviour.transport.toLowerCase()}`;
   try {
     const { id } = (await aggregator.request('POST', api, { name, ...bad.connection })) as { id: string };
     const { url, adminToken } = aggregator;
     user.send({ url, adminToken, server: name, ms } satisfies Task);
-    await aggregator.loopDelayMs(); // each reading starts anew
+    await ask(probe); // each reading starts anew
     const cpuBefore = await aggregator.cpuMs();
     const { times, failed } = await measure(aggregator, ms);
     const cpuMs = (await aggregator.cpuMs()) - cpuBefore;
-    const loopMs = await aggregator.loopDelayMs();
+    const loop = await ask(probe);
     const memoryMb = await aggregator.memoryMb();
     const { status, error_message: error } = (await aggregator.request('GET', `${api}/${id}`)) as {
       status: string;
@@ -105,14 +124,21 @@ async function endure(aggregator: Aggregator, user: ChildProcess, behaviour: Beh
     };
     await aggregator.request('DELETE', `${api}/${id}`);
     const said = [status, error ?? ''].join(' ').replace(/\s+/g, ' ').slice(0, 100).trim();
-    return { behaviour, calls: times.length, failed, p99: percentile(times, 99), memoryMb, cpuMs, loopMs, said };
+    return { behaviour, calls: times.length, failed, p99: percentile(times, 99), memoryMb, cpuMs, loop, said };
   } finally {
     bad.close();
   }
 }
 
+const ask = async (probe: string): Promise<LoopReport> => (await json(connectTo(probe))) as LoopReport;
+
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const programs = { STDIO: path('bad-stdio.ts'), HTTP: path('bad-http.ts'), user: path('use-bad-server.ts') };
+const programs = {
+  STDIO: path('bad-stdio.ts'),
+  HTTP: path('bad-http.ts'),
+  user: path('use-bad-server.ts'),
+  probe: path('loop-probe.ts'),
+};
 
 async function connect({ transport, moment, manner }: Behaviour): Promise<{ connection: object; close(): void }> {
   const args = ['--disable-warning=ExperimentalWarning', programs[transport], moment, manner];

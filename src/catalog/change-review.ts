@@ -11,6 +11,7 @@ import type { ToolChangeRow, ToolRow } from '../store/schema.ts';
 import { createStoredCollection } from '../store/stored-collection.ts';
 import { findStandingChanges, insertToolChanges, type NewToolChange, updateToolChange } from '../store/tool-changes.ts';
 import { type DiscoveredTool, definitionHash, type ToolChanges } from '../store/tools.ts';
+import { createTimeSlice } from '../time-slice.ts';
 import type { CatalogTool } from './catalog.ts';
 import { classifyChange, scanTool, type Warning } from './tool-changes.ts';
 
@@ -81,7 +82,9 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     await standing.reload(server.id);
     const known = new Map(stored.map((row) => [row.original_name, row]));
     const settled: DiscoveredTool[] = [];
+    const slice = createTimeSlice();
     for (const tool of offered) {
+      await slice.giveWay();
       const change = standing.entries.get(server.id)?.get(tool.original_name);
       const trusted = known.get(tool.original_name) ?? formerTool(tool, change);
       settled.push(await settleOne(server, trusted, tool, change));
@@ -127,7 +130,9 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     }
     const removed = changes.removed.map((row) => toNew(server, row, null, 'removed_tool', 'removed'));
     await insert(server.id, removed);
+    const slice = createTimeSlice();
     for (const row of [...changes.added, ...changes.changed.map(({ after }) => after)]) {
+      await slice.giveWay();
       const warnings = warningsOf(row);
       if (warnings.length > 0) registry.record(server.id, 'TOOL_WARNING', { tool: row.name, warnings });
     }
@@ -137,10 +142,13 @@ export async function createChangeReview(deps: ChangeReviewDependencies): Promis
     server: Server,
     changes: readonly { before: DiscoveredTool; after: DiscoveredTool }[],
   ): Promise<void> {
-    const rows = changes.map(({ before, after }) => {
+    const rows: NewToolChange[] = [];
+    const slice = createTimeSlice();
+    for (const { before, after } of changes) {
+      await slice.giveWay();
       const { risk } = classifyChange(before.definition, after.definition);
-      return { ...toNew(server, before, after, risk, 'approved'), decided_by: 'policy' };
-    });
+      rows.push({ ...toNew(server, before, after, risk, 'approved'), decided_by: 'policy' });
+    }
     await insert(server.id, rows);
   }
 

@@ -1,6 +1,7 @@
 /** Asks a server for everything it offers, page by page (BR-003). */
 import { RpcError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { createTimeSlice } from '../time-slice.ts';
 import type { Session } from '../upstream/session.ts';
 import { type Mask, maskDefinition } from './mask-definition.ts';
 
@@ -57,6 +58,7 @@ export async function listAll(
   const listing: Listing = { items: [], skipped: 0 };
   if (capability(session.capabilities) === undefined) return listing;
 
+  const slice = createTimeSlice();
   const seenCursors = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
@@ -65,6 +67,7 @@ export async function listAll(
     for (const definition of Array.isArray(result[member]) ? result[member] : []) {
       // One over the limit is enough to know that it is passed.
       if (listing.items.length > most) return listing;
+      await slice.giveWay();
       take(definition);
       const name = isObject(definition) ? definition[key] : undefined;
       if (typeof name === 'string' && name !== '')

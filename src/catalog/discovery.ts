@@ -7,7 +7,8 @@ import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { Database } from '../store/database.ts';
 import { replaceServerItems } from '../store/server-items.ts';
-import { replaceServerTools } from '../store/tools.ts';
+import { type DiscoveredTool, replaceServerTools } from '../store/tools.ts';
+import { createTimeSlice } from '../time-slice.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Session } from '../upstream/session.ts';
 import type { CacheHint } from './cache-hints.ts';
@@ -199,7 +200,12 @@ async function storeTools(
   listed: Listing['items'],
 ): Promise<boolean> {
   if (listed.length === 0) log.warn({ server: server.name }, 'the server lists no tools');
-  const offered = listed.map(({ key, definition }) => toDiscovered(server.name, key, definition));
+  const slice = createTimeSlice();
+  const offered: DiscoveredTool[] = [];
+  for (const { key, definition } of listed) {
+    await slice.giveWay();
+    offered.push(toDiscovered(server.name, key, definition));
+  }
   const found = await changeReview.settle(server, lists.tools(server.id) ?? [], offered);
   const limits = { maxPerServer: config.maxToolsPerServer, maxTotal: config.maxTools };
   const toolChanges = await replaceServerTools(db, server.id, found, limits);

@@ -177,7 +177,7 @@ function toCompactResult(result: QueryResult): QueryResult {
 }
 
 /** With `explain`: how each server would be asked. */
-export function toExplanation(plan: QueryPlan, ms: number): QueryOutput {
+export async function toExplanation(plan: QueryPlan, ms: number): Promise<QueryOutput> {
   const { plans, tried, skipped, failed, choice, warnings } = plan;
   const metadata = {
     serversQueried: 0,
@@ -191,7 +191,7 @@ export function toExplanation(plan: QueryPlan, ms: number): QueryOutput {
     warnings,
     skipped: [...skipped, ...failed.map(({ server, error = 'failed' }) => ({ server, reason: error }))],
   };
-  const described = plans.map((describe) => describe());
+  const described = await Promise.all(plans.map((describe) => describe()));
   const inOrder = described.toSorted((a, b) => tried.indexOf(a.server) - tried.indexOf(b.server));
   return { results: [], metadata, plan: inOrder };
 }

@@ -1,6 +1,7 @@
 /** Plans a query: servers, their order and first calls. Calls nothing. */
 
 import { stem } from '../similarity/stem.ts';
+import { createTimeSlice, inSlices } from '../time-slice.ts';
 import { failedOutcome, type ServerAsk, type ServerOutcome } from './fan-out.ts';
 import type { PlannableServer, PlannedCall } from './model-plan.ts';
 import type { QueryDeps, QueryServer, ToolFit } from './query.ts';
@@ -8,7 +9,7 @@ import type { QueryOutput, ServerPlan } from './query-tool.ts';
 import type { Lexicon, Question } from './question/question.ts';
 import type { RelevanceMeter } from './question/relevance.ts';
 import { createExploration, type Exploration } from './reading/exploration.ts';
-import { firstSteps } from './reading/first-steps.ts';
+import { workOutFirstSteps } from './reading/first-steps.ts';
 import { planNamedTools, readNamedTools } from './reading/named-tools.ts';
 import { readServer } from './reading/reading.ts';
 import type { Nearness } from './reading/sql.ts';
@@ -23,7 +24,7 @@ export interface QueryPlan {
   /** Most promising first. */
   asks: ServerAsk[];
   /** A description of how each server is queried; built on demand. */
-  plans: (() => ServerPlan)[];
+  plans: (() => Promise<ServerPlan>)[];
   skipped: { server: string; reason: string }[];
   /** Named servers that cannot be called: failures from the start. */
   failed: ServerOutcome[];
@@ -74,12 +75,12 @@ export function toPlannable(deps: QueryDeps, { ordered }: Candidates, now: numbe
   });
 }
 
-export function makePlan(
+export async function makePlan(
   deps: QueryDeps,
   subject: Subject,
   { choice, ordered, found }: Candidates,
   planned: readonly PlannedCall[],
-): QueryPlan {
+): Promise<QueryPlan> {
   const plan: QueryPlan = {
     choice: { chosenBy: choice.by, ...(choice.pattern === undefined ? {} : { pattern: choice.pattern }) },
     asks: [],
@@ -100,7 +101,7 @@ export function makePlan(
         plan,
         deps,
         {
-          planner: plannerFor(deps, subject, server, { found, planned, near }),
+          planner: await plannerFor(deps, subject, server, { found, planned, near }),
           exploration,
           isNamed: choice.by === 'call',
         },
@@ -122,7 +123,7 @@ function addNamedTools(plan: QueryPlan, deps: QueryDeps, { request, meter }: Sub
   const { query } = request;
   const known = new Set(server.tools.map(({ name: tool }) => tool));
   const { calls, missing } = planNamedTools(queryTools, known, query);
-  plan.plans.push(() => ({
+  plan.plans.push(async () => ({
     server: name,
     strategy: describeNamedTools(queryTools),
     calls: calls.map(({ tool, arguments: args }) => ({ tool, arguments: args, reason: 'named in query_tools' })),
@@ -151,10 +152,10 @@ interface ReadingBasis {
 function addServer(plan: QueryPlan, deps: QueryDeps, basis: ReadingBasis, server: QueryServer): void {
   const { name, strategy, isLocal } = server;
   const { planner, exploration, isNamed } = basis;
-  plan.plans.push(() => ({
+  plan.plans.push(async () => ({
     server: name,
     strategy: describeStrategy(strategy),
-    calls: firstSteps(planner, Date.now())
+    calls: (await inSlices(workOutFirstSteps(planner, Date.now()), createTimeSlice()))
       .toSorted((a, b) => b.priority - a.priority)
       .flatMap(toCall)
       .slice(0, shownCalls),
@@ -192,19 +193,19 @@ function toCall({ target, isPlanned }: Step): ServerPlan['calls'] {
 
 const maxSharedFolders = 3;
 
-function plannerFor(
+async function plannerFor(
   deps: QueryDeps,
   { servers, question, meter }: Subject,
   server: QueryServer,
   { found, planned, near }: { found: readonly ToolFit[]; planned: readonly PlannedCall[]; near: Nearness },
-): Planner {
+): Promise<Planner> {
   const others = server.isLocal ? servers.flatMap(({ isLocal, folders }) => (isLocal ? folders : [])) : [];
   return {
     strategy: server.strategy,
     question,
     meter,
     near,
-    fits: toolFits(server, question, meter, found),
+    fits: await toolFits(server, question, meter, found),
     // What another server of this machine works on is the best guess where a server has no folder of its own.
     folders: server.folders.length > 0 ? server.folders : [...new Set(others)].slice(0, maxSharedFolders),
     knowledge: deps.knowledge(server.name),
@@ -214,21 +215,23 @@ function plannerFor(
 }
 
 /** By search over all tools, or by the question's own words in what the tool says of itself. */
-function toolFits(
+async function toolFits(
   { name, strategy }: QueryServer,
   question: Question,
   meter: RelevanceMeter,
   found: readonly ToolFit[],
-): Map<string, number> {
+): Promise<Map<string, number>> {
   const scores = new Map(found.filter((hit) => hit.server === name).map((hit) => [hit.tool, hit.score]));
   const stems = new Set(question.terms.map((term) => term.stem));
-  return new Map(
-    strategy.operations.map(({ key, tool, about, kind, noun }) => {
-      // Who asks about releases means the tool that lists releases.
-      const isNamed = kind === 'list' && noun !== '' && stems.has(stem(noun));
-      return [key, Math.max(scores.get(tool) ?? 0, meter.judge(meter.measure(about)), isNamed ? fittingTool : 0)];
-    }),
-  );
+  const fits = new Map<string, number>();
+  const slice = createTimeSlice();
+  for (const { key, tool, about, kind, noun } of strategy.operations) {
+    await slice.giveWay();
+    // Who asks about releases means the tool that lists releases.
+    const isNamed = kind === 'list' && noun !== '' && stems.has(stem(noun));
+    fits.set(key, Math.max(scores.get(tool) ?? 0, meter.judge(meter.measure(about)), isNamed ? fittingTool : 0));
+  }
+  return fits;
 }
 
 /** Words repeat from server to server, so each is embedded once. */

@@ -33,7 +33,7 @@ export interface QueryRunner {
   /** Only where a model is configured. */
   collect?(input: unknown, asking: Asking): Promise<ContextOutput>;
   /** How this server is asked, in words, and which of its tools never are. */
-  describe(server: CatalogServer, view: View): ServerStrategy;
+  describe(server: CatalogServer, view: View): Promise<ServerStrategy>;
   close(): void;
 }
 
@@ -110,12 +110,15 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     };
   }
 
-  function visibleTo(server: CatalogServer, view: View): Pick<QueryServer, 'tools' | 'strategy' | 'queryTools'> {
+  async function visibleTo(
+    server: CatalogServer,
+    view: View,
+  ): Promise<Pick<QueryServer, 'tools' | 'strategy' | 'queryTools'>> {
     const visible = (catalog.snapshot.toolsByServer.get(server.id) ?? []).filter(view.tool);
     const names = new Set(visible.map(({ row }) => row.original_name));
     return {
       tools: visible.map(({ row }) => toStrategyTool(row)),
-      strategy: visibleStrategy(strategies.of(server.id), (tool) => names.has(tool)),
+      strategy: visibleStrategy(await strategies.of(server.id), (tool) => names.has(tool)),
       queryTools: server.options.query_tools,
     };
   }
@@ -125,7 +128,7 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
     return {
       name: server.name,
       ...(status === 'CONNECTED' || status === 'DEGRADED' ? {} : { unavailable: `not connected: ${status}` }),
-      ...visibleTo(server, view),
+      ...(await visibleTo(server, view)),
       title: titleOf(server),
       folders: server.transport_type === 'STDIO' ? await folders.of(server) : [],
       isLocal: server.transport_type === 'STDIO',
@@ -202,8 +205,8 @@ export function createQueryRunner(deps: QueryRunnerDependencies): QueryRunner {
                   asking.signal,
                 ),
             ),
-    describe(server, view) {
-      const { queryTools = [], strategy } = visibleTo(server, view);
+    async describe(server, view) {
+      const { queryTools = [], strategy } = await visibleTo(server, view);
       if (queryTools.length > 0) return { strategy: describeNamedTools(queryTools), never_called: [] };
       return { strategy: describeStrategy(strategy), never_called: [...strategy.leftOut] };
     },

@@ -85,10 +85,10 @@ export async function runQuery(deps: QueryDeps, input: unknown, signal: AbortSig
 
   const candidates = await findCandidates(deps, subject);
   const thought = await planWithModel(deps, request, candidates, signal);
-  const plan = makePlan(deps, subject, candidates, thought.calls);
+  const plan = await makePlan(deps, subject, candidates, thought.calls);
   plan.warnings.push(...thought.warnings);
-  if (request.explain === true) return toExplanation(plan, elapsed());
-  if (deps.watch?.onPlan !== undefined) deps.watch.onPlan(toExplanation(plan, elapsed()));
+  if (request.explain === true) return await toExplanation(plan, elapsed());
+  if (deps.watch?.onPlan !== undefined) deps.watch.onPlan(await toExplanation(plan, elapsed()));
   for (const outcome of plan.failed) deps.watch?.onServer(toReport(outcome));
 
   const outcomes = await ask(deps, plan, signal);

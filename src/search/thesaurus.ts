@@ -31,7 +31,7 @@ export function createThesaurus(file: URL = new URL('../../assets/synonyms.txt.g
   };
   async function load(): Promise<void> {
     const bytes = await promisify(gunzip)(await readFile(file));
-    const found = await inSlices(readSynonyms(bytes), createTimeSlice(), never);
+    const found = await inSlices(readSynonyms(bytes), createTimeSlice());
     synonyms ??= found;
   }
   return {
@@ -46,8 +46,6 @@ export function createThesaurus(file: URL = new URL('../../assets/synonyms.txt.g
     knows: (word) => read().words.has(word),
   };
 }
-
-const never = new AbortController().signal;
 
 /** Yields where other work may have a turn. */
 function* readSynonyms(bytes: Buffer): Generator<void, Synonyms> {

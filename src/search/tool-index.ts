@@ -6,6 +6,7 @@ import type { Database } from '../store/database.ts';
 import type { ToolRow } from '../store/schema.ts';
 import type { ToolChanges } from '../store/tools.ts';
 import { findVectors, upsertVectors } from '../store/vectors.ts';
+import { nextTurn } from '../time-slice.ts';
 import type { StaticEmbedder } from './embed.ts';
 import { createSearchIndex, embedTools, type SearchIndex } from './search-index.ts';
 import type { SkillIndex } from './skill-index.ts';
@@ -40,6 +41,8 @@ interface ToolIndexDependencies {
 }
 
 const embedAtOnce = 256;
+/** What is embedded without a pause for other work. */
+const embedInTurn = 16;
 
 export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
   const { db, catalog, changes, log, builtIn, skills, onTouched } = deps;
@@ -100,14 +103,21 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
   async function embedAndEnter(tools: SearchableTool[]): Promise<void> {
     for (let from = 0; from < tools.length; from += embedAtOnce) {
       const batch = tools.slice(from, from + embedAtOnce);
-      const vectors = await embedTools(builtIn, batch);
-      for (const [place, tool] of batch.entries()) enter(tool, vectors[place] as Float32Array);
+      const vectors: Float32Array[] = [];
+      for (let at = 0; at < batch.length; at += embedInTurn) vectors.push(...(await embedInOneTurn(batch, at)));
       await upsertVectors(db, toVectorRows(builtIn, batch, vectors)).catch((error: unknown) =>
         log.warn({ err: error }, 'could not store vectors; they are computed again at the next start'),
       );
-      await new Promise(setImmediate);
     }
     deps.onEntered();
+  }
+
+  async function embedInOneTurn(batch: SearchableTool[], at: number): Promise<Float32Array[]> {
+    const tools = batch.slice(at, at + embedInTurn);
+    const vectors = await embedTools(builtIn, tools);
+    for (const [place, tool] of tools.entries()) enter(tool, vectors[place] as Float32Array);
+    await nextTurn();
+    return vectors;
   }
 
   function follow(server: { name: string }, { added, changed, removed }: ToolChanges): void {

@@ -83,7 +83,9 @@ export function createVectorIndex(dimensions: number): VectorIndex {
     has: (slot) => slot < capacity && scales[slot] !== 0,
     get: (slot) => {
       const scale = scales[slot] ?? 0;
-      return Float32Array.from(rows.subarray(slot * width, slot * width + dimensions), (value) => value * scale);
+      const vector = new Float32Array(dimensions);
+      for (let d = 0; d < dimensions; d++) vector[d] = (rows[slot * width + d] as number) * scale;
+      return vector;
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Model } from '../model.ts';
 import type { Database } from '../store/database.ts';
 import type { ToolRow } from '../store/schema.ts';
 import { clearToolSkills, type ToolChanges, updateClassificationState, updateToolSkills } from '../store/tools.ts';
+import { createTimeSlice } from '../time-slice.ts';
 import {
   type Outcome,
   sortOutcomes,
@@ -55,6 +56,7 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
   /** By tool that was ever queued: its server. */
   const serverOf = new Map<number, string>();
   const unsaved = new Map<number, Outcome>();
+  const slice = createTimeSlice();
   let prototypes = toPrototypes();
   let saving: Promise<unknown> = Promise.resolve();
   let saveTimer: NodeJS.Timeout | undefined;
@@ -64,6 +66,7 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
     async classify(tools, signal) {
       if (model !== undefined) return await model(tools, skillStore.list(), signal);
       const found = await vectors.ofTools(tools.map(({ id }) => id));
+      await slice.giveWay();
       return new Map([...found].map(([id, vector]) => [id, classifyTool(vector, prototypes)]));
     },
     onClassified: (id, classification) => keep(id, toOutcome(classification)),

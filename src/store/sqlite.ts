@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { SqliteDialect, type SqliteStatement } from 'kysely';
+import { type DatabaseConnection, type Driver, SqliteDialect, type SqliteStatement } from 'kysely';
+import { isTurnOver, nextTurn } from '../time-slice.ts';
 import { fromSqlite } from './columns.ts';
 import { fromSqliteError } from './storage-fault.ts';
 
@@ -25,7 +26,7 @@ export function createSqliteDialect(file: string): SqliteDialect {
   const database = translated(file, () => open(file));
   const statements = new Map<string, SqliteStatement>();
 
-  return new SqliteDialect({
+  const dialect = new SqliteDialect({
     database: {
       close: () => database.close(),
       prepare(sql) {
@@ -40,6 +41,34 @@ export function createSqliteDialect(file: string): SqliteDialect {
       },
     },
   });
+  return Object.assign(dialect, { createDriver: () => givingWay(SqliteDialect.prototype.createDriver.call(dialect)) });
+}
+
+/**
+ * SQLite answers at once, so that a transaction of many statements, and all that is done between them, would be a single
+ * turn of the event loop. After each statement, other work runs if the turn has lasted for long.
+ */
+function givingWay(driver: Driver): Driver {
+  const acquire = driver.acquireConnection.bind(driver);
+  let wrapped: DatabaseConnection | undefined;
+  return Object.assign(driver, {
+    async acquireConnection(...options: Parameters<typeof acquire>) {
+      wrapped ??= withTurns(await acquire(...options));
+      return wrapped;
+    },
+  });
+}
+
+function withTurns(connection: DatabaseConnection): DatabaseConnection {
+  return {
+    async executeQuery(...query) {
+      isTurnOver();
+      const result = await connection.executeQuery<never>(...query);
+      if (isTurnOver()) await nextTurn();
+      return result;
+    },
+    streamQuery: (...query) => connection.streamQuery(...query),
+  };
 }
 
 /** Readable by the owner only. SQLite creates its other files with the same mode. Windows has no such modes. */

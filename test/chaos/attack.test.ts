@@ -12,7 +12,7 @@ test('bad servers beside a good one: none of its calls fails (a part of `npm run
   timeout: 170_000,
 }, async () => {
   const chosen = behaviours.filter(({ moment, manner }) => moment === 'tools/call' && manners.includes(manner));
-  const { outcomes } = await runAttack({ behaviours: chosen, secondsEach: 2, quietSeconds: 1 });
+  const { outcomes } = await runAttack({ behaviours: chosen, secondsEach: 2, quietSeconds: 0 });
   const hurt = outcomes.filter(({ failed, calls }) => failed > 0 || calls < 20);
   assert.deepEqual(hurt, []);
   assert.ok(outcomes.length >= manners.length);

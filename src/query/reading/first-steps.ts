@@ -20,14 +20,19 @@ import {
   toolStep,
 } from './step.ts';
 
-export function firstSteps(planner: Planner, now: number): Step[] {
+/** In slices: a server may have a thousand tools. */
+export function* workOutFirstSteps(planner: Planner, now: number): Generator<void, Step[]> {
   const tables = planner.knowledge.tables(now);
   const operations = preferredOf(planner.strategy.operations);
+  yield;
   const aside = lessFitting(planner, operations);
-  const ofTools = operations.flatMap((operation) => {
+  const ofTools: Step[] = [];
+  for (const operation of operations) {
+    yield;
     const steps = stepsOf(planner, operation, tables, now);
-    return aside.has(operation) ? steps.map((step) => ({ ...step, priority: step.priority - asideDrop })) : steps;
-  });
+    const drop = aside.has(operation) ? asideDrop : 0;
+    for (const step of steps) ofTools.push(drop === 0 ? step : { ...step, priority: step.priority - drop });
+  }
   return [...plannedSteps(planner), ...ofTools, ...resourceSteps(planner), ...templateSteps(planner)];
 }
 
@@ -97,14 +102,26 @@ const minUsers = 3;
 /** What it lists must be known before most other tools can be called: the organisations of a tracker, the bases of tables. */
 function isKey({ noun, tool }: Operation, operations: readonly Operation[]): boolean {
   if (noun === '') return false;
-  const users = operations.filter(
-    (other) =>
-      other.tool !== tool &&
-      other.needs.some(
-        ({ role }) => role.kind === 'handle' && role.noun !== '' && classOf(role.noun) === classOf(noun),
-      ),
-  );
-  return new Set(users.map((user) => user.tool)).size >= minUsers;
+  const users = usersOf(operations).get(classOf(noun));
+  return users !== undefined && users.size - Number(users.has(tool)) >= minUsers;
+}
+
+const knownUsers = new WeakMap<readonly Operation[], ReadonlyMap<string, ReadonlySet<string>>>();
+
+/** By what they need a handle of: the tools. */
+function usersOf(operations: readonly Operation[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const known = knownUsers.get(operations);
+  if (known !== undefined) return known;
+  const users = new Map<string, Set<string>>();
+  for (const { tool, needs } of operations) {
+    for (const { role } of needs) {
+      if (role.kind !== 'handle' || role.noun === '') continue;
+      const named = classOf(role.noun);
+      users.set(named, (users.get(named) ?? new Set()).add(tool));
+    }
+  }
+  knownUsers.set(operations, users);
+  return users;
 }
 
 /** What the question names is asked for first; what was only tried, when there is nothing better to do. */

@@ -7,7 +7,7 @@ import { describe } from '../../errors.ts';
 import { createTimeSlice, inSlices } from '../../time-slice.ts';
 import { withoutPointers } from '../results/pointers.ts';
 import { isToolResult, type ParsedAnswer, parseAnswer, parseContents, type ToolAnswer } from './answer.ts';
-import { firstSteps } from './first-steps.ts';
+import { workOutFirstSteps } from './first-steps.ts';
 import { stepsFromListing } from './follow-steps.ts';
 import { recordFailure, recordSuccess, type ServerKnowledge } from './knowledge.ts';
 import { addNextRung, handleFailure, processAnswer } from './process-answer.ts';
@@ -40,9 +40,9 @@ export async function readServer(input: ReadingInput): Promise<Reading> {
   const maxGlances = canSearch ? 0 : glances;
   let begun = 0;
 
-  queue.add(firstSteps(input, Date.now()));
-  for (const listing of knowledge.listings(Date.now())) queue.add(stepsFromListing(input, listing));
   const part = exploration.enter();
+  queue.add(await inSlices(workOutFirstSteps(input, Date.now()), createTimeSlice(), signal));
+  for (const listing of knowledge.listings(Date.now())) queue.add(stepsFromListing(input, listing));
   await work(priorities.worthwhile);
   part.done();
   await untilAborted(exploration.opened, signal).catch(() => undefined); // Then the time is up, and nothing is begun.

@@ -2,10 +2,11 @@
 import type { Catalog, CatalogItem, CatalogTool } from '../../catalog/catalog.ts';
 import type { Changes } from '../../changes.ts';
 import { isObject, type JsonObject } from '../../json-rpc.ts';
-import { type Strategy, type StrategyTool, toResource, toTemplate, workOutStrategy } from './strategy.ts';
+import { createTimeSlice, inSlices } from '../../time-slice.ts';
+import { type Strategy, type StrategyTool, strategySteps, toResource, toTemplate } from './strategy.ts';
 
 interface Strategies {
-  of(serverId: string): Strategy;
+  of(serverId: string): Promise<Strategy>;
   close(): void;
 }
 
@@ -13,7 +14,7 @@ interface Known {
   tools: readonly CatalogTool['row'][];
   items: readonly JsonObject[];
   readers: readonly string[];
-  strategy: Strategy;
+  strategy: Promise<Strategy>;
 }
 
 interface StrategiesDependencies {
@@ -26,7 +27,7 @@ interface StrategiesDependencies {
 export function createStrategies({ catalog, changes, readersOf }: StrategiesDependencies): Strategies {
   const known = new Map<string, Known>();
 
-  function of(serverId: string): Strategy {
+  function of(serverId: string): Promise<Strategy> {
     const { toolsByServer, items } = catalog.snapshot;
     const tools = (toolsByServer.get(serverId) ?? []).map(({ row }) => row);
     const own = ({ server }: CatalogItem) => server.id === serverId;
@@ -37,12 +38,13 @@ export function createStrategies({ catalog, changes, readersOf }: StrategiesDepe
     const before = known.get(serverId);
     const isKnown = before !== undefined && areSame(before.tools, tools) && areSame(before.items, listed);
     if (isKnown && areSame(before.readers, readers)) return before.strategy;
-    const strategy = workOutStrategy({
+    const work = strategySteps({
       tools: tools.map(toStrategyTool),
       resources: resources.map(toResource),
       templates: templates.map(toTemplate),
       readers,
     });
+    const strategy = inSlices(work, createTimeSlice());
     known.set(serverId, { tools, items: listed, readers, strategy });
     return strategy;
   }

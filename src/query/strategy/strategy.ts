@@ -72,13 +72,28 @@ export interface StrategyInput {
   readers?: readonly string[];
 }
 
-export function workOutStrategy({ tools, resources = [], templates = [], readers = [] }: StrategyInput): Strategy {
+export function workOutStrategy(input: StrategyInput): Strategy {
+  const work = strategySteps(input);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+/** In slices: a server may have a thousand tools. */
+export function* strategySteps({
+  tools,
+  resources = [],
+  templates = [],
+  readers = [],
+}: StrategyInput): Generator<void, Strategy> {
   const operations: Operation[] = [];
   const leftOut: { tool: string; reason: string }[] = [];
   const isRemote = isRemoteControl(tools);
   const namesFolders = tools.some(takesFolder);
   const prefixes = findPrefixes(tools);
   for (const tool of tools) {
+    yield;
     const isNamed = readers.includes(tool.name);
     const verdict = isNamed ? { reads: true as const } : judgeReadOnly(tool, prefixes);
     if (!verdict.reads) leftOut.push({ tool: tool.name, reason: verdict.reason });
