@@ -163,7 +163,7 @@ function randomResult(random: Random): Record<string, Json> {
   };
 }
 
-const hopKeys = ['protocolVersion', 'clientInfo', 'clientCapabilities', 'serverInfo'].map(
+const hopKeys = ['protocolVersion', 'clientInfo', 'clientCapabilities', 'logLevel', 'serverInfo'].map(
   (key) => `io.modelcontextprotocol/${key}`,
 );
 

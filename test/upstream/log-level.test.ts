@@ -8,7 +8,7 @@ import { stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';
 
-suite('MCP-034: a log level', () => {
+suite('a log level', () => {
   let app: TestApp;
   const running: RunningServer[] = [];
 
@@ -35,7 +35,7 @@ suite('MCP-034: a log level', () => {
     (await call(session, `${server}__whoami`)).result.structuredContent.log_level;
 
   for (const server of ['shared', 'client', 'principal', 'streamable-legacy', 'streamable-dual']) {
-    test(`is set on the session of the server, and on the one that takes its place (${server})`, async () => {
+    test(`MCP-034: is set on the session of the server, and on the one that takes its place (${server})`, async () => {
       const session = await openSession(app, { capabilities: everyCapability });
       await session.request('logging/setLevel', { level: 'notice' });
       assert.equal(await levelAt(session, server), 'notice');
@@ -44,7 +44,7 @@ suite('MCP-034: a log level', () => {
     });
   }
 
-  test('is set for each principal that has a session of its own', async () => {
+  test('MCP-034: is set for each principal that has a session of its own', async () => {
     for (const level of ['warning', 'error']) {
       const session = await openSession(app, { token: await createToken(app, { role: 'caller' }) });
       await session.request('logging/setLevel', { level });
@@ -52,7 +52,7 @@ suite('MCP-034: a log level', () => {
     }
   });
 
-  test('of a shared session is the lowest that a client asked for', async () => {
+  test('MCP-034: of a shared session is the lowest that a client asked for', async () => {
     const [low, high] = [await openSession(app), await openSession(app)];
     await low.request('logging/setLevel', { level: 'info' });
     await high.request('logging/setLevel', { level: 'error' });
