@@ -23,7 +23,7 @@ export type Result = JsonObject | RawResult;
 type ByteString = string;
 
 /** Replaced members as JSON; undefined for removed ones. */
-export type Changes = Record<string, string | undefined>;
+export type MemberChanges = Record<string, string | undefined>;
 
 export class RawResult {
   /** Whether it may contain resource links. */
@@ -33,10 +33,10 @@ export class RawResult {
   readonly #start: number;
   readonly #end: number;
   readonly #hasLongNumber: boolean;
-  readonly #changes: Changes | undefined;
+  readonly #changes: MemberChanges | undefined;
   #object: JsonObject | undefined;
 
-  constructor(bytes: Buffer, scanned: LocatedResult, changes?: Changes) {
+  constructor(bytes: Buffer, scanned: LocatedResult, changes?: MemberChanges) {
     this.#bytes = bytes;
     this.#members = scanned.members;
     this.#start = scanned.start;
@@ -79,7 +79,7 @@ export class RawResult {
     return this.#object;
   }
 
-  withChanges(changes: Changes): RawResult {
+  withChanges(changes: MemberChanges): RawResult {
     const scanned = {
       members: this.#members,
       start: this.#start,

@@ -13,7 +13,7 @@ interface WindowsCommand {
   windowsVerbatimArguments: boolean;
 }
 
-interface Surroundings {
+interface CommandLookup {
   env: Readonly<NodeJS.ProcessEnv>;
   cwd?: string;
   isFile?: (path: string) => boolean;
@@ -24,7 +24,7 @@ const taskkillTimeoutMs = 10_000;
 export function toWindowsCommand(
   command: string,
   args: readonly string[],
-  { env, cwd = '', isFile = isExistingFile }: Surroundings,
+  { env, cwd = '', isFile = isExistingFile }: CommandLookup,
 ): WindowsCommand {
   const file = candidates(command, env, cwd).find(isFile) ?? command;
   if (!/\.(cmd|bat)$/i.test(file)) return { file, args: [...args], windowsVerbatimArguments: false };

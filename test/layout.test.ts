@@ -41,3 +41,20 @@ test('every file that is selected for PostgreSQL exists', () => {
     for (const one of alternatives) assert.notEqual(globSync(one, { cwd: root }).length, 0, one);
   }
 });
+
+test('every type name is declared in one file of the sources', () => {
+  const files = new Map<string, string[]>();
+  for (const file of globSync('src/**/*.ts', { cwd: root })) {
+    const text = readFileSync(join(root, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(
+      /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)/gm,
+    )) {
+      files.set(name, [...new Set([...(files.get(name) ?? []), file])]);
+    }
+  }
+  assert.ok(files.size > 500, 'the expression finds declarations');
+  assert.deepEqual(
+    [...files].filter(([, places]) => places.length > 1),
+    [],
+  );
+});

@@ -3,7 +3,7 @@ import { RpcError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import { createTimeSlice } from '../time-slice.ts';
 import type { Session } from '../upstream/session.ts';
-import { type Mask, maskDefinition } from './mask-definition.ts';
+import { maskDefinition, type TextMask } from './mask-definition.ts';
 
 const skillsOf = ({ extensions }: JsonObject): unknown =>
   isObject(extensions) ? extensions['io.modelcontextprotocol/skills'] : undefined;
@@ -52,7 +52,7 @@ export async function listAll(
   session: Session,
   kind: Kind,
   signal: AbortSignal,
-  { most, take, mask }: { most: number; take: (definition: unknown) => void; mask: Mask },
+  { most, take, mask }: { most: number; take: (definition: unknown) => void; mask: TextMask },
 ): Promise<Listing> {
   const { method, member, key, capability } = kinds[kind];
   const listing: Listing = { items: [], skipped: 0 };

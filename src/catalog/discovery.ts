@@ -119,7 +119,7 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
   }
 
   /** What changed is in the snapshot then. */
-  async function discoverKind(server: Server, session: Session, kind: Kind): Promise<Discovered> {
+  async function discoverKind(server: Server, session: Session, kind: Kind): Promise<DiscoveredKind> {
     const bytes = lists.budget.open(server.id, kind);
     try {
       const { items: listed, warning } = await list(server, session, kind, bytes.take);
@@ -177,7 +177,7 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
   };
 }
 
-interface Discovered {
+interface DiscoveredKind {
   isChanged: boolean;
   /** For the server's row: not all of it is offered. */
   warning?: string;

@@ -48,7 +48,7 @@ export interface Snapshot {
 }
 
 /** What one server listed. */
-interface ServerLists {
+interface SnapshotLists {
   readonly tools: readonly ToolRow[];
   readonly items: Readonly<Record<ServerItemKind, readonly ListedItem[]>>;
 }
@@ -73,16 +73,16 @@ interface Part {
 }
 
 /** The place of a tool or prompt: names stay where they are when a server's record changes. */
-interface Place {
+interface NamedAt {
   readonly serverId: string;
   readonly at: number;
 }
 
 interface Names {
-  readonly wire: ReadonlyMap<string, Place>;
-  readonly canonical: ReadonlyMap<string, Place>;
-  readonly original: ReadonlyMap<string, readonly Place[]>;
-  readonly prompts: ReadonlyMap<string, Place>;
+  readonly wire: ReadonlyMap<string, NamedAt>;
+  readonly canonical: ReadonlyMap<string, NamedAt>;
+  readonly original: ReadonlyMap<string, readonly NamedAt[]>;
+  readonly prompts: ReadonlyMap<string, NamedAt>;
 }
 
 export const itemKinds = ['prompt', 'resource', 'resource_template', 'skill'] as const;
@@ -90,13 +90,13 @@ export const itemKinds = ['prompt', 'resource', 'resource_template', 'skill'] as
 /** Servers in the given order, and within a server in the server's own order: the same list every time. */
 export function createSnapshot(
   servers: readonly Server[],
-  listsOf: (serverId: string) => ServerLists,
+  listsOf: (serverId: string) => SnapshotLists,
 ): CatalogSnapshot {
   const parts = new Map<string, Part>();
-  const wire = new Map<string, Place>();
-  const canonical = new Map<string, Place>();
-  const original = new Map<string, Place[]>();
-  const prompts = new Map<string, Place>();
+  const wire = new Map<string, NamedAt>();
+  const canonical = new Map<string, NamedAt>();
+  const original = new Map<string, NamedAt[]>();
+  const prompts = new Map<string, NamedAt>();
   for (const server of servers) {
     const lists = listsOf(server.id);
     const ownNames = toOwnNames(lists.tools, server);
@@ -124,8 +124,8 @@ export function createSnapshot(
 
 function assemble(parts: ReadonlyMap<string, Part>, names: Names): CatalogSnapshot {
   const all = [...parts.values()];
-  const anyToolAt = (place: Place | undefined) => place && parts.get(place.serverId)?.everyTool[place.at];
-  const toolAt = (place: Place | undefined) => {
+  const anyToolAt = (place: NamedAt | undefined) => place && parts.get(place.serverId)?.everyTool[place.at];
+  const toolAt = (place: NamedAt | undefined) => {
     const tool = anyToolAt(place);
     return tool?.enabled ? tool : undefined;
   };

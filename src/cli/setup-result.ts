@@ -85,7 +85,7 @@ async function checkClients(
   return checks;
 }
 
-interface Outcome {
+interface SetupOutcome {
   clients: readonly ClientFile[];
   imported: readonly ImportRow[];
   broken: readonly ImportRow[];
@@ -96,7 +96,7 @@ interface Outcome {
   url: string;
 }
 
-function nextSteps({ clients, imported, broken, unreadable, checks, servers, url }: Outcome): string[] {
+function nextSteps({ clients, imported, broken, unreadable, checks, servers, url }: SetupOutcome): string[] {
   const tools = servers.reduce((sum, { tool_count: count }) => sum + count, 0);
   const searching = checks.some(({ tools: seen }) => seen.includes('search_tools') && seen.length < tools);
   const edited = new Set(clients.map(({ file }) => file));

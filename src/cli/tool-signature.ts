@@ -1,9 +1,9 @@
 /** A tool as a person reads it: its parameters with their types, from its JSON schema. Pure. */
 import type { ToolView } from './answers.ts';
 
-type Schema = Record<string, unknown>;
+type JsonSchema = Record<string, unknown>;
 
-interface Parameter {
+interface SignatureParameter {
   name: string;
   type: string;
   isRequired: boolean;
@@ -11,7 +11,7 @@ interface Parameter {
 }
 
 /** Required ones first, otherwise in the order of the schema. */
-export function parametersOf(schema: Schema): Parameter[] {
+export function parametersOf(schema: JsonSchema): SignatureParameter[] {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   return Object.entries(objectOf(schema.properties))
     .map(([name, property]) => ({
@@ -42,7 +42,7 @@ export function exampleOf(tool: Pick<ToolView, 'name' | 'input_schema'>): string
   return ['mcp-aggregator call', tool.name, ...needed.map(({ name }) => `${name}=…`)].join(' ');
 }
 
-function describeParameter({ description, default: preset }: Schema): string {
+function describeParameter({ description, default: preset }: JsonSchema): string {
   const text = typeof description === 'string' ? description.replace(/\s+/g, ' ').trim() : '';
   return [text, preset === undefined ? '' : `(default: ${JSON.stringify(preset)})`].filter(Boolean).join(' ');
 }
@@ -50,7 +50,7 @@ function describeParameter({ description, default: preset }: Schema): string {
 const maxDepth = 4;
 const maxChoices = 8;
 
-function typeOf(given: unknown, root: Schema, depth = 0): string {
+function typeOf(given: unknown, root: JsonSchema, depth = 0): string {
   const schema = resolve(objectOf(given), root);
   if (depth > maxDepth) return '…';
   const inner = (part: unknown) => typeOf(part, root, depth + 1);
@@ -70,7 +70,7 @@ function choices(all: readonly string[]): string {
 const arrayOf = (type: string) => (type.includes(' | ') ? `(${type})[]` : `${type}[]`);
 
 /** A reference within the schema, one step. */
-function resolve(schema: Schema, root: Schema): Schema {
+function resolve(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (typeof schema.$ref !== 'string' || !schema.$ref.startsWith('#/')) return schema;
   const found = schema.$ref
     .slice(2)
@@ -79,6 +79,6 @@ function resolve(schema: Schema, root: Schema): Schema {
   return objectOf(found);
 }
 
-function objectOf(value: unknown): Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : {};
+function objectOf(value: unknown): JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonSchema) : {};
 }

@@ -3,7 +3,7 @@ import { listMethods } from '../catalog/discover.ts';
 import { AppError, RpcError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { hopMeta, isObject, type JsonObject, type RequestId, type RpcFailure, rpcCodes } from '../json-rpc.ts';
-import { type Changes, RawResult, type Result } from '../raw-result.ts';
+import { type MemberChanges, RawResult, type Result } from '../raw-result.ts';
 import type { Peer } from './peer.ts';
 
 /** Results that a client may keep for a while (2026-07-28, caching). */
@@ -34,7 +34,7 @@ function adaptRawResult(peer: Peer, method: string, result: RawResult, ourInfo: 
 }
 
 function rawToModern(method: string, result: RawResult, ourInfo: JsonObject): RawResult {
-  const changes: Changes = { _meta: metaWithInfo(result.text('_meta'), ourInfo) };
+  const changes: MemberChanges = { _meta: metaWithInfo(result.text('_meta'), ourInfo) };
   const type = result.read('resultType');
   if (type === undefined) changes.resultType = '"complete"';
   if (type === undefined || type === 'complete') {
@@ -60,7 +60,7 @@ function metaWithInfo(given: string | undefined, info: JsonObject): string {
 }
 
 function rawToLegacy(result: RawResult): RawResult {
-  const changes: Changes = {};
+  const changes: MemberChanges = {};
   if (result.has('resultType')) for (const name of modernMembers) if (result.has(name)) changes[name] = undefined;
   const meta = result.read('_meta');
   if (isObject(meta) && Object.keys(meta).some((key) => hopKeys.has(key))) {

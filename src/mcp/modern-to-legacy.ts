@@ -14,7 +14,7 @@ import { capabilityOf, nameServer, requireRoom } from './client-questions.ts';
 import type { ServerCall } from './peer.ts';
 import { answerTimeoutMs, type RequestStates } from './request-state.ts';
 
-interface Question {
+interface AskedRequest {
   method: string;
   params: JsonObject;
   resolve: (answer: JsonObject) => void;
@@ -25,7 +25,7 @@ interface ParkedCall {
   /** As it was sent first. */
   readonly call: ServerCall;
   outcome: Promise<Result>;
-  readonly questions: Map<string, Question>;
+  readonly questions: Map<string, AskedRequest>;
   asked: PromiseWithResolvers<void>;
   readonly cancel: Cancellation;
   /** Ends the call with an error of the aggregator. */

@@ -10,7 +10,7 @@ import type { Registry, Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import type { Scope } from './scope.ts';
 import { isSkillUri, ownersOfSkillFile, qualifySkill, skillsOfOthers } from './skills.ts';
-import { matchesTemplate, type Work } from './uri-template.ts';
+import { type ComparisonBudget, matchesTemplate } from './uri-template.ts';
 
 const scheme = 'mcp-aggregator://';
 /** A server that links to very much forgets what it linked to itself, and nothing of the others'. */
@@ -162,8 +162,8 @@ function claimsOfOthers(scope: Scope, server: Server): (uri: string) => boolean 
   return (uri) => (isSkillUri(uri) ? hasSkill(uri) : listed.has(uri) || claims(uri));
 }
 
-function workPerServer(each: number): (server: Server) => Work {
-  const works = new Map<string, Work>();
+function workPerServer(each: number): (server: Server) => ComparisonBudget {
+  const works = new Map<string, ComparisonBudget>();
   return ({ id }) => {
     const work = works.get(id) ?? { left: each };
     works.set(id, work);

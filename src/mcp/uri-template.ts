@@ -7,7 +7,7 @@
 export function matchesTemplate(
   template: string,
   uri: string,
-  work: Work = { left: Number.POSITIVE_INFINITY },
+  work: ComparisonBudget = { left: Number.POSITIVE_INFINITY },
 ): boolean {
   if (template.length > longest || uri.length > longest) return false;
   const [start = '', ...parts] = partsOf(template);
@@ -24,7 +24,7 @@ export function matchesTemplate(
 }
 
 /** What may still be done; servers choose how many templates they have and how long they are. */
-export interface Work {
+export interface ComparisonBudget {
   left: number;
 }
 

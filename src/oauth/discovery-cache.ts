@@ -1,28 +1,28 @@
 /** What servers say about their authorization servers, kept for the login that follows. */
 import { AppError } from '../errors.ts';
 import type { Challenge } from './challenge.ts';
-import { type Discovered, discover } from './discovery.ts';
+import { type AuthorizationTarget, discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { type LoginTarget, trustOf } from './login-target.ts';
 
 export interface DiscoveryCache {
   /** Undefined where the server names no authorization server. */
-  discover(target: LoginTarget, challenge: Challenge, currentIssuer?: string): Promise<Discovered | undefined>;
+  discover(target: LoginTarget, challenge: Challenge, currentIssuer?: string): Promise<AuthorizationTarget | undefined>;
   /** As `discover`, but what was found a short while ago is good enough. */
-  recent(target: LoginTarget, challenge: Challenge, currentIssuer?: string): Promise<Discovered | undefined>;
+  recent(target: LoginTarget, challenge: Challenge, currentIssuer?: string): Promise<AuthorizationTarget | undefined>;
   forget(serverId: string): void;
 }
 
 const lifetimeMs = 300_000;
 
 export function createDiscoveryCache(fetch: GuardedFetch): DiscoveryCache {
-  const discoveries = new Map<string, { found: Discovered | undefined; at: number }>();
+  const discoveries = new Map<string, { found: AuthorizationTarget | undefined; at: number }>();
 
   async function discoverNow(
     { server, url, oauth }: LoginTarget,
     challenge: Challenge,
     currentIssuer?: string,
-  ): Promise<Discovered | undefined> {
+  ): Promise<AuthorizationTarget | undefined> {
     const found = await discover(fetch, {
       serverUrl: url,
       challenge,

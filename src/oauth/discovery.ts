@@ -41,7 +41,7 @@ const issuerMetadata = z.looseObject({
 });
 export type IssuerMetadata = z.infer<typeof issuerMetadata>;
 
-export interface Discovered {
+export interface AuthorizationTarget {
   /** Exactly as the server publishes it: authorization servers compare it as text. */
   resource: string;
   scopesSupported: string[] | undefined;
@@ -57,7 +57,10 @@ interface DiscoveryRequest {
 }
 
 /** Undefined where nothing tells of OAuth: the server wants some other kind of credentials. */
-export async function discover(fetch: GuardedFetch, request: DiscoveryRequest): Promise<Discovered | undefined> {
+export async function discover(
+  fetch: GuardedFetch,
+  request: DiscoveryRequest,
+): Promise<AuthorizationTarget | undefined> {
   const { serverUrl, preferredIssuer, trust } = request;
   const published = await findResource(fetch, request);
   if (published === undefined) {

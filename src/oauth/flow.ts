@@ -49,7 +49,7 @@ interface FlowDependencies {
   changes: Changes;
 }
 
-interface Begun {
+interface BegunLogin {
   verifier: string;
   redirectUri: string;
   client: OauthClient;
@@ -122,7 +122,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
       resource,
       scope,
     });
-    const begun: Begun = {
+    const begun: BegunLogin = {
       verifier,
       redirectUri,
       client,
@@ -152,7 +152,7 @@ export function createLoginFlow(deps: FlowDependencies): LoginFlow {
     const { verifier, redirectUri, client, plan, url } = vault.open(
       row.sealed,
       `oauth-flow:${row.state_hash}`,
-    ) as Begun;
+    ) as BegunLogin;
     if (new URL(redirectUri).pathname !== path) {
       throw new AppError('FORBIDDEN', 'The response does not come from the expected authorization server');
     }

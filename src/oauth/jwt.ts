@@ -31,13 +31,13 @@ export type Claims = z.infer<typeof claims>;
 
 export const clockToleranceSeconds = 30;
 
-type Key = Awaited<ReturnType<JWTVerifyGetKey>>;
+type SigningKey = Awaited<ReturnType<JWTVerifyGetKey>>;
 
-interface Keys {
-  find(header: Header): Promise<Key[]>;
+interface IssuerKeys {
+  find(header: Header): Promise<SigningKey[]>;
 }
 
-export async function verifyJwt(token: string, issuer: string, keys: Keys, now = Date.now()): Promise<Claims> {
+export async function verifyJwt(token: string, issuer: string, keys: IssuerKeys, now = Date.now()): Promise<Claims> {
   const [first = '', second = '', ...others] = token.split('.');
   const head = header.safeParse(decode(first));
   const body = claims.safeParse(decode(second));
@@ -50,7 +50,7 @@ export async function verifyJwt(token: string, issuer: string, keys: Keys, now =
   throw invalid('the signature of the token is not valid');
 }
 
-async function isSignedBy(token: string, key: Key, alg: string, now: number): Promise<boolean> {
+async function isSignedBy(token: string, key: SigningKey, alg: string, now: number): Promise<boolean> {
   const { errors, jwtVerify } = await loadJose();
   try {
     await jwtVerify(token, key, {
@@ -97,7 +97,7 @@ const keysLifetimeMs = 600_000;
 const minGapMs = 1_000;
 
 /** The issuer's keys: kept for a while, read again when a token names one that is new. */
-export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
+export function createIssuerKeys(fetch: GuardedFetch, issuer: string): IssuerKeys {
   const trust = trustIn([issuer]);
   let known: JWTVerifyGetKey | undefined;
   let readAt = 0;
@@ -134,7 +134,7 @@ export function createIssuerKeys(fetch: GuardedFetch, issuer: string): Keys {
 }
 
 /** The keys that fit the header by name, kind, use and algorithm; a token without a name may fit several. */
-async function matching(known: JWTVerifyGetKey | undefined, head: Header): Promise<Key[]> {
+async function matching(known: JWTVerifyGetKey | undefined, head: Header): Promise<SigningKey[]> {
   const { errors } = await loadJose();
   try {
     return known === undefined ? [] : [await known(head, { payload: '', signature: '' })];
@@ -146,8 +146,8 @@ async function matching(known: JWTVerifyGetKey | undefined, head: Header): Promi
   }
 }
 
-async function collect(keys: AsyncIterable<Key>): Promise<Key[]> {
-  const found: Key[] = [];
+async function collect(keys: AsyncIterable<SigningKey>): Promise<SigningKey[]> {
+  const found: SigningKey[] = [];
   for await (const key of keys) found.push(key);
   return found;
 }

@@ -2,7 +2,7 @@
 import { AppError } from '../errors.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Connection, OauthConfig } from '../registry/server.ts';
-import type { Discovered } from './discovery.ts';
+import type { AuthorizationTarget } from './discovery.ts';
 import { type Trust, trustIn } from './guarded-fetch.ts';
 import type { OauthClient } from './token-endpoint.ts';
 
@@ -18,7 +18,7 @@ export interface LoginTarget {
 }
 
 /** What a login asks for, and of which issuer. */
-export interface LoginPlan extends Discovered {
+export interface LoginPlan extends AuthorizationTarget {
   scope: string | undefined;
   trust: Trust;
 }

@@ -2,7 +2,7 @@
 import type { OauthConfig } from '../registry/server.ts';
 import type { OauthLoginRow } from '../store/schema.ts';
 import { type Challenge, scopesOf, union } from './challenge.ts';
-import type { Discovered } from './discovery.ts';
+import type { AuthorizationTarget } from './discovery.ts';
 import type { LoginNeed } from './login-required.ts';
 import type { LoginTarget } from './login-target.ts';
 import type { Login, Tokens } from './token-cache.ts';
@@ -104,7 +104,7 @@ export function chooseScopes({
   oauth: OauthConfig;
   challenge: Challenge;
   before: string[];
-  found: Discovered;
+  found: AuthorizationTarget;
 }): string[] {
   const demanded = scopesOf(challenge.scope);
   const wanted = oauth.scopes ?? (demanded.length > 0 ? demanded : (found.scopesSupported ?? []));

@@ -72,7 +72,7 @@ const begun = z.object({
   attempt: z.enum(attempts),
   expires: z.number(),
 });
-type Begun = z.infer<typeof begun>;
+type BegunSignIn = z.infer<typeof begun>;
 
 const lifetimeMs = 600_000;
 const cookieName = 'mcp-aggregator-sign-in';
@@ -87,7 +87,7 @@ export function createSignIn({ client, vault, checks, spend, baseUrl }: SignInOp
     return `${cookieName}=${value}; Path=/oauth/sign-in; HttpOnly; SameSite=Lax; Max-Age=${maxAgeMs / 1_000}${secure}`;
   }
 
-  function openState(sealed: string): Begun {
+  function openState(sealed: string): BegunSignIn {
     try {
       return begun.parse(vault.open(sealed, 'sign-in'));
     } catch (cause) {
@@ -122,7 +122,7 @@ export function createSignIn({ client, vault, checks, spend, baseUrl }: SignInOp
   }
 
   /** Undefined where what we have is good. */
-  function nextAttempt({ attempt, goal: wanted }: Begun, parameters: URLSearchParams, answer?: TokenAnswer) {
+  function nextAttempt({ attempt, goal: wanted }: BegunSignIn, parameters: URLSearchParams, answer?: TokenAnswer) {
     if (answer === undefined)
       return parameters.get('error') === 'invalid_scope' && attempt !== 'brief' ? 'brief' : undefined;
     const isNeeded = 'program' in wanted || ('place' in wanted && wanted.lasting === true);

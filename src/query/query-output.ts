@@ -138,11 +138,11 @@ function toResult({ item, sources, score, condensed }: Ranked, index: number): Q
   };
 }
 
-type Source = NonNullable<QueryResult['sources']>[number];
+type ResultSource = NonNullable<QueryResult['sources']>[number];
 
 /** A tool that was called with several wordings counts as one source. */
-function distinctSources(sources: readonly RelevantItem[], shown: RelevantItem): Source[] {
-  const distinct = new Map<string, Source>();
+function distinctSources(sources: readonly RelevantItem[], shown: RelevantItem): ResultSource[] {
+  const distinct = new Map<string, ResultSource>();
   for (const { server, tool, position, title, link } of sources) {
     const key = JSON.stringify([server, tool, link]);
     if (distinct.has(key)) continue;

@@ -16,7 +16,7 @@ export interface ClientConfigFile {
   project?: string;
 }
 
-interface Place {
+interface ClientHost {
   home: string;
   platform: NodeJS.Platform;
   cwd: string;
@@ -89,7 +89,7 @@ const dialectNames: [RegExp, Dialect][] = [
 ];
 
 /** Every file in which a known client keeps servers on this platform, whether it exists or not. */
-export function findClientConfigs({ home, platform, cwd, env }: Place): ClientConfigFile[] {
+export function findClientConfigs({ home, platform, cwd, env }: ClientHost): ClientConfigFile[] {
   // Of the platform that is asked about, which may not be this one.
   const { join } = platform === 'win32' ? win32 : posix;
   const roaming = env.APPDATA ?? join(home, 'AppData', 'Roaming');
@@ -153,7 +153,7 @@ export function findClientConfigs({ home, platform, cwd, env }: Place): ClientCo
 
 /** The version from the Microsoft Store sees other files under the same name. */
 export function claudeDesktopFolders(
-  { home, platform, env }: Omit<Place, 'cwd'>,
+  { home, platform, env }: Omit<ClientHost, 'cwd'>,
   base: string,
   list = listFolder,
 ): string[] {

@@ -188,7 +188,7 @@ interface DraftContext extends ImportOptions {
   declared: DeclaredInputs;
 }
 
-interface Draft {
+interface ImportedEntry {
   /** A registration but for its name; whatever is wrong with it is left for the schema to say. */
   fields: ConfigEntry;
   /** Two entries with the same one are the same server. */
@@ -199,7 +199,7 @@ interface Draft {
   editorOnly?: string;
 }
 
-function toDraft(entry: unknown, context: DraftContext): Draft {
+function toDraft(entry: unknown, context: DraftContext): ImportedEntry {
   const warnings: string[] = [];
   const inputs: ImportInput[] = [];
   if (!isObject(entry)) return { fields: {}, identity: toText(entry), warnings, inputs };

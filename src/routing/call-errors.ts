@@ -10,7 +10,7 @@ import { brief } from '../upstream/unavailable.ts';
 import type { RoutedCall } from './call.ts';
 import type { Deadline } from './deadline.ts';
 
-export type Outcome =
+export type CallOutcome =
   | 'ok'
   | 'tool_error'
   | 'rpc_error'
@@ -101,7 +101,7 @@ export function codeOf(error: unknown): string | null {
   return error instanceof AppError || error instanceof RpcError ? String(error.code) : null;
 }
 
-export function outcomeOf(error: unknown): Outcome {
+export function outcomeOf(error: unknown): CallOutcome {
   if (error instanceof RpcError) return 'rpc_error';
   if (!(error instanceof AppError)) return 'failed';
   switch (error.code) {

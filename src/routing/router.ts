@@ -24,9 +24,9 @@ import type { Pool } from '../upstream/pool.ts';
 import { ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
 import type { Caller, RoutedCall, ToolCall } from './call.ts';
 import {
+  type CallOutcome,
   codeOf,
   lostInMidCall,
-  type Outcome,
   outcomeOf,
   routeLost,
   translateError,
@@ -162,7 +162,7 @@ export function createRouter(deps: RouterDependencies): Router {
     const place = running.add({ event, principalId: caller.principal.id, startedAt: started, timing, cancellation });
     changes.publish('call.started', event);
     payloads?.keepArguments(event, params.arguments);
-    let outcome: Outcome = 'failed';
+    let outcome: CallOutcome = 'failed';
     let error_code: string | null = null;
     const chosen_for = deps.searchAttribution?.find(caller.searcher, row.name);
     try {

@@ -19,7 +19,7 @@ export interface Principal {
   profile: string | null;
 }
 
-type Token = Omit<TokenRow, 'hash'>;
+export type Token = Omit<TokenRow, 'hash'>;
 
 interface NewToken {
   name: string;

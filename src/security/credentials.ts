@@ -16,7 +16,7 @@ export interface Vault {
   readonly keyIds: { current: string; previous: string | undefined };
 }
 
-interface Key {
+interface SealingKey {
   id: string;
   secret: Buffer;
 }
@@ -89,7 +89,7 @@ export function keyIdOf(secret: Buffer): string {
   return createHash('sha256').update('key id').update(secret).digest('hex').slice(0, 8);
 }
 
-const toKey = (secret: Buffer): Key => ({ id: keyIdOf(secret), secret });
+const toKey = (secret: Buffer): SealingKey => ({ id: keyIdOf(secret), secret });
 
 /** The key that a value was sealed with; undefined if it is not a sealed value. */
 export function sealedWith(sealed: string): string | undefined {
@@ -97,7 +97,7 @@ export function sealedWith(sealed: string): string | undefined {
   return format === version ? keyId : undefined;
 }
 
-function markOf({ secret }: Key, value: string): Buffer {
+function markOf({ secret }: SealingKey, value: string): Buffer {
   return createHmac('sha256', secret).update('mark').update(value).digest().subarray(0, markBytes);
 }
 

@@ -15,13 +15,13 @@ const previousKeyFile = 'credential-key.previous';
 
 type KeyConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'credentialKey' | 'credentialKeyPrevious'>;
 
-interface Keys {
+interface InstallationKeys {
   current?: Buffer;
   previous?: Buffer;
 }
 
 /** The keys as they are, before one is generated. A key in a variable makes the one in the file the previous one. */
-export function readKeys(config: KeyConfig): Keys {
+export function readKeys(config: KeyConfig): InstallationKeys {
   const { credentialKey, credentialKeyPrevious: given } = config;
   const stored = readKey(config, keyFile);
   if (credentialKey === undefined) return { current: stored, previous: given ?? readKey(config, previousKeyFile) };

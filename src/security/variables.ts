@@ -2,10 +2,10 @@
  * What a config refers to: `${NAME}` or `${NAME:-value}` of the environment, `${keychain:name}` of the keychain of this
  * user, `${command:op read …}` for the output of a command.
  */
-type Source = 'environment' | 'keychain' | 'command';
+type VariableSource = 'environment' | 'keychain' | 'command';
 
 export interface Reference {
-  source: Source;
+  source: VariableSource;
   name: string;
 }
 
@@ -37,7 +37,7 @@ export function substituteVariables<T>(config: T, find: (reference: Reference) =
 }
 
 /** What is referred to in the keychain or by a command: it has to be asked for before it can be filled in. */
-export function referencesTo(config: unknown, source: Exclude<Source, 'environment'>): string[] {
+export function referencesTo(config: unknown, source: Exclude<VariableSource, 'environment'>): string[] {
   const names = new Set<string>();
   substituteVariables(config, (wanted) => {
     if (wanted.source === source) names.add(wanted.name);

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type ExpressionBuilder, sql, type Transaction } from 'kysely';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Database } from './database.ts';
-import type { AuditRow, Schema } from './schema.ts';
+import type { AuditRow, DatabaseSchema } from './schema.ts';
 import { findSetting, upsertSetting } from './settings.ts';
 import { lockedTransaction } from './transaction.ts';
 
@@ -77,7 +77,7 @@ function headLost({ seq }: ChainPlace): NewAudit {
   };
 }
 
-async function findHead(db: Database, transaction: Transaction<Schema>, seal: AuditSeal) {
+async function findHead(db: Database, transaction: Transaction<DatabaseSchema>, seal: AuditSeal) {
   const stored = await findSetting({ ...db, kysely: transaction }, headKey);
   const head = seal.read(stored);
   if (head !== undefined) return { place: head, lost: false };
@@ -189,6 +189,6 @@ const searched = ['event', 'actor', 'server_name'] as const;
 
 function holds(text: string) {
   const pattern = `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
-  return (eb: ExpressionBuilder<Schema, 'audit'>) =>
+  return (eb: ExpressionBuilder<DatabaseSchema, 'audit'>) =>
     eb.or(searched.map((column) => sql<boolean>`lower(${eb.ref(column)}) like ${pattern} escape '!'`));
 }

@@ -6,10 +6,10 @@ import type { Database } from './database.ts';
 import { upsertOauthClient, upsertOauthLogin } from './oauth.ts';
 import type {
   AccountRow,
+  DatabaseSchema,
   OauthClientRow,
   OauthLoginRow,
   ProfileRow,
-  Schema,
   ServerRow,
   SkillRow,
   TokenRow,
@@ -125,7 +125,7 @@ export function upsertBackup(
 
 /** The id is kept, because sealed values are bound to it; a server whose name is taken cannot be imported. */
 async function upsertServers(
-  transaction: Transaction<Schema>,
+  transaction: Transaction<DatabaseSchema>,
   servers: readonly BackupServer[],
   maxServers: number,
 ): Promise<{ conflicts: string[]; overLimit: string[] }> {

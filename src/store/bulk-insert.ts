@@ -1,6 +1,6 @@
 import { CompiledQuery, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
-import type { Schema } from './schema.ts';
+import type { DatabaseSchema } from './schema.ts';
 
 /** Only a few batch sizes, so that each statement is compiled once; compiling costs more than running. */
 const sizes = [100, 10, 1];
@@ -9,7 +9,7 @@ const statements = new Map<string, string>();
 /** Inserts rows that all have the same columns, in their order. */
 export async function bulkInsert(
   { engine }: Database,
-  transaction: Transaction<Schema>,
+  transaction: Transaction<DatabaseSchema>,
   table: 'audit',
   rows: readonly Readonly<Record<string, unknown>>[],
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function bulkInsert(
   }
 }
 
-function compile(transaction: Transaction<Schema>, table: 'audit', batch: readonly object[]): string {
+function compile(transaction: Transaction<DatabaseSchema>, table: 'audit', batch: readonly object[]): string {
   // Only the shape of the rows matters to the statement; their values are bound later.
   return transaction
     .insertInto(table)

@@ -1,14 +1,14 @@
 import { Kysely, type LogEvent, sql } from 'kysely';
 import { AppError, describe } from '../errors.ts';
 import { findSealed, migrate } from './migrate.ts';
-import type { Schema } from './schema.ts';
+import type { DatabaseSchema } from './schema.ts';
 import { createSqliteDialect } from './sqlite.ts';
 import { StorageFault } from './storage-fault.ts';
 
 export type Engine = 'sqlite' | 'postgres';
 
 export interface Database {
-  readonly kysely: Kysely<Schema>;
+  readonly kysely: Kysely<DatabaseSchema>;
   readonly engine: Engine;
   /** Throws the storage fault if the database does not respond or a recent write failed. */
   ping(): Promise<void>;
@@ -52,7 +52,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 function openSqlite(file: string, log: QueryLog, faults: FaultState): Database {
-  return toDatabase(new Kysely<Schema>({ dialect: createSqliteDialect(file), log }), 'sqlite', faults);
+  return toDatabase(new Kysely<DatabaseSchema>({ dialect: createSqliteDialect(file), log }), 'sqlite', faults);
 }
 
 async function openPostgres(url: string, log: QueryLog, faults: FaultState): Promise<Database> {
@@ -71,7 +71,7 @@ async function openPostgres(url: string, log: QueryLog, faults: FaultState): Pro
   // The driver is loaded only where it is used.
   const { createPostgresDialect } = await import('./postgres.ts');
   const database = toDatabase(
-    new Kysely<Schema>({ dialect: createPostgresDialect(url, onUnreachable), log }).withSchema('mcp'),
+    new Kysely<DatabaseSchema>({ dialect: createPostgresDialect(url, onUnreachable), log }).withSchema('mcp'),
     'postgres',
     faults,
   );
@@ -92,7 +92,7 @@ function rootOf(error: unknown): unknown {
   return driver instanceof AggregateError ? new Error(driver.errors.map(describe).join(', ')) : driver;
 }
 
-function toDatabase(kysely: Kysely<Schema>, engine: Engine, faults: FaultState): Database {
+function toDatabase(kysely: Kysely<DatabaseSchema>, engine: Engine, faults: FaultState): Database {
   return {
     kysely,
     engine,

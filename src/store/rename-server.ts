@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { Schema, ServerRow } from './schema.ts';
+import type { DatabaseSchema, ServerRow } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
 interface Rename {
@@ -41,7 +41,7 @@ export function renameServer(db: Database, rename: Rename): Promise<ServerRow> {
   });
 }
 
-async function renameTools(transaction: Transaction<Schema>, { id, toolName }: Rename): Promise<void> {
+async function renameTools(transaction: Transaction<DatabaseSchema>, { id, toolName }: Rename): Promise<void> {
   const tools = await transaction
     .selectFrom('tools')
     .select(['id', 'original_name'])
@@ -56,7 +56,7 @@ async function renameTools(transaction: Transaction<Schema>, { id, toolName }: R
   }
 }
 
-async function rewriteReferences(transaction: Transaction<Schema>, rename: Rename): Promise<void> {
+async function rewriteReferences(transaction: Transaction<DatabaseSchema>, rename: Rename): Promise<void> {
   for (const { name, definition } of await transaction.selectFrom('profiles').selectAll().execute()) {
     const next = rename.profile(definition);
     if (next === definition) continue;

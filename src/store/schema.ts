@@ -5,7 +5,7 @@ import type { JsonObject } from '../json-rpc.ts';
  * The tables as TypeScript reads them, the same on both engines: timestamps are ISO strings, booleans are booleans,
  * JSON columns come back parsed and are written as text (see `toColumns`).
  */
-export interface Schema {
+export interface DatabaseSchema {
   external_servers: ServersTable;
   tools: ToolsTable;
   server_items: ServerItemsTable;

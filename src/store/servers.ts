@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { Schema, ServerRow, ServerStatus } from './schema.ts';
+import type { DatabaseSchema, ServerRow, ServerStatus } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
 export type NewServer = Pick<ServerRow, 'id' | 'name' | 'transport_type' | 'connection_config'> & Partial<ServerRow>;
@@ -88,7 +88,7 @@ export async function deleteServer({ kysely }: Database, id: string): Promise<bo
   return numDeletedRows > 0n;
 }
 
-async function countRows(kysely: Kysely<Schema>, status?: ServerStatus): Promise<number> {
+async function countRows(kysely: Kysely<DatabaseSchema>, status?: ServerStatus): Promise<number> {
   let query = kysely.selectFrom('external_servers').select((eb) => eb.fn.countAll<number>().as('count'));
   if (status !== undefined) query = query.where('status', '=', status);
   return (await query.executeTakeFirstOrThrow()).count;

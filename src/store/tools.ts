@@ -5,7 +5,7 @@ import type { JsonObject } from '../json-rpc.ts';
 import { batches } from './batches.ts';
 import { toColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import type { ClassificationState, Schema, ToolRow } from './schema.ts';
+import type { ClassificationState, DatabaseSchema, ToolRow } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** A tool as discovery found it; everything else on the row is ours. */
@@ -168,7 +168,7 @@ const datedSince = (before: ToolRow | undefined, now: string) => ({
   updated_at: now,
 });
 
-function upsertTools(transaction: Transaction<Schema>, tools: readonly ToolValues[]): Promise<ToolRow[]> {
+function upsertTools(transaction: Transaction<DatabaseSchema>, tools: readonly ToolValues[]): Promise<ToolRow[]> {
   return transaction
     .insertInto('tools')
     .values(tools.map(toColumns))
@@ -193,7 +193,7 @@ function upsertTools(transaction: Transaction<Schema>, tools: readonly ToolValue
 }
 
 async function updateToolCount(
-  transaction: Transaction<Schema>,
+  transaction: Transaction<DatabaseSchema>,
   serverId: string,
   count: number,
   now: string,
@@ -206,7 +206,7 @@ async function updateToolCount(
   if (numUpdatedRows === 0n) throw new AppError('SERVER_NOT_FOUND', `Server not found: ${serverId}`);
 }
 
-async function countTools(transaction: Transaction<Schema>): Promise<number> {
+async function countTools(transaction: Transaction<DatabaseSchema>): Promise<number> {
   const query = transaction.selectFrom('tools').select((eb) => eb.fn.countAll<number>().as('count'));
   return (await query.executeTakeFirstOrThrow()).count;
 }

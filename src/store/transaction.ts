@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
-import type { Schema } from './schema.ts';
+import type { DatabaseSchema } from './schema.ts';
 
 const locks = { migrations: 1, servers: 2, tools: 3, items: 4, audit: 5 } as const;
 /** The first half of our advisory lock keys, to avoid collisions with other programs in the same database. */
@@ -13,7 +13,7 @@ const lockSpace = 0x6d6370;
 export function lockedTransaction<T>(
   { kysely, engine }: Database,
   lock: keyof typeof locks,
-  run: (transaction: Transaction<Schema>) => Promise<T>,
+  run: (transaction: Transaction<DatabaseSchema>) => Promise<T>,
 ): Promise<T> {
   return kysely.transaction().execute(async (transaction) => {
     if (engine === 'postgres') {

@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import type { LinkEvent } from './link-state.ts';
 
-interface LoginNeed {
+interface LoginNeedCheck {
   /** Where the error asks for one. */
   record(error: unknown): void;
   clear(): void;
@@ -27,7 +27,7 @@ interface LoginNeedOptions {
 
 const pollMs = 15_000;
 
-export function createLoginNeed(options: LoginNeedOptions): LoginNeed {
+export function createLoginNeed(options: LoginNeedOptions): LoginNeedCheck {
   const { current, registry, log, isLoggedIn, advance, onLoggedIn } = options;
   let timer: NodeJS.Timeout | undefined;
 

@@ -75,11 +75,11 @@ export function createOrphanReaper(strays: Strays): OrphanReaper {
   };
 }
 
-type Program = [command: string, ...args: string[]];
+type ReaperCommand = [command: string, ...args: string[]];
 
-const shellProgram = ({ run }: Strays): Program => ['/bin/sh', '-c', script, `${markerVariable}=${run}`];
+const shellProgram = ({ run }: Strays): ReaperCommand => ['/bin/sh', '-c', script, `${markerVariable}=${run}`];
 
-const windowsProgram = (): Program => [
+const windowsProgram = (): ReaperCommand => [
   process.execPath,
   fileURLToPath(moduleBeside(import.meta.url, 'windows-reaper')),
 ];

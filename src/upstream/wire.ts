@@ -318,7 +318,7 @@ export function parseMessages(text: string): RpcMessage[] {
   return messages;
 }
 
-interface EventHandlers {
+interface StreamHandlers {
   /** True where it is an answer to us. */
   onEvent(event: ServerEvent): boolean | Promise<unknown>;
   /** Gets the server's wait. */
@@ -331,7 +331,7 @@ interface EventHandlers {
 export async function readEvents(
   body: EventBody,
   { messageBudget, timeShare }: Pick<Wire, 'messageBudget' | 'timeShare'>,
-  { onEvent, onRetry, isDone }: EventHandlers,
+  { onEvent, onRetry, isDone }: StreamHandlers,
 ): Promise<void> {
   const hold = messageBudget.open();
   let events: ServerEvent[] = [];

@@ -6,7 +6,7 @@ import type { ImportPlace } from '../../registry/import.ts';
 import { maskMembers, readDocument, removeMember, setMember } from './json-edit.ts';
 import { maskTables, readServerTables, removeServerTable, setServerTable } from './toml-edit.ts';
 
-interface Surroundings {
+interface ClientHostPaths {
   home: string;
   platform: NodeJS.Platform;
   environment: Readonly<Record<string, string | undefined>>;
@@ -28,7 +28,7 @@ export interface McpClient {
   title: string;
   /** How it writes servers down, if not as Claude Desktop does. */
   dialect?: Dialect;
-  file(surroundings: Surroundings): string;
+  file(surroundings: ClientHostPaths): string;
   entry(way: Way): ClientEntry;
   /** The servers of all projects. */
   read(text: string): Record<string, ClientEntry>;
@@ -43,7 +43,7 @@ export interface McpClient {
 const authorization = (token: string) => ({ Authorization: `Bearer ${token}` });
 
 /** Directory of application settings per platform. */
-function settings({ home, platform, environment }: Surroundings): string {
+function settings({ home, platform, environment }: ClientHostPaths): string {
   if (platform === 'win32') return environment.APPDATA ?? join(home, 'AppData', 'Roaming');
   if (platform === 'darwin') return join(home, 'Library', 'Application Support');
   return environment.XDG_CONFIG_HOME ?? join(home, '.config');
@@ -163,7 +163,7 @@ export const clients: readonly McpClient[] = [
 const clineFile = ['globalStorage', 'saoudrizwan.claude-dev', 'settings', 'cline_mcp_settings.json'];
 
 /** The version from the Microsoft Store reads another file: the one that is there is the one that is used. */
-function claudeDesktopFile(at: Surroundings): string {
+function claudeDesktopFile(at: ClientHostPaths): string {
   const { home, platform, environment: env } = at;
   const files = claudeDesktopFolders({ home, platform, env }, settings(at)).map((folder) =>
     join(folder, 'claude_desktop_config.json'),
@@ -176,4 +176,4 @@ function claudeDesktopFile(at: Surroundings): string {
   );
 }
 
-const zedFile = (at: Surroundings) => join(settings(at), at.platform === 'win32' ? 'Zed' : 'zed', 'settings.json');
+const zedFile = (at: ClientHostPaths) => join(settings(at), at.platform === 'win32' ? 'Zed' : 'zed', 'settings.json');

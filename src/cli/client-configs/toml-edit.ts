@@ -1,13 +1,13 @@
 /** Edits the servers below `mcp_servers` in a TOML file; all other bytes are unchanged. */
 import { parse, stringify, TomlError } from 'smol-toml';
-import { findStatements, type Statement } from './toml-statements.ts';
+import { findStatements, type TomlStatement } from './toml-statements.ts';
 import { checkEdit, UneditableConfig } from './uneditable.ts';
 
 const root = 'mcp_servers';
 
-type Table = Record<string, unknown>;
+type TomlTable = Record<string, unknown>;
 
-export function setServerTable(text: string, name: string, values: Table): string {
+export function setServerTable(text: string, name: string, values: TomlTable): string {
   const { servers, ...others } = readDocument(text);
   const table = stringify({ [root]: { [name]: values } }).replaceAll('\n', lineBreakOf(text));
   const edited = replaced(text, name, table) ?? appended(cutServer(text, name), table);
@@ -36,15 +36,15 @@ export function removeServerTable(text: string, name: string): string {
   return edited;
 }
 
-export function readServerTables(text: string): Record<string, Table> {
+export function readServerTables(text: string): Record<string, TomlTable> {
   const entries = Object.entries(readDocument(text).servers);
-  return Object.fromEntries(entries.filter((pair): pair is [string, Table] => isTable(pair[1])));
+  return Object.fromEntries(entries.filter((pair): pair is [string, TomlTable] => isTable(pair[1])));
 }
 
-function readDocument(text: string): { servers: Table; rest: Table } {
+function readDocument(text: string): { servers: TomlTable; rest: TomlTable } {
   try {
     const document = parse(text.replace(/^\uFEFF/, ''), { integersAsBigInt: 'asNeeded' });
-    const { [root]: servers = {}, ...rest } = toPlain(document) as Table;
+    const { [root]: servers = {}, ...rest } = toPlain(document) as TomlTable;
     if (isTable(servers)) return { servers, rest };
     throw new UneditableConfig(`The file is not a server configuration: ${root} is not a table`);
   } catch (error) {
@@ -63,14 +63,14 @@ function toPlain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, toPlain(part)]));
 }
 
-function isTable(value: unknown): value is Table {
+function isTable(value: unknown): value is TomlTable {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
 interface Run {
   start: number;
   end: number;
-  first: Statement;
+  first: TomlStatement;
 }
 
 /** The statements of a server, with adjacent ones merged; comments between them belong to it. */

@@ -1,7 +1,7 @@
 /** Finds the statements of a TOML document. The document must be valid; a parser has checked it before. */
 import { parse, type TomlTable } from 'smol-toml';
 
-export interface Statement {
+export interface TomlStatement {
   isHeader: boolean;
   /** Full path from the root, including the header of the table. */
   path: string[];
@@ -11,8 +11,8 @@ export interface Statement {
   end: number;
 }
 
-export function findStatements(text: string): Statement[] {
-  const statements: Statement[] = [];
+export function findStatements(text: string): TomlStatement[] {
+  const statements: TomlStatement[] = [];
   let table: string[] = [];
   let at = text.startsWith('\uFEFF') ? 1 : 0;
   while (at < text.length) {

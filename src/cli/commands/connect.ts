@@ -5,7 +5,7 @@ import { type AddCommand, type CommandContext, createContext } from '../command.
 import { CommandFailure } from '../exit-code.ts';
 import { awaitSettled, type Settled } from '../settled.ts';
 
-interface Answer {
+interface ConnectAnswer {
   status: string;
   message: string;
 }
@@ -19,7 +19,7 @@ export const addConnect: AddCommand = (program, environment) => {
     .action(async (name: string, options: { wait: boolean }, self: Command) => {
       const context = createContext(self, environment);
       const { client, terminal } = context;
-      const answer = await client.post<Answer>(`${serverPath(name)}/connect`);
+      const answer = await client.post<ConnectAnswer>(`${serverPath(name)}/connect`);
       if (!options.wait) return report(answer, context);
       const server = await terminal.progress(`${name}: connecting`, (update) => awaitSettled(client, name, update));
       reportSettled(server, context);
@@ -34,7 +34,7 @@ export const addConnect: AddCommand = (program, environment) => {
       const context = createContext(self, environment);
       const { client, terminal } = context;
       const force = options.force === true;
-      const answer = await client.post<Answer>(`${serverPath(name)}/disconnect`, { force });
+      const answer = await client.post<ConnectAnswer>(`${serverPath(name)}/disconnect`, { force });
       if (answer.status !== 'DISCONNECTING') return report(answer, context);
       const server = await terminal.progress(answer.message, () => awaitSettled(client, name, () => undefined));
       report({ status: server.status, message: 'Server disconnected successfully' }, context);
@@ -63,7 +63,7 @@ const remove = (client: Client, server: ServerDetail) => client.delete(serverPat
 
 const countTools = ({ tool_count }: ServerDetail) => (tool_count === 1 ? '1 tool' : `${tool_count} tools`);
 
-function report(answer: Answer, { terminal }: CommandContext): void {
+function report(answer: ConnectAnswer, { terminal }: CommandContext): void {
   if (terminal.json) terminal.printJson(answer);
   else terminal.print(`${terminal.status(answer.status)}: ${answer.message}`);
 }

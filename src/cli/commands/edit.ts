@@ -39,7 +39,7 @@ interface EditOptions extends ServerOptionFlags {
   reset?: boolean;
 }
 
-type Config = Record<string, unknown>;
+type EditedConfig = Record<string, unknown>;
 
 const serverFlags = [
   'command',
@@ -125,7 +125,7 @@ async function findTarget(client: Client, name: string): Promise<{ server: strin
 }
 
 /** From the config as it is shown: what is masked in it stays as it is stored. */
-function patchOf(server: ServerDetail, words: string[], options: EditOptions): Config {
+function patchOf(server: ServerDetail, words: string[], options: EditOptions): EditedConfig {
   const shown = server.connection_config;
   const isChild = server.transport_type === 'STDIO';
   const connection = isChild ? childConfig(shown, words, options) : addressConfig(server, words, options);
@@ -145,7 +145,7 @@ function patchOf(server: ServerDetail, words: string[], options: EditOptions): C
   };
 }
 
-function childConfig(shown: Config, words: string[], options: EditOptions): Config {
+function childConfig(shown: EditedConfig, words: string[], options: EditOptions): EditedConfig {
   for (const flag of ['header', 'unsetHeader'] as const) {
     if (options[flag] !== undefined)
       throw new CommandFailure(
@@ -173,7 +173,7 @@ function addressConfig(
   { transport_type, connection_config: shown }: ServerDetail,
   words: string[],
   options: EditOptions,
-): Config {
+): EditedConfig {
   const [address, ...others] = words;
   const given =
     (address !== undefined && !isUrl(address)) ||
@@ -192,13 +192,13 @@ function addressConfig(
 
 const isUrl = (word: string | undefined) => word !== undefined && /^https?:\/\//i.test(word);
 
-function changed(shown: unknown, set: string[] = [], unset: string[] = [], what = ''): Config | undefined {
-  const next = { ...(shown as Config | undefined), ...toAssignments(set, what) };
+function changed(shown: unknown, set: string[] = [], unset: string[] = [], what = ''): EditedConfig | undefined {
+  const next = { ...(shown as EditedConfig | undefined), ...toAssignments(set, what) };
   for (const name of unset) delete next[name];
   return Object.keys(next).length === 0 ? undefined : next;
 }
 
-const withoutEmpty = (config: Config): Config =>
+const withoutEmpty = (config: EditedConfig): EditedConfig =>
   Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined && value !== ''));
 
 const editable = [
@@ -212,7 +212,7 @@ const editable = [
 ] as const;
 
 /** The server as a JSON file in the user's editor. Secrets are shown as asterisks; what is left so stays as it is. */
-function editInEditor(server: ServerDetail, { terminal, environment }: CommandContext): Config {
+function editInEditor(server: ServerDetail, { terminal, environment }: CommandContext): EditedConfig {
   if (!terminal.canAsk)
     throw new CommandFailure('usage', 'Specify what to change, for example --env NAME=value; see edit --help');
   const before = Object.fromEntries(editable.map((field) => [field, server[field as keyof ServerDetail]]));
@@ -245,9 +245,9 @@ function runEditor(file: string, environment: NodeJS.ProcessEnv): void {
   if (status !== 0) throw new CommandFailure('failed', `${command} ended with code ${status}; nothing was changed.`);
 }
 
-function readEdited(file: string): Config {
+function readEdited(file: string): EditedConfig {
   try {
-    return parseCommentedJson(readFileSync(file, 'utf8')) as Config;
+    return parseCommentedJson(readFileSync(file, 'utf8')) as EditedConfig;
   } catch (error) {
     throw new CommandFailure('usage', `This is not valid JSON, so nothing was changed: ${(error as Error).message}`, {
       cause: error,
@@ -255,7 +255,7 @@ function readEdited(file: string): Config {
   }
 }
 
-async function apply(server: ServerDetail, patch: Config, context: CommandContext): Promise<void> {
+async function apply(server: ServerDetail, patch: EditedConfig, context: CommandContext): Promise<void> {
   const { client, terminal } = context;
   if (Object.keys(patch).length === 0) {
     if (terminal.json) return terminal.printJson(server);
@@ -272,8 +272,8 @@ async function apply(server: ServerDetail, patch: Config, context: CommandContex
   );
 }
 
-interface ToolOverride {
-  fixed_arguments?: Config;
+interface ShownOverride {
+  fixed_arguments?: EditedConfig;
   hidden_arguments?: string[];
 }
 
@@ -287,7 +287,7 @@ async function editTool(
   const path = `${serverPath(server)}/tools/${encodeURIComponent(tool)}`;
   const { tools } = await client.get<ToolList>(`${serverPath(server)}/tools`);
   const current = tools.find((one) => one.original_name === tool || one.name === `${server}.${tool}`);
-  const { fixed_arguments = {}, hidden_arguments = [] }: ToolOverride = current?.override ?? {};
+  const { fixed_arguments = {}, hidden_arguments = [] }: ShownOverride = current?.override ?? {};
   const fixed = { ...fixed_arguments, ...toTyped(toAssignments(options.fix ?? [], '--fix'), current?.input_schema) };
   for (const name of options.unfix ?? []) delete fixed[name];
   const hidden = [...new Set([...hidden_arguments, ...(options.hide ?? [])])].filter(
@@ -311,7 +311,7 @@ async function editTool(
     terminal.print(`${name} is changed; MCP clients see it as ${wire_name}.`);
 }
 
-const orNull = (values: Config) => (Object.keys(values).length === 0 ? null : values);
+const orNull = (values: EditedConfig) => (Object.keys(values).length === 0 ? null : values);
 
 const examples = `
 Examples:

@@ -3,12 +3,10 @@ import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { Accounts } from '../../security/accounts.ts';
 import type { Audit } from '../../security/audit.ts';
-import type { Authenticator, Principal } from '../../security/auth.ts';
+import type { Authenticator, Principal, Token } from '../../security/auth.ts';
 import type { OwnTokens } from '../../security/own-tokens.ts';
 import { isBound, isWithin, limitsOf } from '../../security/policy.ts';
 import { type AnyRoute, route } from '../route.ts';
-
-type Token = ReturnType<Authenticator['listTokens']>[number];
 
 const tokenView = z.object({
   id: z.string(),

@@ -47,7 +47,7 @@ export async function condense({ query, results, embed }: CondenseInput): Promis
   });
 }
 
-interface Draft {
+interface CondensedResult {
   result: Ranked;
   budget: number;
   isLong: boolean;
@@ -58,7 +58,7 @@ interface PlacedPassage extends Passage {
   place: number;
 }
 
-function toDraft(result: Ranked, budget: number): Draft {
+function toDraft(result: Ranked, budget: number): CondensedResult {
   const { item, condensed } = result;
   const isLong = condensed !== true && estimateTokens(item.content) > budget;
   const passages = passagesOf(item.content).map((passage, place) => ({ ...passage, place }));
