@@ -68,7 +68,7 @@ export const isResponse = (message: RpcMessage): message is RpcSuccess | RpcFail
 export const errorOf = (response: RpcSuccess | RpcFailure): RpcFailure['error'] | undefined =>
   'error' in response && isObject(response.error) ? response.error : undefined;
 
-/** Our numbers (ids, progress tokens) as a server returns them: some return text. NaN is none of ours. */
+/** Our numbers (ids, progress tokens) as a server returns them: some return text. NaN is not ours. */
 export const toOwnNumber = (id: unknown): number =>
   typeof id === 'number' ? id : typeof id === 'string' ? Number(id) : Number.NaN;
 

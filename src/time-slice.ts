@@ -52,7 +52,7 @@ const steadyShare = 0.1;
 const patienceMs = 50;
 const longestRests = 9;
 
-/** Keeps one server's text to half of the time for a moment, and what nobody asked for to a tenth in the long run. */
+/** Limits the text of one server to half of the time for a moment, and unsolicited text to a tenth in the long run. */
 export interface TimeShare {
   /** For how long nothing more of it is to be read, after it was read since `began`. `unaskedMs`: that part of it. */
   rest(began: number, unaskedMs?: number): number;
@@ -61,7 +61,7 @@ export interface TimeShare {
 export function createTimeShare(): TimeShare {
   /** Of the burst that is going on. */
   let debtMs = 0;
-  /** Of what nobody asked for, beyond the steady share. */
+  /** Of unsolicited text, beyond the steady share. */
   let excessMs = 0;
   let last = performance.now();
   return {

@@ -30,7 +30,7 @@ export interface ImportRow {
   /** Its name in the aggregator, as far as it has one. */
   name?: string;
   notes: string[];
-  /** What the client would ask its user for, and nobody answered. */
+  /** What the client would ask its user for and has no answer. */
   inputs: ImportInput[];
   /** The same server, which was found before. */
   twin?: ImportRow;

@@ -27,7 +27,7 @@ export interface ServicePlace {
   platform: NodeJS.Platform;
   home: string;
   dataDir: string;
-  /** With everything up to the command of ours. */
+  /** Everything up to our own command. */
   program: Program;
   nodeFlags: readonly string[];
   environment: Readonly<Record<string, string | undefined>>;

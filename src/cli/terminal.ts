@@ -11,7 +11,7 @@ export interface Terminal {
   /** The result of the command, on stdout. */
   print(text: string): void;
   printJson(value: unknown): void;
-  /** Text of ours that may name commands, on stdout. */
+  /** Our own text, which may name commands, on stdout. */
   say(text: string): void;
   /** Messages other than the result, on stderr; none with `--json`. */
   note(text: string): void;

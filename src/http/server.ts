@@ -81,7 +81,7 @@ const keepAliveTimeout = 75_000;
 const maxPublicBodyBytes = 65_536;
 /** Load balancers use an idle connection within this time, or another one. */
 const maxLeaveMs = 1_000;
-const nobody: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
+const unauthenticated: Principal = { id: 'nobody', name: 'nobody', role: 'viewer', servers: new Set(), profile: null };
 
 export function createHttpServer(deps: HttpDependencies): HttpServer {
   const { config, log, requestAuthenticator, requestBodies, routes, metrics, tracer } = deps;
@@ -227,9 +227,9 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       },
       async handler(request, reply) {
         const notes = inProgress.get(request);
-        const principal = notes?.principal ?? nobody;
+        const principal = notes?.principal ?? unauthenticated;
         const note = (more: Record<string, unknown>) => void Object.assign(notes?.fields ?? {}, more);
-        if (principal !== nobody) note({ principal: principal.name });
+        if (principal !== unauthenticated) note({ principal: principal.name });
         if (definition.role === 'caller') await deps.admitCall?.(principal);
         const gone = new AbortController();
         reply.raw.on('close', () => {
@@ -265,7 +265,7 @@ export function createHttpServer(deps: HttpDependencies): HttpServer {
       : 'network';
 
   async function identify(role: AnyRoute['role'], request: FastifyRequest): Promise<Principal> {
-    if (role === 'public') return nobody;
+    if (role === 'public') return unauthenticated;
     const { authorization, address = '' } = inProgress.get(request) ?? {};
     const path = pathOf(request);
     const principal = await requestAuthenticator.authenticate({ authorization, loopbackListener, path, address });

@@ -222,7 +222,7 @@ function decodeName(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // not an encoded name, so no name of ours: it will not be found
+    return part; // not an encoded name, so it will not be found
   }
 }
 

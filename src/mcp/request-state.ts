@@ -1,6 +1,6 @@
 /**
- * `requestState` of 2026-07-28: what a client brings back with the answers to its questions. Ours is sealed: nobody else
- * resumes with it, and nothing else.
+ * `requestState` of 2026-07-28: what a client sends back with the answers to questions. It is sealed for the caller and
+ * the request that it was made for.
  */
 import { createHash } from 'node:crypto';
 import { rpcCodes } from '../json-rpc.ts';
@@ -25,7 +25,7 @@ export interface RequestStates {
     about: Pick<RequestState, 'id' | 'server' | 'theirs'>,
     lifetimeMs?: number,
   ): string;
-  /** Undefined where it is none of ours. */
+  /** Undefined if it was not sealed here. */
   open(sealed: unknown): RequestState | undefined;
   /** What the call brought, if it was given to this principal for this very request; throws otherwise. */
   admit(call: McpCall): RequestState;

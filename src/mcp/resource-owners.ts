@@ -1,6 +1,6 @@
 /**
- * Which server a resource URI belongs to. Servers choose their URIs freely, so two may use the same one: then nobody
- * guesses, and each is offered under an address that names its server.
+ * Which server a resource URI belongs to. Servers choose their URIs freely, so two may use the same one: then
+ * each is offered under an address that names its server.
  */
 import type { CatalogItem } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';

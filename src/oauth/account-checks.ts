@@ -1,5 +1,5 @@
 /**
- * Whether the people of the identity provider still have their accounts. Their tokens of ours know nothing of the
+ * Whether the people of the identity provider still have their accounts. The tokens issued here know nothing of the
  * provider, so every sign-in leaves a refresh token here, which is used while the person is active: a provider refuses it
  * once the account is disabled. One replica asks at a time, and only about people who are here.
  */
@@ -24,7 +24,7 @@ export interface AccountChecks {
   attend(id: string): () => void;
   /** Somebody signed in; true where the account can be checked from now on. */
   signIn(principal: Principal, refreshToken: string | undefined): Promise<boolean>;
-  /** What is stored for somebody needs an account that it ends with. */
+  /** What is stored for a user needs an account, so that it ends with it. */
   remember(principal: Principal): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ interface AccountCheckOptions {
   vault: Vault;
   log: Logger;
   accounts: Accounts;
-  /** Undefined where no client of ours is configured at the provider. */
+  /** Undefined if no OAuth client is configured at the provider. */
   client: ProviderClient | undefined;
 }
 
@@ -157,7 +157,7 @@ export function createAccountChecks(options: AccountCheckOptions): AccountChecks
     throw new AppError('IDENTITY_PROVIDER_UNAVAILABLE', problem, { cause, retryAfterSeconds: 10 });
   }
 
-  /** So early that nobody who is active waits for a check. */
+  /** Early enough that no active user waits for a check. */
   async function sweep(): Promise<void> {
     const now = Date.now();
     for (const [id, at] of seen) if (now - at > activeMs && !attending.has(id)) seen.delete(id);

@@ -1,6 +1,6 @@
 /**
- * Who sits at the browser. A login to a server is bound to the person who asked for it: otherwise somebody could send
- * their own link to a colleague and use the server with the colleague's account.
+ * The user of a browser. A login to a server is bound to the user who asked for it. Otherwise a user could send their
+ * own link to a colleague and use the server with the colleague's account.
  */
 import { createHash } from 'node:crypto';
 import type { Principal } from '../security/auth.ts';
@@ -8,8 +8,8 @@ import type { SealedTickets } from './sealed-tickets.ts';
 
 export interface BrowserSessions {
   /**
-   * A link that signs its reader in, once. Only where we listen on this machine alone: whoever can open it there is
-   * whoever asked for it.
+   * A link that signs its reader in, once. Only if we listen on this machine alone: the person who can open it there is
+   * the one who asked for it.
    */
   createTicket(principal: Principal): string;
   redeemTicket(ticket: string): Promise<Principal | undefined>;

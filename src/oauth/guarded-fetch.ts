@@ -1,5 +1,5 @@
 /**
- * Fetches addresses that somebody else named: metadata of servers and of their authorization servers. A server that
+ * Fetches addresses that others chose: metadata of servers and of their authorization servers. A server that
  * means harm would name addresses inside of our network (SSRF), so: https only, every address that a name resolves to
  * is checked, the connection goes to the address that was checked, and redirects are checked like the first address.
  */
@@ -139,7 +139,7 @@ for (const [net, bits] of [
   internal.addSubnet(net, bits, 'ipv6');
 }
 
-/** BlockList knows IPv4 addresses written as IPv6 (`::ffff:10.0.0.1`) by itself. */
+/** BlockList also matches IPv4 addresses written as IPv6 (`::ffff:10.0.0.1`). */
 export function isPrivate(address: string): boolean {
   return internal.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }

@@ -1,4 +1,4 @@
-/** From the claims of an identity provider to a principal of ours, as the settings map them. Pure. */
+/** Maps the claims of an identity provider to a principal, as configured. Pure. */
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { AppError } from '../errors.ts';

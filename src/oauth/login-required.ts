@@ -6,7 +6,7 @@ export interface LoginNeed {
   stepUp?: boolean;
 }
 
-/** The one error that says «somebody has to log in»; where a caller is known, a link is added on the way out. */
+/** The one error that requires a login; a link is added on the way out if the caller is known. */
 export function loginRequired(server: string, { login, stepUp = false }: LoginNeed): AppError {
   const what = stepUp ? 'login required for more permissions' : `login ${login}`;
   return new AppError('LOGIN_REQUIRED', `${what}: log in with: mcp-aggregator login ${server}`, {

@@ -139,7 +139,7 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     flow: createLoginFlow({ ...deps, logins, fetch, ours }),
     loginLink(server, principal) {
       const page = `${baseUrl()}/oauth/connect/${encodeURIComponent(server.name)}`;
-      // Reached from this machine only, so the link may vouch for whoever asked for it.
+      // Reachable from this machine only, so the link may sign in the person who opens it.
       const vouches = isLoopback(config.host) && config.publicUrl === undefined;
       return vouches ? `${page}?ticket=${encodeURIComponent(sessions.createTicket(principal))}` : page;
     },

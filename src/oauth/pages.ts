@@ -1,8 +1,8 @@
-/** The few pages of a login. They carry no script and nothing that a page of somebody else could frame or reuse. */
+/** The few pages of a login. They have no script and cannot be framed or reused by another page. */
 export const pageHeaders = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
   'x-frame-options': 'DENY',
-  // Not no-referrer: a form would then be sent with the origin "null", which is nobody's.
+  // Not no-referrer: a form would then be sent with the origin "null".
   'referrer-policy': 'same-origin',
 };
 
@@ -60,7 +60,7 @@ interface ProgramConsent {
   formKey: string;
 }
 
-/** The code goes to a port of this computer, so whoever runs a program there could have made the link. */
+/** The code goes to a port of this computer, so any program there could have made the link. */
 export function programPage({ program, principal, formKey }: ProgramConsent): string {
   return page(
     'Sign in the command line',
@@ -70,7 +70,7 @@ export function programPage({ program, principal, formKey }: ProgramConsent): st
   );
 }
 
-/** A link must not make somebody else of whoever opens it without their noticing. */
+/** A link must not change the identity of the person who opens it unnoticed. */
 export function switchPage(next: string, ticket: string, now: string, then: string): string {
   const here = `/oauth/connect/${encodeURIComponent(next)}`;
   return page(

@@ -37,7 +37,7 @@ const ownScopes = ['openid', 'profile', 'email'];
 /** Asked at every check of an account. */
 const metadataLifetimeMs = 600_000;
 
-/** Undefined where no client of ours is configured. */
+/** Undefined if no OAuth client is configured. */
 export function createProviderClient({ config, fetch, tokens }: ProviderClientOptions): ProviderClient | undefined {
   const { oidcIssuer: issuer, oidcClientId: client_id, oidcClientSecret: client_secret } = config;
   if (issuer === undefined || client_id === undefined) return undefined;

@@ -8,9 +8,9 @@ import { checkScopes, scopesIn, toPrincipal } from './identity-claims.ts';
 import { type Claims, createIssuerKeys, invalid, verifyJwt } from './jwt.ts';
 
 export interface ProviderTokens {
-  /** Throws where the token is not valid, for somebody else, or lacks a scope. */
+  /** Throws if the token is not valid, has another audience, or lacks a scope. */
   verify(token: string, path: string): Promise<ProviderToken>;
-  /** What a token says that is for a client of ours, such as an ID token. */
+  /** The claims of a token issued to our OAuth client, such as an ID token. */
   claimsOf(token: string): Promise<Claims>;
   /** What a token for this endpoint is for. */
   resourceOf(path: string): string;
@@ -69,7 +69,7 @@ export function createProviderTokens(issuer: string, { config, fetch, baseUrl }:
   return {
     async verify(token, path) {
       const { principal, issuedAtMs, audiences, scopes } = await verified(token);
-      // A token that was made for somebody else must not work here, however valid it is.
+      // A valid token with another audience must not work here.
       if (!audiences.some((audience) => isUs(audience, path))) throw invalid('the token is for another audience');
       checkScopes(scopes, config.oidcRequiredScopes);
       return { principal, issuedAtMs };

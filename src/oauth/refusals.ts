@@ -108,7 +108,7 @@ export function chooseScopes({
 }): string[] {
   const demanded = scopesOf(challenge.scope);
   const wanted = oauth.scopes ?? (demanded.length > 0 ? demanded : (found.scopesSupported ?? []));
-  // Where a refresh token must be asked for, it is: nobody wants to log in every hour.
+  // A refresh token is requested where it must be, or users would log in every hour.
   const offline = found.issuer.scopes_supported?.includes('offline_access') === true ? ['offline_access'] : [];
   return union(before, wanted, offline);
 }

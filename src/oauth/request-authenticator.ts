@@ -29,7 +29,7 @@ interface RequestAuthenticatorOptions {
 export interface ResourceAuthenticator extends RequestAuthenticator {
   /** RFC 9728, for the endpoint at this path; undefined where no identity provider is configured. */
   metadata(path: string): ResourceMetadata | undefined;
-  /** A token for somebody whom the identity provider vouched for. It never leaves us but inside of a sealed cookie. */
+  /** A token for a user whom the identity provider confirmed. It leaves this process only in a sealed cookie. */
   tokenFor(principal: Principal, lifetimeMs?: number): string;
 }
 

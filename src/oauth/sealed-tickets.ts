@@ -1,5 +1,5 @@
 /**
- * Sealed statements of ours about who somebody is: cookies of the login pages, tickets, form keys, and the tokens behind
+ * Sealed statements about the identity of a user: cookies of the login pages, tickets, form keys, and the tokens behind
  * the dashboard sessions of an identity provider's people. They open at every replica, because all have the same key.
  */
 import { randomUUID } from 'node:crypto';
@@ -12,7 +12,7 @@ import { mappingOf } from './identity-claims.ts';
 
 export interface SealedTickets {
   issue(principal: Principal, lifetimeMs: number, purpose: string): string;
-  /** Undefined for what is not ours, made for something else, too old, or of somebody who may no longer come in. */
+  /** Undefined if it is not sealed by this aggregator, has another purpose, is expired, or its user lost access. */
   open(sealed: string, purpose: string): SealedTicket | undefined;
 }
 

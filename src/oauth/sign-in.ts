@@ -21,7 +21,7 @@ const goal = z.union([
   /** On to a program on the person's computer, sealed. */
   z.strictObject({ program: z.string() }),
 ]);
-/** Where somebody wants to be once it is known who they are. */
+/** Where the user goes after the sign-in. */
 export type Goal = z.infer<typeof goal>;
 
 export interface SignIn {

@@ -177,7 +177,7 @@ type ConfigStep =
   | { kind: 'remove'; name: string; id: string }
   | { kind: 'taken'; name: string };
 
-/** What turns the servers that came from the file into those that it lists now; nobody else's are touched. */
+/** What turns the servers that came from the file into those that it lists now; servers from elsewhere are not touched. */
 export function plan(wanted: readonly Registration[], current: readonly Current[]): ConfigStep[] {
   const byName = new Map(current.map((server) => [server.registration.name, server]));
   const names = new Set(wanted.map(({ name }) => name));

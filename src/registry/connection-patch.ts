@@ -56,7 +56,7 @@ export function patchedConnection(
   return { ...connection, connection_config: config } as Connection;
 }
 
-/** Secrets that nobody sees must not be sent to another place by someone who cannot read them. */
+/** Masked secrets must not be sent to another place by a user who cannot read them. */
 function isSameTarget(before: Connection, after: Connection): boolean {
   return targetOf(before) === targetOf(after);
 }

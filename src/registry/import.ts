@@ -195,7 +195,7 @@ interface ImportedEntry {
   identity: string;
   warnings: string[];
   inputs: ImportInput[];
-  /** A variable that nobody but the editor has a value for. */
+  /** A variable that only the editor has a value for. */
   editorOnly?: string;
 }
 

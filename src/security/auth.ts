@@ -92,7 +92,7 @@ const maxRecognised = 1_000;
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { db, changes, adminToken, accounts, anonymous, flushEveryMs = 10_000, onError = () => {} } = options;
   const adminDigest = digest(adminToken);
-  const nobody = anonymous && anonymousPrincipal(anonymous);
+  const anonymousCaller = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, number>();
   /** By the complete header. An entry counts only as long as its token is the stored one. */
   const recognised = new Map<string, KnownToken | 'admin'>();
@@ -205,7 +205,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   return {
     authenticate({ authorization, loopbackListener }) {
       if (authorization === undefined) {
-        if (nobody !== undefined && loopbackListener) return nobody;
+        if (anonymousCaller !== undefined && loopbackListener) return anonymousCaller;
         throw unauthenticated('a token is required: send "Authorization: Bearer <token>"');
       }
       const entry = recognise(authorization);

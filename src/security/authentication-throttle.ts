@@ -1,6 +1,6 @@
 /**
- * Guessing tokens must be slow, and people who share an address with somebody who guesses must not feel it: a token
- * that is not valid is answered late, a valid one at once. Every replica counts for itself.
+ * Makes guessing tokens slow without delaying others at the same address: invalid tokens are answered late, valid ones
+ * at once. Every replica counts its own.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Changes } from '../changes.ts';

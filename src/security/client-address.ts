@@ -12,8 +12,8 @@ const named: Record<string, readonly string[]> = {
 type Request = Pick<IncomingMessage, 'headers' | 'socket'>;
 
 /**
- * X-Forwarded-For is a list that every proxy appends to, and whoever came first wrote what they liked: it is read from
- * its end, and only as far as trusted proxies vouch for it.
+ * X-Forwarded-For is a list that every proxy appends to, and its beginning can be forged: it is read from its end, and
+ * only as far as trusted proxies wrote it.
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: Request) => string {
   if (trustedProxies.length === 0) return peerOf;

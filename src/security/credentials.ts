@@ -9,7 +9,7 @@ export interface Vault {
   /** A short, deterministic keyed hash (HMAC) of a value. */
   mark(value: string): string;
   isMarked(value: string, mark: string): boolean;
-  /** Whether its key is one of ours. */
+  /** Whether its key is known. */
   canOpen(sealed: string): boolean;
   /** True if the value was sealed with the previous key and should be sealed again. */
   needsReseal(sealed: string): boolean;

@@ -1,6 +1,6 @@
 /**
- * Failed sign-ins in the audit, which nobody without a token may fill: the first one of an address at once, then how
- * many there were, once a minute. Beyond so many addresses, the others are counted together.
+ * Failed sign-ins in the audit, bounded so that they cannot fill it: the first one of an address at once, then their
+ * number once a minute. Beyond a number of addresses, the others are counted together.
  */
 import type { Changes } from '../changes.ts';
 import type { Audit } from './audit.ts';

@@ -149,7 +149,7 @@ export function isInherited(name: string): boolean {
   return inherited.has(upper) || upper.startsWith('LC_') || upper.startsWith('XDG_');
 }
 
-/** The environment of a STDIO server: an allow-list of ours plus what its own config sets. */
+/** The environment of a STDIO server: an allow-list plus what its own config sets. */
 export function childEnvironment(
   processEnv: Readonly<Record<string, string | undefined>>,
   own: Readonly<Record<string, string>> = {},

@@ -66,13 +66,13 @@ export function insertAuditBatch<Entry>(
 export const headLostEvent = 'audit.head_lost';
 
 function headLost({ seq }: ChainPlace): NewAudit {
-  const nobody = { ip_address: null, server_id: null, server_name: null };
+  const noOrigin = { ip_address: null, server_id: null, server_name: null };
   const timestamp = new Date().toISOString();
   return {
     timestamp,
     event: headLostEvent,
     actor: 'system',
-    ...nobody,
+    ...noOrigin,
     details: JSON.stringify({ continued_after: seq }),
   };
 }

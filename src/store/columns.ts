@@ -41,7 +41,7 @@ export function toColumns<T extends object>(row: T): Columns<T> {
   return columns as Columns<T>;
 }
 
-/** A row as SQLite returned it, turned into what PostgreSQL's driver returns by itself. */
+/** Converts a row of SQLite into what PostgreSQL's driver returns. */
 export function fromSqlite(row: Record<string, unknown>): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const name in row) {

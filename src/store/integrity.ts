@@ -24,7 +24,7 @@ export function checkDatabaseFile(directory: string, endedUncleanly: boolean, lo
 
 /**
  * Before the database is opened, because SQLite takes an empty file for a new database. A directory that was in use
- * has other files of ours; a first start that was killed has none.
+ * has our other files; a first start that was killed has none.
  */
 export function refuseCutDatabase(directory: string): void {
   const file = databaseFileIn(directory);

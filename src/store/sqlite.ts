@@ -101,7 +101,7 @@ function translated<T>(file: string, run: () => T): T {
   }
 }
 
-/** SQLite rolls back by itself if the disk is full; a second rollback would hide that error. */
+/** SQLite has rolled back already if the disk is full; a second rollback would hide that error. */
 function isUndone(sql: string, error: unknown): boolean {
   return sql === 'rollback' && error instanceof Error && 'errcode' in error && error.errcode === sqliteError;
 }

@@ -34,7 +34,7 @@ interface FleetDependencies {
 }
 
 export function createFleet({ registry, pool, changes, enabled, safeMode }: FleetDependencies): Fleet {
-  /** Calls of ours are still being answered, and meanwhile the server is wanted again. */
+  /** Calls are still being answered, and meanwhile the server is wanted again. */
   async function connectAfterwards(link: Link): Promise<void> {
     await link.disconnect({ force: false }).done;
     const { id, desired } = link.server;

@@ -201,7 +201,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       if (sessionId !== undefined) {
         await wire
           .send('DELETE', { headers: requestHeaders(identity, sessionId), signal: AbortSignal.timeout(1_000) })
-          .catch(() => undefined); // the server forgets the session by itself
+          .catch(() => undefined); // the server drops idle sessions anyway
       }
       closed.abort();
       questions.withdrawAll();

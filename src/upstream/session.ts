@@ -83,7 +83,7 @@ export interface SessionEvents {
   /** A notification that belongs to no single request. */
   onNotification: (method: string, params: JsonObject) => void;
   /**
-   * A request of the server's that its stream does not tie to one of ours; `inFlight` tells the candidates as they are,
+   * A request of the server that its stream does not tie to a call; `inFlight` tells the candidates as they are,
    * with those that were given up and that the server may still work on.
    */
   onRequest: (

@@ -38,7 +38,7 @@ const scanTimeoutMs = 5_000;
 /** Two of libuv's four threads: reading the environment of a process that hangs in the kernel can hang, too. */
 const parallelReads = 2;
 const chunkBytes = 65_536;
-/** The kernel takes 6 MB of arguments and environment at the most. */
+/** The kernel takes at most 6 MB of arguments and environment. */
 const maxEnvironmentBytes = 8_388_608;
 const maxMarkerChars = 256;
 // A FileHandle costs three times as much, and there is one file per process of the machine.
@@ -123,8 +123,8 @@ async function findCarriers(owner: string): Promise<Carrier[]> {
 }
 
 /**
- * Nearly nobody carries a marker, so the start time is read only of those who do, and the environment once more after
- * it: whoever has both at the signal is the one that was found.
+ * Few processes carry a marker, so the start time is read only of those, and the environment once more after
+ * it: a process that still has both at the signal is the one that was found.
  */
 async function readCarrier(pid: number, owner: string, buffer: Buffer): Promise<Carrier | undefined> {
   try {
@@ -190,7 +190,7 @@ function startTimeIn(stat: string): string | undefined {
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }
 
-/** Nothing tells when a process that is no child of ours has ended. */
+/** There is no event for the end of a process that is not our child. */
 async function untilGone(carriers: readonly Carrier[], graceMs: number): Promise<void> {
   const latest = Date.now() + graceMs;
   while (carriers.some(isThere) && Date.now() < latest) await delay(pollMs);

@@ -99,7 +99,7 @@ export function tokenRoutes(deps: TokenRouteDependencies): AnyRoute[] {
     }
   }
 
-  /** For somebody else, or for a program: with no user but itself. */
+  /** For another person or a program: without a user. */
   function createForOthers(principal: Principal, { role = 'caller', ...wanted }: z.infer<typeof wantedToken>) {
     const { name, servers = null, profile = null, expires_at: expiresAt } = wanted;
     if (principal.role !== 'admin') {

@@ -18,7 +18,7 @@ export type Arguments = Record<string, unknown>;
 /** Where handles come from. */
 export interface HandleSource {
   entry?: Entry;
-  /** What the server can list by itself: such things are chosen from the list, not named blindly. */
+  /** What the server can list: such things are chosen from the list, not named blindly. */
   listed?: ReadonlySet<string>;
   /** What tools of the server list or find. */
   produced?: ReadonlySet<string>;

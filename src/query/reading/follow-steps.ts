@@ -217,7 +217,7 @@ const hitLift = 16;
 const listLift = 4;
 const searchLift = 10;
 
-/** What tells much by itself is read last. */
+/** What is informative on its own is read last. */
 const tellingDrop = 12;
 
 function priorityOf(

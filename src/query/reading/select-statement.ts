@@ -1,4 +1,4 @@
-/** Is a statement that somebody else wrote one that only selects? When in doubt, no. */
+/** Whether a foreign SQL statement only selects. When in doubt, no. */
 
 const changing =
   /\b(?:insert|update|delete|drop|alter|create|truncate|merge|replace|grant|revoke|attach|detach|vacuum|reindex|copy|call|exec|execute|do|into|lock|set|pragma|load_extension|lo_\w+|set_config|pg_\w+|dblink\w*|nextval|setval)\b/i;

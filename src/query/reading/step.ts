@@ -123,7 +123,7 @@ export function callSteps(
   return first === undefined ? [] : [toolStep(operation, first, { ...details, spelling, others, scope: source.scope })];
 }
 
-/** What the server can list by itself is chosen from the list, not named blindly. */
+/** What the server can list is chosen from the list, not named blindly. */
 export function sourceWithoutHandle({ folders, strategy }: Planner): HandleSource {
   return { scope: {}, folders, listed: nounsOf(strategy).listed };
 }

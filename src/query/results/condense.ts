@@ -14,7 +14,7 @@ interface CondenseInput {
 
 /**
  * The first three are most likely the answer and stay nearly whole; the ninth may be a third of that. Thirty results
- * come to about 6,000 tokens at the most (Q-018).
+ * come to at most about 6,000 tokens (Q-018).
  */
 const firstTokens = 900;
 const wholePlaces = 3;

@@ -60,7 +60,7 @@ export function itemsOf(
   return { items, truncated: next.value, receivedChars: answer.receivedChars };
 }
 
-/** One by one, so that somebody else may have a turn in between; tells at last whether the answer was cut. */
+/** One by one, so that other work can run in between; the return value says whether the answer was cut. */
 export function* eachItem(
   answer: ParsedAnswer,
   source: ItemSource,

@@ -34,8 +34,8 @@ const samePageFactor = 0.9;
 const sameServerFactor = 0.95;
 
 /**
- * Best first. Depends on nothing but its input: ties keep the order of server name, tool, position, so that whoever
- * answered first does not matter.
+ * Best first. Depends on nothing but its input: ties keep the order of server name, tool, position, so that the
+ * order of the answers does not matter.
  */
 export function rank(input: RankInput): Ranked[] {
   const words = wordScores(input);
@@ -118,7 +118,7 @@ function diversify(sorted: readonly Ranked[]): Ranked[] {
     let best = 0;
     let bestScore = -1;
     for (const [i, candidate] of left.entries()) {
-      // Sorted by undiscounted score: nobody after this one can do better.
+      // Sorted by undiscounted score: none after this one can do better.
       if (candidate.score <= bestScore) break;
       const score = discounted(candidate);
       if (score > bestScore) {

@@ -213,7 +213,7 @@ function verbOf(words: readonly string[]): Verb {
 const runs = toSet('execute exec run perform invoke');
 const asked = toSet('query queries search lookup select report');
 
-/** "arrivals", "jobs_of_customer", "deliveriesForDay": nobody is told to do a plural. */
+/** "arrivals", "jobs_of_customer", "deliveriesForDay": a plural is no command. */
 function namesThings([first = '', second, third]: readonly string[]): boolean {
   const isPlural = /[^su]s$/.test(first) && first.length > 3;
   if (!isPlural || second === undefined) return isPlural;
