@@ -1,6 +1,6 @@
 /** Published servers behind the aggregator, used by several clients at once: each behaves as if it stood alone. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -135,5 +135,35 @@ suite('@playwright/mcp, which keeps a browser', { skip: browserPath === undefine
     }
     for (const { name, client } of clients)
       assert.match(await use(client, 'snapshot'), new RegExp(`${name} was clicked`));
+  });
+});
+
+suite('server-filesystem in a directory with thousands of files', () => {
+  let app: TestApp;
+  let directory: string;
+
+  before(async () => {
+    app = await startApp();
+    directory = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-aggregator-many-files-')));
+    for (let folder = 0; folder < 80; folder += 1) {
+      const parts = join(directory, `archive-${folder}`);
+      mkdirSync(parts);
+      for (let file = 0; file < 100; file += 1) {
+        writeFileSync(join(parts, `measurement-of-the-instrument-${file}.csv`), '1;2;3');
+      }
+    }
+    mkdirSync(join(directory, 'papers'));
+    writeFileSync(join(directory, 'papers', 'invoice-acme.txt'), 'Invoice 2026-10 from ACME, 120 EUR');
+    const program = packageProgram('@modelcontextprotocol/server-filesystem', 'dist/index.js');
+    await app.add('many', { command: process.execPath, args: [program, directory] });
+  });
+  after(async () => {
+    await app.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test('Q-014: files that a shortened tree does not show are found by their names', async () => {
+    const { body } = await app.api('POST', '/api/v1/query', { query: 'which invoice is from ACME?' });
+    assert.match(body.results[0]?.content ?? JSON.stringify(body), /120 EUR/);
   });
 });

@@ -13,7 +13,7 @@ import { nextPage } from './paging.ts';
 import { bestItems, charsPerAnswer, type ReadCall, type ReadingState } from './reading-state.ts';
 import { searchSteps } from './search-steps.ts';
 import { tablesOf } from './sql.ts';
-import { pageStep, priorities, retryStep, type Step } from './step.ts';
+import { isPoor, type Planner, pageStep, priorities, retryStep, type Step, sourceWithoutHandle } from './step.ts';
 
 /** Of one answer; the best of them are kept. */
 const maxAssessed = 2_000;
@@ -134,11 +134,20 @@ function followUp(
     const found = { entries, operation, scope, depth: step.depth + 1, context };
     queue.add(stepsFrom(input, { ...found, isHit: step.input !== undefined, isAll }));
   }
+  if (operation.isWhole && answer.truncated) queue.add(nameSearches(input, step));
   if (next === undefined) return;
   pages.set(key, read + 1);
   const page = pageStep(step, operation, next);
   const min = read >= cheapPages ? 0 : priorities.worthwhile;
   queue.add([{ ...page, priority: Math.max(page.priority, min) }]);
+}
+
+/** A tree that was cut does not hold every name: files are searched by name where it began. */
+function nameSearches(planner: Planner, { scope, depth, context }: Step): Step[] {
+  const source = { ...sourceWithoutHandle(planner), scope };
+  return planner.strategy.operations
+    .filter((operation) => operation.style === 'glob' && !isPoor(operation))
+    .flatMap((operation) => searchSteps(planner, operation, source, { rung: 0, depth, context }));
 }
 
 /** A server that ignores the page it is asked for answers the same again. */
