@@ -93,3 +93,20 @@ test('doctor without an aggregator checks what it can, and the exit code says th
   assert.match(stdout, /^problem +configuration: .*\n +-> MCP_AGGREGATOR_HEALTH_INTERVAL: "often"/m);
   assert.match(stdout, /^problem +database: .* is not a database/m);
 });
+
+test('start takes the settings as serve does, and shows what is wrong with them', async (t) => {
+  const env = { MCP_AGGREGATOR_DATA_DIR: join(directory, 'background'), MCP_AGGREGATOR_PORT: '1' };
+  t.after(() => runCommand(['stop'], { env }));
+  const wrong = await runCommand(['start', '--port', '0', '--exposure', 'everything'], { env });
+  assert.notEqual(wrong.code, 0);
+  assert.match(wrong.stderr, /MCP_AGGREGATOR_EXPOSURE: "everything" is not one of/);
+
+  const started = await runCommand(['start', '--port', '0', '--json'], { env });
+  assert.equal(started.code, 0, started.stderr);
+  const { url, started: isNew } = JSON.parse(started.stdout);
+  assert.ok(isNew && Number(new URL(url).port) > 1, url);
+  assert.match(
+    (await runCommand(['start', '--prot', '1'], { env })).stderr,
+    /unknown option --prot. Did you mean --port\?/,
+  );
+});

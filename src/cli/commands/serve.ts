@@ -4,11 +4,10 @@ import { type SettingName, settings } from '../../config/settings.ts';
 import { didYouMean } from '../../suggestions.ts';
 import type { AddCommand } from '../command.ts';
 import { CommandFailure } from '../exit-code.ts';
+import { addSettingFlags, settingsOf } from '../setting-flags.ts';
 import { unknownCommand } from '../usage-failure.ts';
 
 const names = Object.keys(settings) as SettingName[];
-/** `--data-dir` is a flag of every command. */
-const ownNames = names.filter((name) => name !== 'dataDir');
 
 export const addServe: AddCommand = (program, environment) => {
   const command = program
@@ -17,25 +16,14 @@ export const addServe: AddCommand = (program, environment) => {
     // Unknown commands arrive here, because `serve` is the default.
     .allowExcessArguments(true)
     .usage('[settings]')
-    .addHelpText('after', '\nSettings: mcp-aggregator help settings [word]')
     .action(async (_options, self: Command) => {
       if (self.args.length > 0) throw new CommandFailure('usage', unknownCommand(self.args[0] ?? '', program));
       // Loaded lazily, so that other commands start faster.
       const { serve } = await import('../../main.ts');
-      await serve(environment, flagsOf(self));
+      await serve(environment, settingsOf(self));
     });
-  for (const name of ownNames) command.option(`--${flagOf(name)} <value>`, settings[name].help);
-  command.configureHelp({ visibleOptions: () => [] });
+  addSettingFlags(command).configureHelp({ visibleOptions: () => [] });
 };
-
-/** Maps commander's `healthInterval` to `healthIntervalMs` of the settings table. */
-function flagsOf(command: Command): Partial<Record<string, string>> {
-  const given = command.optsWithGlobals<Record<string, string>>();
-  const camel = (flag: string) => flag.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase());
-  return Object.fromEntries(
-    names.flatMap((name) => (camel(flagOf(name)) in given ? [[name, given[camel(flagOf(name))]]] : [])),
-  );
-}
 
 /** Every setting with its flag, variable, default and an example; with a word, those that mention it. */
 export function describeSettings(word = ''): string {
