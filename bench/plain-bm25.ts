@@ -2,62 +2,91 @@ import { toTerms } from '../src/search/lexical.ts';
 import { type SearchableTool, toParameters } from '../src/search/tool.ts';
 import { toWords } from '../src/search/words.ts';
 
-export interface PlainBm25 {
-  search(query: string, limit: number): { id: number; score: number }[];
-}
-
 /** What goes into the one field, and how it is split. */
 export interface Field {
+  name: string;
   textOf(tool: SearchableTool): string;
   toTerms(text: string): string[];
 }
 
-const saturation = 1.2;
-const lengthPenalty = 0.75;
+export interface Bm25Parameters {
+  saturation: number;
+  lengthPenalty: number;
+}
+
+export interface PlainBm25 {
+  search(query: string, limit: number, parameters: Bm25Parameters): { id: number; score: number }[];
+}
+
+export const textbook: Bm25Parameters = { saturation: 1.2, lengthPenalty: 0.75 };
+
+const asWritten = (text: string) => toWords(text).flatMap(({ whole, parts }) => (parts.length > 0 ? parts : [whole]));
+const nameAndDescription = ({ originalName, description }: SearchableTool) => `${originalName} ${description}`;
+const withParameters = (tool: SearchableTool) =>
+  [nameAndDescription(tool), tool.title, ...toParameters(tool.inputSchema).map(({ name }) => name)].join(' ');
 
 /** By the textbook: name and description, words as they are written. */
-export const plainField: Field = {
-  textOf: ({ originalName, description }) => `${originalName} ${description}`,
-  toTerms: (text) => toWords(text).flatMap(({ whole, parts }) => (parts.length > 0 ? parts : [whole])),
-};
+export const plainField: Field = { name: 'plain', textOf: nameAndDescription, toTerms: asWritten };
 
-/** As the README of the request sets measures its floor: parameter names too, and light stemming. */
-export const stemmedField: Field = {
-  textOf: (tool) => [plainField.textOf(tool), ...toParameters(tool.inputSchema).map(({ name }) => name)].join(' '),
-  toTerms,
-};
+/** What a careful engineer would try; the floor is the best of them. */
+export const fields: Field[] = [
+  plainField,
+  { name: 'plain, parameters', textOf: withParameters, toTerms: asWritten },
+  { name: 'stemmed', textOf: nameAndDescription, toTerms },
+  { name: 'stemmed, parameters', textOf: withParameters, toTerms },
+  {
+    name: 'stemmed, parameters, server name',
+    textOf: (tool) => `${withParameters(tool)} ${tool.server}`,
+    toTerms,
+  },
+  {
+    name: 'stemmed, parameters, server text',
+    textOf: (tool) => `${withParameters(tool)} ${tool.server} ${tool.serverText ?? ''}`,
+    toTerms,
+  },
+];
+
+interface Postings {
+  tools: number[];
+  counts: number[];
+}
 
 /** Robertson's formula over one field, every tool in one list; it shares nothing with the index but the splitting. */
 export function createPlainBm25(tools: readonly SearchableTool[], { textOf, toTerms }: Field): PlainBm25 {
-  const postings = new Map<string, Map<number, number>>();
-  const lengths = new Map<number, number>();
-  for (const tool of tools) {
+  const postings = new Map<string, Postings>();
+  const lengths = tools.map((tool, place) => {
     const terms = toTerms(textOf(tool));
-    lengths.set(tool.id, terms.length);
     for (const term of terms) {
-      const counts = postings.get(term) ?? new Map<number, number>();
-      counts.set(tool.id, (counts.get(tool.id) ?? 0) + 1);
-      postings.set(term, counts);
+      const list = postings.get(term) ?? { tools: [], counts: [] };
+      postings.set(term, list);
+      if (list.tools.at(-1) === place) list.counts.push((list.counts.pop() ?? 0) + 1);
+      else {
+        list.tools.push(place);
+        list.counts.push(1);
+      }
     }
-  }
-  const average = [...lengths.values()].reduce((sum, length) => sum + length, 0) / Math.max(1, tools.length);
+    return terms.length;
+  });
+  const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, tools.length);
 
   return {
-    search(query, limit) {
-      const scores = new Map<number, number>();
+    search(query, limit, { saturation, lengthPenalty }) {
+      const scores = new Float64Array(tools.length);
       for (const term of toTerms(query)) {
-        const counts = postings.get(term);
-        if (counts === undefined) continue;
-        const idf = Math.log(1 + (tools.length - counts.size + 0.5) / (counts.size + 0.5));
-        for (const [id, count] of counts) {
-          const norm = saturation * (1 - lengthPenalty + (lengthPenalty * (lengths.get(id) ?? 0)) / average);
-          scores.set(id, (scores.get(id) ?? 0) + (idf * count * (saturation + 1)) / (count + norm));
+        const list = postings.get(term);
+        if (list === undefined) continue;
+        const idf = Math.log(1 + (tools.length - list.tools.length + 0.5) / (list.tools.length + 0.5));
+        for (const [entry, place] of list.tools.entries()) {
+          const count = list.counts[entry] ?? 0;
+          const norm = saturation * (1 - lengthPenalty + (lengthPenalty * (lengths[place] ?? 0)) / average);
+          scores[place] = (scores[place] ?? 0) + (idf * count * (saturation + 1)) / (count + norm);
         }
       }
-      return [...scores]
-        .map(([id, score]) => ({ id, score }))
-        .sort((a, b) => b.score - a.score || a.id - b.id)
-        .slice(0, limit);
+      const found = [...scores.keys()].filter((place) => (scores[place] ?? 0) > 0);
+      return found
+        .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+        .slice(0, limit)
+        .map((place) => ({ id: tools[place]?.id ?? 0, score: scores[place] ?? 0 }));
     },
   };
 }

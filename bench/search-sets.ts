@@ -13,6 +13,7 @@ export interface RequestSet {
 }
 
 export interface Request {
+  id: string;
   query: string;
   group: string;
   /** One entry for each tool the request needs: the ids that count as it. */
@@ -25,10 +26,12 @@ interface ToolLine {
   name: string;
   title?: string;
   description?: string;
+  server_description?: string;
   input_schema?: unknown;
 }
 
 interface QueryLine {
+  id: string;
   query: string;
   gold: string[];
   alternatives?: Record<string, string[]>;
@@ -45,6 +48,8 @@ const sources = [
   },
   { name: 'azuremcp', tools: 'azuremcp/tools.jsonl', queries: 'azuremcp/queries.jsonl', none: '' },
   { name: 'metatool', tools: 'metatool/tools.jsonl', queries: 'metatool/queries.jsonl', none: '' },
+  { name: 'restbench', tools: 'restbench/tools.jsonl', queries: 'restbench/queries.jsonl', none: '' },
+  { name: 'toolalpaca', tools: 'toolalpaca/tools.jsonl', queries: 'toolalpaca/queries.jsonl', none: '' },
   { name: 'scale', tools: 'corpus_scale.jsonl.gz', queries: 'corpus_scale_queries.jsonl', none: '' },
 ];
 
@@ -60,6 +65,7 @@ export function* readSets(folder: string): Generator<RequestSet> {
       name: source.name,
       tools: lines.map((line, index) => toTool(line, index + 1)),
       requests: readLines<QueryLine>(join(folder, source.queries)).map((line) => ({
+        id: line.id,
         query: line.query,
         group: line.split !== undefined && source.name === 'mscbench' ? line.split : (line.set ?? ''),
         slots: line.gold.map(
@@ -69,6 +75,19 @@ export function* readSets(folder: string): Generator<RequestSet> {
       unanswerable: source.none === '' ? [] : readLines<QueryLine>(join(folder, source.none)).map(({ query }) => query),
     };
   }
+}
+
+/** What a model would ask for the steps of requests, by the id of the request: written without sight of the answers. */
+export function readSteps(): Map<string, string[]> {
+  const lines = readFileSync(new URL('search-steps.txt', import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n');
+  return new Map(
+    lines.map((line) => {
+      const [id = '', steps = ''] = line.split('\t');
+      return [id, steps.split(' | ')];
+    }),
+  );
 }
 
 export function readScaleTools(folder: string): SearchableTool[] {
@@ -82,6 +101,7 @@ function toTool(line: ToolLine, id: number): SearchableTool {
     originalName: line.name,
     server: line.server,
     title: line.title,
+    serverText: line.server_description,
     description: line.description ?? '',
     inputSchema: line.input_schema,
     skillIds: [],

@@ -1,11 +1,13 @@
 /** Our own tools: finding, describing and calling the others without listing them all. */
-
+import { z } from 'zod';
 import { toAbortSignal } from '../cancellation.ts';
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject, rpcCodes } from '../json-rpc.ts';
+import { jsonSchemaOf } from '../query/query-tool.ts';
 import type { Result } from '../raw-result.ts';
 import type { SearchAttribution } from '../routing/search-attribution.ts';
+import { hasQuery, missingQuery, searchInput, toSearchText } from '../search/search-input.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
 import { ProtocolError } from './adapt-result.ts';
 import type { McpCall } from './peer.ts';
@@ -27,7 +29,14 @@ export interface GatewayTools {
 
 interface RankedTool {
   tool: CatalogTool;
+  /** As the scope names it. */
+  name: string;
   score: number;
+  steps?: number[] | undefined;
+}
+
+interface ShownTool extends RankedTool {
+  line: string;
 }
 
 export interface GatewayToolDependencies {
@@ -70,36 +79,27 @@ const toAlwaysLoaded = ({ definition }: GatewayTool): JsonObject => ({
 /** Ours that exist on every aggregator. */
 export const gatewayToolDefinitions = () => [searchToolsDefinition, describeToolsDefinition, callToolDefinition];
 
-const argumentsOf = ({ params: { arguments: args } }: McpCall) => (isObject(args) ? args : {});
+const argumentsOf = ({ params: { arguments: args } }: Pick<McpCall, 'params'>) => (isObject(args) ? args : {});
 
 const whenSearching = (scope: Scope) => scope.searchOnly();
+
+const searchToolsInput = z.object({
+  ...searchInput,
+  limit: z
+    .int()
+    .min(1)
+    .max(50)
+    .default(10)
+    .describe('Maximum number of tools to return, of all steps together; every step gets at least one'),
+  max_tokens: z.int().min(100).max(100_000).default(defaultBudget).describe('Approximate maximum length of the answer'),
+});
 
 const searchToolsDefinition = {
   name: 'search_tools',
   title: 'Find tools',
   description:
-    'Finds the tools that fit a task, among all tools of all connected servers. Returns their names with compact signatures, best match first, or reports that no tool fits. Pass a returned name to call_tool.',
-  inputSchema: {
-    type: 'object',
-    properties: {
-      query: { type: 'string', minLength: 1, maxLength: 10_000, description: 'The task, in plain words' },
-      limit: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 50,
-        default: 10,
-        description: 'Maximum number of tools to return',
-      },
-      max_tokens: {
-        type: 'integer',
-        minimum: 100,
-        maximum: 100_000,
-        default: defaultBudget,
-        description: 'Approximate maximum length of the answer',
-      },
-    },
-    required: ['query'],
-  },
+    'Finds the tools that fit a task, among all tools of all connected servers. Returns their names with compact signatures, best match first, or reports that no tool fits. If the task needs several tools, send one query for each step in `queries`, including steps that the user did not say (look up an id, get the current time, save a file): this finds far more of the tools than one query for everything. Pass a returned name to call_tool.',
+  inputSchema: jsonSchemaOf(searchToolsInput),
   annotations: { readOnlyHint: true, openWorldHint: false },
 };
 
@@ -107,51 +107,79 @@ const searchToolsDefinition = {
 const nothingFitsBelow = 0.3;
 
 function searchTools({ toolSearch, searchAttribution }: GatewayToolDependencies): GatewayTool {
-  /** Only what the scope offers. */
-  async function findTools(query: string, limit: number, { caller, signal, trace }: McpCall): Promise<RankedTool[]> {
-    const offered = new Map(caller.scope.listTools().map(({ tool }) => [tool.row.name, tool]));
-    const isVisible = ({ name }: { name: string }) => offered.has(name);
-    const request = { query, limit, toolThreshold: nothingFitsBelow, isVisible };
-    const { tools } = await toolSearch.search(request, toAbortSignal(signal), trace);
-    return tools.flatMap(({ tool: { name }, score }) => {
-      const tool = offered.get(name);
-      return tool === undefined ? [] : [{ tool, score }];
-    });
-  }
-
   return {
     definition: searchToolsDefinition,
     listed: whenSearching,
-    async call(call) {
-      const { caller } = call;
-      const args = argumentsOf(call);
-      const query = text(args, 'query', 10_000);
-      const limit = whole(args, 'limit', 1, 50, 10);
-      const budget = whole(args, 'max_tokens', 100, 100_000, defaultBudget);
-      const found = await findTools(query, limit, call);
-      if (found.length === 0) return textResult('No tool fits this task.', { tools: [] });
-      const lines: string[] = [];
-      const tools: JsonObject[] = [];
-      let used = 0;
-      for (const { tool, score } of found) {
-        const name = caller.scope.nameOf(tool);
-        const line = cut(signature(name, tool), budget * charactersPerToken);
-        used += Math.ceil(line.length / charactersPerToken) + 1;
-        if (used > budget && lines.length > 0) break;
-        lines.push(line);
-        tools.push({ name, server: tool.server.name, score: Math.round(score * 1_000) / 1_000 });
-      }
-      const shown = found.slice(0, lines.length);
+    async call({ caller, params, signal, trace }) {
+      const { query, queries, limit, max_tokens: budget } = parseSearch(argumentsOf({ params }));
+      // Only what the scope offers.
+      const offered = new Map(caller.scope.listTools().map(({ tool }) => [tool.row.name, tool]));
+      const isVisible = ({ name }: { name: string }) => offered.has(name);
+      const request = { query, queries, limit, toolThreshold: nothingFitsBelow, isVisible };
+      const found = await toolSearch.search(request, toAbortSignal(signal), trace);
+      const ranked = found.tools.flatMap(({ tool: { name }, score, steps }): RankedTool[] => {
+        const tool = offered.get(name);
+        return tool === undefined ? [] : [{ tool, name: caller.scope.nameOf(tool), score, steps }];
+      });
+      if (ranked.length === 0) return textResult('No tool fits this task.', { tools: [] });
+      const shown = withinBudget(ranked, budget);
       searchAttribution?.searched(
         caller.searcher ?? caller.principal.id,
-        query,
+        toSearchText({ query, queries }),
         shown.map(({ tool }) => [tool.row.name]),
       );
-      const rest = found.length - lines.length;
+      const lines =
+        queries === undefined
+          ? shown.map(({ line }) => line)
+          : byStep(queries, found.steps?.map(({ tools }) => tools.map(({ name }) => name)) ?? [], shown);
+      const rest = ranked.length - shown.length;
       if (rest > 0) lines.push(`(${rest} more; raise max_tokens to see them)`);
-      return textResult(lines.join('\n'), { tools });
+      return textResult(lines.join('\n'), { tools: shown.map(toStructured) });
     },
   };
+}
+
+function parseSearch(args: JsonObject): z.infer<typeof searchToolsInput> {
+  const parsed = searchToolsInput.safeParse(args);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const [field = 'arguments', entry] = issue?.path ?? [];
+    throw invalid(typeof entry === 'number' ? `${String(field)}[${entry}]` : String(field), issue?.message ?? '');
+  }
+  if (!hasQuery(parsed.data)) throw invalid('query', missingQuery.message);
+  return parsed.data;
+}
+
+function withinBudget(ranked: RankedTool[], budget: number): ShownTool[] {
+  const shown: ShownTool[] = [];
+  let used = 0;
+  for (const found of ranked) {
+    const line = cut(signature(found.name, found.tool), budget * charactersPerToken);
+    used += Math.ceil(line.length / charactersPerToken) + 1;
+    if (used > budget && shown.length > 0) break;
+    shown.push({ ...found, line });
+  }
+  return shown;
+}
+
+/** FIND-001: a heading for each step; a tool that serves a second one is only named there. `rankings` are canonical names. */
+function byStep(queries: string[], rankings: string[][], shown: ShownTool[]): string[] {
+  const open = new Map(shown.map((found) => [found.tool.row.name, found]));
+  const known = new Map(open);
+  const lines = queries.flatMap((query, step) => {
+    const ranking = rankings[step] ?? [];
+    const tools = ranking.flatMap((name) => known.get(name) ?? []);
+    const entries = tools.map(({ tool, name, line }) => (open.delete(tool.row.name) ? line : `${name} (see above)`));
+    const none = ranking.length === 0 ? 'No tool fits this step.' : 'Raise max_tokens to see the tools for this step.';
+    return [`Step ${step + 1}: ${cut(query, 100)}`, ...(entries.length === 0 ? [none] : entries)];
+  });
+  const others = [...open.values()].map(({ line }) => line);
+  return others.length === 0 ? lines : [...lines, 'For the task as a whole:', ...others];
+}
+
+function toStructured({ tool, name, score, steps }: RankedTool): JsonObject {
+  const brief = { name, server: tool.server.name, score: Math.round(score * 1_000) / 1_000 };
+  return steps === undefined ? brief : { ...brief, steps };
 }
 
 const describeToolsDefinition = {
@@ -283,13 +311,5 @@ function text(args: JsonObject, field: string, most: number): string {
   const value = args[field];
   if (typeof value !== 'string' || value.trim() === '' || value.length > most)
     throw invalid(field, `must be a string of 1 to ${most} characters`);
-  return value;
-}
-
-function whole(args: JsonObject, field: string, least: number, most: number, otherwise: number): number {
-  const value = args[field] ?? otherwise;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
-    throw invalid(field, `must be a whole number from ${least} to ${most}`);
-  }
   return value;
 }

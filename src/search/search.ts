@@ -2,6 +2,7 @@ import { describe } from '../errors.ts';
 import { dot } from '../similarity/cosine.ts';
 import { coverParts, type PartCandidate, type PlacedTool } from './cover.ts';
 import { toLexicalQuery } from './lexical.ts';
+import { mergeSteps } from './merge-steps.ts';
 import {
   type Calibration,
   fusedCalibration,
@@ -24,7 +25,9 @@ type SearchStrategy = 'hierarchical' | 'direct' | 'lexical' | 'auto';
 type UsedStrategy = 'hierarchical' | 'direct' | 'lexical' | 'vector';
 
 export interface SearchRequest {
-  query: string;
+  query?: string | undefined;
+  /** One for each step of the task; with a `query` beside them, that is the task as a whole. */
+  queries?: string[] | undefined;
   limit?: number;
   skillThreshold?: number;
   toolThreshold?: number;
@@ -43,6 +46,14 @@ interface FoundTool {
   reasons?: Reasons;
   /** Tools of other servers that do the same. */
   alternatives?: SearchableTool[];
+  /** Positions in `queries` of the steps that it is for; none where only the whole task found it. */
+  steps?: number[];
+}
+
+/** What was found for one of `queries`, best first. */
+interface FoundStep {
+  query: string;
+  tools: SearchableTool[];
 }
 
 interface Reasons {
@@ -59,6 +70,8 @@ interface MatchedSkill {
 
 export interface SearchResult {
   tools: FoundTool[];
+  /** One for each of `queries`. */
+  steps?: FoundStep[];
   matchedSkills: MatchedSkill[];
   metadata: {
     strategyUsed: UsedStrategy;
@@ -75,6 +88,7 @@ export interface SearchResult {
 const defaults = { limit: 10, skillThreshold: 0.4, toolThreshold: 0 };
 const widestPool = 60;
 const remotePoints = 500;
+const maxSkills = 5;
 const skillLift = 0.6;
 const twinSimilarity = 0.88;
 
@@ -92,10 +106,16 @@ export async function search(
   remote?: RemoteScan,
 ): Promise<SearchResult> {
   const began = performance.now();
-  const plan = planRequest(request.query, index.isAction);
-  const embedded = await embedPlan(index, plan, request.strategy ?? 'auto', signal);
-  const scanned = await scanRemotely(index, embedded.vectors, remote, signal);
-  const found = rank(index, request, plan, embedded.vectors, scanned.similarities);
+  const { query, queries = [], strategy = 'auto' } = request;
+  const texts = query === undefined ? queries : [...queries, query];
+  const plans = texts.map((text) => planRequest(text, index.isAction));
+  const embedded = await embedPlans(index, plans, strategy, signal);
+  const scanned = await scanRemotely(index, embedded.vectors?.flat() ?? null, remote, signal);
+  const similarities = scanned.similarities === null ? null : divide(scanned.similarities, embedded.vectors ?? []);
+  const answers = plans.map((plan, place) =>
+    rank(index, request, plan, embedded.vectors?.[place] ?? null, similarities?.[place]),
+  );
+  const found = request.queries === undefined ? (answers[0] as SearchResult) : mergeAnswers(request, queries, answers);
   return {
     ...found,
     metadata: {
@@ -103,6 +123,31 @@ export async function search(
       warnings: [...embedded.warnings, ...scanned.warnings],
       totalTimeMs: performance.now() - began,
     },
+  };
+}
+
+/** FIND-001: the answers to `queries`, and to the whole task behind them if there is one. */
+function mergeAnswers({ limit }: SearchRequest, queries: string[], answers: SearchResult[]): SearchResult {
+  const [first] = answers as [SearchResult];
+  const merged = mergeSteps<SearchableTool, FoundTool>(
+    answers.map(({ tools }) => tools),
+    limit ?? defaults.limit,
+  );
+  const tools = merged.map(({ found, steps }) => ({ ...found, steps: steps.filter((step) => step < queries.length) }));
+  const skills = new Map<string, MatchedSkill>();
+  for (const skill of answers.flatMap(({ matchedSkills }) => matchedSkills)) {
+    const known = skills.get(skill.id);
+    if (known === undefined || known.score < skill.score) skills.set(skill.id, skill);
+  }
+  const stepsOf = new Map(tools.map(({ tool, steps }) => [tool, steps]));
+  return {
+    tools,
+    steps: queries.map((query, step) => ({
+      query,
+      tools: (answers[step]?.tools ?? []).map(({ tool }) => tool).filter((tool) => stepsOf.get(tool)?.includes(step)),
+    })),
+    matchedSkills: [...skills.values()].sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)).slice(0, maxSkills),
+    metadata: { ...first.metadata, parts: [] },
   };
 }
 
@@ -133,20 +178,28 @@ function toSimilarities(index: SearchIndex, points: { id: number; score: number 
   return similarities;
 }
 
-/** A service that fails costs the similarity, never the answer. */
-async function embedPlan(
+/** For each plan the vectors of its whole and of its parts. A service that fails costs the similarity, never the answer. */
+async function embedPlans(
   index: SearchIndex,
-  plan: RequestPlan,
+  plans: RequestPlan[],
   strategy: SearchStrategy | 'vector',
   signal?: AbortSignal,
-): Promise<{ vectors: Float32Array[] | null; warnings: string[] }> {
+): Promise<{ vectors: Float32Array[][] | null; warnings: string[] }> {
   if (strategy === 'lexical') return { vectors: null, warnings: [] };
+  const texts = plans.map(({ meaning, parts }) => [meaning, ...parts]);
   try {
-    return { vectors: await index.embedder.embed([plan.meaning, ...plan.parts], signal), warnings: [] };
+    const vectors = await index.embedder.embed(texts.flat(), signal);
+    return { vectors: divide(vectors, texts), warnings: [] };
   } catch (thrown) {
     signal?.throwIfAborted();
     return { vectors: null, warnings: [`embeddings unavailable, lexical search only: ${describe(thrown)}`] };
   }
+}
+
+/** One list into as many, as long as `shapes` are. */
+function divide<Item>(items: readonly Item[], shapes: readonly { length: number }[]): Item[][] {
+  const left = [...items];
+  return shapes.map(({ length }) => left.splice(0, length));
 }
 
 /** The pure part: everything is known, nothing waits. `vectors` belong to the whole and then to each part. */
@@ -155,7 +208,7 @@ export function rank(
   request: SearchRequest,
   plan: RequestPlan,
   vectors: Float32Array[] | null,
-  similarities: Float32Array[] | null = null,
+  similarities?: Float32Array[] | null,
 ): SearchResult {
   const strategyUsed = chooseStrategy(request.strategy ?? 'auto', index, vectors);
   const { weights, calibration } = methods[strategyUsed];
@@ -268,7 +321,7 @@ function matchSkills(index: SearchIndex, request: Float32Array, threshold: numbe
     .map(({ id, name, vector }) => ({ id, name, score: toProbability(dot(vector, request), skillCalibration) }))
     .filter(({ score }) => score >= threshold)
     .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
-    .slice(0, 5);
+    .slice(0, maxSkills);
 }
 
 /** A prior, not a gate: a tool outside the matched skills loses nothing. */

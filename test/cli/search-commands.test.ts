@@ -34,6 +34,12 @@ test('search prints score, name and why, and "nothing fits" is an answer', async
     answer.tools.map(({ name }) => name),
     ['everything.echo'],
   );
+  const steps = ['--step', 'search the documentation', '--step', 'water the tulips', '--threshold', '0.5'];
+  const table = (await run(['search', ...steps])).stdout.split('\n');
+  assert.match(table[0] ?? '', /^STEP +SCORE +TOOL +WHY$/);
+  assert.match(table[1] ?? '', /^1\. search the documentation +[01]\.\d\d +docs\.search_docs /);
+  assert.match(table.find((line) => line.startsWith('2.')) ?? '', /^2\. water the tulips +no tool fits$/);
+
   const nothing = await run(['search', 'water the tulips', '--threshold', '0.99']);
   assert.deepEqual([nothing.code, nothing.stdout, nothing.stderr], [0, '', 'No tool fits this task.\n']);
 });
@@ -102,7 +108,8 @@ test('doctor search says in plain words how well tools are found', async () => {
 test('wrong input ends with 2, what does not exist with 4, a role that is too small with 5', async () => {
   const { token } = await json<{ token: string }>('token', 'create', 'looker', '--role', 'viewer');
   const cases: [string[], number, RegExp][] = [
-    [['search'], 2, /missing required argument/],
+    [['search'], 2, /Describe the task, or its steps with --step/],
+    [['search', '--step', ' '], 2, /queries/],
     [['search', 'x', '--limit', 'many'], 2, /--limit: "many" is not a number/],
     [['search', 'x', '--limit', '0'], 2, /limit/],
     [['search', 'x', '--strategy', 'magic'], 2, /strategy/],

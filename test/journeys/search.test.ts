@@ -311,6 +311,46 @@ suite('what can be asked for', () => {
     assert.equal((await app.api('POST', '/api/v1/search', { query }, { token: null })).status, 401);
   });
 
+  test('FIND-001: one search for all steps, over REST and MCP', async (t) => {
+    const { app, client } = await startSearching(t);
+    const queries = ['weather forecast of a city', 'zzz qqq xxx'];
+    const { body } = await app.api('POST', '/api/v1/search', { queries, strategy: 'auto' });
+    assert.equal(body.query, undefined);
+    assert.deepEqual(body.steps[1], { query: 'zzz qqq xxx', tools: [] });
+    assert.equal(body.steps[0].tools[0], 'weather.get_forecast');
+    assert.deepEqual([body.tools[0].name, body.tools[0].steps], ['weather.get_forecast', [0]]);
+
+    const call = async (args: object): Promise<Body> =>
+      await client.callTool({ name: 'search_tools', arguments: { ...args } });
+    const found = await call({ queries: [...queries, 'the forecast for tomorrow'] });
+    assert.deepEqual(found.structuredContent.tools[0].steps, [0, 2]);
+    const lines = found.content[0].text.split('\n');
+    assert.equal(lines[0], 'Step 1: weather forecast of a city');
+    assert.match(lines[1], /^weather__get_forecast\(\) — Get the weather forecast/);
+    assert.deepEqual(lines.slice(lines.indexOf('Step 2: zzz qqq xxx')).slice(1, 4), [
+      'No tool fits this step.',
+      'Step 3: the forecast for tomorrow',
+      'weather__get_forecast (see above)',
+    ]);
+
+    for (const [wrong, field] of [
+      [{}, 'query'],
+      [{ queries: [] }, 'queries'],
+      [{ queries: ['x', ' '] }, 'queries[1]'],
+      [{ queries: ['x'.repeat(2_001)] }, 'queries[0]'],
+      [{ queries: Array.from({ length: 13 }, () => 'x') }, 'queries'],
+      [{ queries: 'x' }, 'queries'],
+    ] as const) {
+      const { status, body: refused } = await app.api('POST', '/api/v1/search', wrong);
+      assert.equal(status, 422);
+      assert.ok(
+        JSON.stringify(refused).includes(`"${field.replace(/\[.*/, '')}"`),
+        `${field}: ${JSON.stringify(refused)}`,
+      );
+      await assert.rejects(call(wrong), (error: Body) => error.data?.field === field);
+    }
+  });
+
   test('MCP-006: search_tools, describe_tools and call_tool of the MCP endpoint find the same', async (t) => {
     const { app, client } = await startSearching(t);
     const call = async (name: string, args: object): Promise<Body> =>

@@ -44,6 +44,44 @@ test('search: a request with several steps gets a tool for each', async () => {
   );
 });
 
+test('FIND-001: every query gets its tools, and a query that none fits has none', async () => {
+  const index = await sampleIndex();
+  const queries = ['get the weather forecast of a city', 'how long to boil an egg', 'post a message to a channel'];
+  const found = await search(index, { queries, limit: 3, toolThreshold: 0.5 });
+  assert.deepEqual(
+    found.steps?.map(({ query, tools }) => [query, tools.map(({ name }) => name)]),
+    [
+      [queries[0], ['weather.get_forecast']],
+      [queries[1], []],
+      [queries[2], ['slack.post_message']],
+    ],
+  );
+  assert.deepEqual(
+    found.tools.map(({ tool, steps }) => [tool.name, steps]),
+    [
+      ['weather.get_forecast', [0]],
+      ['slack.post_message', [2]],
+    ],
+  );
+  const alone = await search(index, { query: queries[0], limit: 3, toolThreshold: 0.5 });
+  assert.equal(found.tools[0]?.score, alone.tools[0]?.score, 'a step scores as if it were asked alone');
+  const tight = await search(index, { queries: ['send an email', 'create an issue on gitlab'], limit: 1 });
+  assert.deepEqual(names(tight), ['mail.send_email', 'gitlab.create_issue']);
+  const both = await search(index, {
+    query: 'create a calendar event',
+    queries: ['send an email'],
+    limit: 4,
+    toolThreshold: 0.5,
+  });
+  assert.deepEqual(
+    both.tools.slice(0, 2).map(({ tool, steps }) => [tool.name, steps]),
+    [
+      ['mail.send_email', [0]],
+      ['calendar.create_event', []],
+    ],
+  );
+});
+
 test('search: tools that do the same share a place when the request needs several', async () => {
   const twin = sampleTool(11, 'openmeteo', 'get_forecast', 'Weather forecast for a city for the coming days');
   const index = await sampleIndex([...sampleTools, twin]);

@@ -3583,7 +3583,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    query: string;
+                    /** @description The task, in plain words; required without `queries` */
+                    query?: string;
+                    /** @description One query for each step of a task that needs several tools, in plain words, for example ["find a customer by email", "send a message to a channel"]; every step gets a fair share of `limit`, and at least one tool */
+                    queries?: string[];
                     /** @enum {string} */
                     item_type?: "tool";
                     /**
@@ -3614,14 +3617,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Tools, best match first; empty if no tool fits */
+            /** @description Tools, best match first; with `queries` the best of each step first, then the second of each. Empty if no tool fits */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        query: string;
+                        query?: string;
                         tools: {
                             id: string;
                             db_id: number;
@@ -3651,11 +3654,18 @@ export interface operations {
                                     status: "DISCONNECTED" | "CONNECTING" | "CONNECTED" | "DEGRADED" | "ERROR" | "DISCONNECTING";
                                 };
                             }[];
+                            /** @description With `queries`: the positions of the steps that the tool is for, from 0; empty if only `query` found it */
+                            steps?: number[];
                             reasons?: {
                                 matched_words: string[];
                                 similarity: number | null;
                                 skills: string[];
                             };
+                        }[];
+                        /** @description With `queries`: the names of the tools for each step, best first; empty if no tool fits it */
+                        steps?: {
+                            query: string;
+                            tools: string[];
                         }[];
                         matched_skills: {
                             id: string;

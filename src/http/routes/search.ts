@@ -6,6 +6,7 @@ import { AppError } from '../../errors.ts';
 import { isObject } from '../../json-rpc.ts';
 import { statuses } from '../../registry/lifecycle.ts';
 import type { SearchAttribution } from '../../routing/search-attribution.ts';
+import { hasQuery, missingQuery, searchInput, toSearchText } from '../../search/search-input.ts';
 import type { SearchableTool } from '../../search/tool.ts';
 import type { ToolSearch } from '../../search/tool-search.ts';
 import type { Audit } from '../../security/audit.ts';
@@ -22,20 +23,22 @@ export interface SearchRouteDependencies {
 }
 
 const threshold = z.number().min(0).max(1);
-const searchBody = z.strictObject({
-  query: z.string().trim().min(1, 'query must not be empty').max(10_000),
-  item_type: z.enum(['tool']).optional(),
-  include_external: z.boolean().default(true).describe('false: only the tools of the aggregator itself'),
-  server_filter: z.array(z.string().min(1)).max(1_000).nullish(),
-  limit: z.int().min(1).max(100).default(10),
-  skill_threshold: threshold.default(0.4),
-  tool_threshold: threshold
-    .default(0.3)
-    .describe('minimum score; tools below it are left out, so the result may be empty'),
-  include_schemas: z.boolean().default(true),
-  include_reasons: z.boolean().default(false),
-  strategy: z.enum(['hierarchical', 'direct', 'lexical', 'auto']).default('hierarchical'),
-});
+const searchBody = z
+  .strictObject({
+    ...searchInput,
+    item_type: z.enum(['tool']).optional(),
+    include_external: z.boolean().default(true).describe('false: only the tools of the aggregator itself'),
+    server_filter: z.array(z.string().min(1)).max(1_000).nullish(),
+    limit: z.int().min(1).max(100).default(10),
+    skill_threshold: threshold.default(0.4),
+    tool_threshold: threshold
+      .default(0.3)
+      .describe('minimum score; tools below it are left out, so the result may be empty'),
+    include_schemas: z.boolean().default(true),
+    include_reasons: z.boolean().default(false),
+    strategy: z.enum(['hierarchical', 'direct', 'lexical', 'auto']).default('hierarchical'),
+  })
+  .refine(hasQuery, missingQuery);
 
 const sourceServer = z.object({ id: z.string(), name: z.string(), status: z.enum(statuses) });
 const foundTool = z.object({
@@ -51,6 +54,12 @@ const foundTool = z.object({
   source_server: sourceServer.nullable(),
   input_schema: z.record(z.string(), z.unknown()).optional(),
   alternatives: z.array(z.object({ name: z.string(), source_server: sourceServer })).optional(),
+  steps: z
+    .array(z.int())
+    .optional()
+    .describe(
+      'With `queries`: the positions of the steps that the tool is for, from 0; empty if only `query` found it',
+    ),
   reasons: z
     .object({ matched_words: z.array(z.string()), similarity: z.number().nullable(), skills: z.array(z.string()) })
     .optional(),
@@ -84,10 +93,15 @@ export function searchRoutes({
       body: searchBody,
       answers: {
         200: {
-          description: 'Tools, best match first; empty if no tool fits',
+          description:
+            'Tools, best match first; with `queries` the best of each step first, then the second of each. Empty if no tool fits',
           schema: z.object({
-            query: z.string(),
+            query: z.string().optional(),
             tools: z.array(foundTool),
+            steps: z
+              .array(z.object({ query: z.string(), tools: z.array(z.string()) }))
+              .optional()
+              .describe('With `queries`: the names of the tools for each step, best first; empty if no tool fits it'),
             matched_skills: z.array(z.object({ id: z.string(), name: z.string(), score: z.number() })),
             metadata: z.looseObject({
               strategy_used: z.string(),
@@ -103,6 +117,7 @@ export function searchRoutes({
         const found = await toolSearch.search(
           {
             query: body.query,
+            queries: body.queries,
             limit: body.limit,
             skillThreshold: body.skill_threshold,
             toolThreshold: body.tool_threshold,
@@ -117,15 +132,19 @@ export function searchRoutes({
         );
         searchAttribution.searched(
           principal.id,
-          body.query,
+          toSearchText(body),
           found.tools.map(({ tool, alternatives = [] }) => [tool.name, ...alternatives.map(({ name }) => name)]),
         );
         return {
           query: body.query,
-          tools: found.tools.flatMap(({ tool: hit, score, reasons, alternatives }) => {
+          ...(found.steps === undefined
+            ? {}
+            : { steps: found.steps.map(({ query, tools }) => ({ query, tools: tools.map(({ name }) => name) })) }),
+          tools: found.tools.flatMap(({ tool: hit, score, reasons, alternatives, steps }) => {
             const { name } = hit;
             const tool = byName.get(name);
-            if (!hit.isExternal) return toInternalView(hit, score, body.include_schemas);
+            const forSteps = steps === undefined ? {} : { steps };
+            if (!hit.isExternal) return { ...toInternalView(hit, score, body.include_schemas), ...forSteps };
             if (tool === undefined) return [];
             const { row } = tool;
             const others = (alternatives ?? []).flatMap((other) => byName.get(other.name) ?? []);
@@ -140,6 +159,7 @@ export function searchRoutes({
               skill_ids: row.skill_ids,
               primary_skill_id: row.primary_skill_id,
               source_server: toSource(tool),
+              ...forSteps,
               ...(body.include_schemas ? { input_schema: row.input_schema } : {}),
               ...(others.length === 0
                 ? {}
