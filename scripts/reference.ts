@@ -1,7 +1,7 @@
-/** Writes docs/api.md from the OpenAPI document, and the tables of settings in docs/configuration.md and README.md. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** Writes docs/api.md from the OpenAPI document, and docs/configuration.md from the settings. */
+import { writeFileSync } from 'node:fs';
 import { startAggregator } from '../test/support/aggregator-process.ts';
-import { configurationPage, withMostUsedSettings } from './settings-table.ts';
+import { configurationPage } from './settings-table.ts';
 
 interface Parameter {
   name: string;
@@ -31,8 +31,6 @@ interface BodySchema {
 const docs = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 const cell = (text: unknown) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ');
 
-const readme = new URL('../README.md', import.meta.url);
-writeFileSync(readme, withMostUsedSettings(readFileSync(readme, 'utf8')));
 writeFileSync(docs('configuration.md'), configurationPage());
 writeFileSync(docs('api.md'), api(await loadDocument()));
 

@@ -1,4 +1,4 @@
-/** The settings as Markdown, made from src/config.ts: all of them for docs/configuration.md, the most used for README.md. */
+/** The settings as Markdown for docs/configuration.md, made from src/config/settings.ts: the most used, then all of them. */
 import { flagOf } from '../src/config/config.ts';
 import { type SettingName, settings } from '../src/config/settings.ts';
 
@@ -15,8 +15,6 @@ const mostUsed: readonly SettingName[] = [
   'logLevel',
 ];
 
-const section = /(<!-- settings: npm run reference -->\n)[\s\S]*?(<!-- \/settings -->)/;
-
 /** The whole of docs/configuration.md. */
 export function configurationPage(): string {
   return `${[
@@ -24,16 +22,14 @@ export function configurationPage(): string {
     '',
     'All settings, generated from `src/config/settings.ts` by `npm run reference`. A flag of `mcp-aggregator serve` overrides the variable, the variable overrides `"settings"` in the file given with `--config`. Times are in seconds. With an invalid value, the aggregator does not start and prints the reason. A secret can also be read from the file that `<variable>_FILE` names, for example `MCP_CREDENTIAL_KEY_FILE`.',
     '',
+    '## Most used',
+    '',
+    ...settingsTable(mostUsed),
+    '',
+    '## All',
+    '',
     ...settingsTable(Object.keys(settings) as SettingName[]),
   ].join('\n')}\n`;
-}
-
-/** README.md with its short table brought up to date. */
-export function withMostUsedSettings(readme: string): string {
-  if (!section.test(readme)) throw new Error('README.md has lost the markers around its table of settings.');
-  return readme.replace(section, (_, begin: string, end: string) =>
-    [begin, settingsTable(mostUsed).join('\n'), '\n', end].join(''),
-  );
 }
 
 function settingsTable(names: readonly SettingName[]): string[] {

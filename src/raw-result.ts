@@ -60,8 +60,10 @@ export class RawResult {
     return member && this.#parse(member.value, member.end);
   }
 
-  /** The value's JSON, as it came. */
+  /** The value's JSON, as it came or as it was changed. */
   bytes(name: string): Buffer | undefined {
+    const changed = this.#changes?.[name];
+    if (this.#isChanged(name)) return changed === undefined ? undefined : Buffer.from(changed);
     const member = this.#find(name);
     return member && this.#bytes.subarray(member.value, member.end);
   }

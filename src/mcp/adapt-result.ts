@@ -131,14 +131,17 @@ function olderMessage(message: unknown, version: string): unknown {
 
 /** A tool's definition for clients that know only objects as structured results. */
 export function adaptTool(peer: Peer, definition: JsonObject): JsonObject {
-  if (peer.era === 'modern') {
-    // The experimental tasks of 2025-11-25 do not exist there.
-    const { execution: _execution, ...rest } = definition;
-    return rest;
-  }
-  const schema = definition.outputSchema;
-  if (!isObject(schema) || schema.type === 'object') return definition;
-  return { ...definition, outputSchema: { type: 'object', properties: { result: schema }, required: ['result'] } };
+  const offered = withoutTasks(definition);
+  const schema = offered.outputSchema;
+  if (peer.era === 'modern' || !isObject(schema) || schema.type === 'object') return offered;
+  return { ...offered, outputSchema: { type: 'object', properties: { result: schema }, required: ['result'] } };
+}
+
+/** The tasks of 2025-11-25 do not pass: a tool that requires one is called without (`routing/required-task`). */
+function withoutTasks(definition: JsonObject): JsonObject {
+  if (definition.execution === undefined) return definition;
+  const { execution: _execution, ...rest } = definition;
+  return rest;
 }
 
 /** The one translation of everything thrown into JSON-RPC. */

@@ -47,6 +47,8 @@ export interface Call extends SessionRequest {
 
 export interface RoutedCall extends Call {
   readonly server: Server;
+  /** What `tools/call` calls. */
+  readonly tool?: CatalogTool;
 }
 
 export interface ToolCall extends RoutedCall {

@@ -10,6 +10,8 @@ export interface Deadline {
   /** The caller's, watched for signs of progress; its signal is also aborted when it takes too long. */
   readonly call: RoutedCall;
   readonly timedOut: boolean;
+  /** The server has shown that it works on the call. */
+  extend(): void;
   clear(): void;
 }
 
@@ -108,6 +110,7 @@ export function createDeadlines({
             }
           }),
       },
+      extend,
       clear() {
         inFlight.remove(place);
         if (!isLent) signal.removeEventListener('abort', onAbort);

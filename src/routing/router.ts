@@ -21,7 +21,7 @@ import { maskError, maskStrings } from '../security/mask.ts';
 import { carryTrace, noTracer, type TraceContext, type Tracer } from '../tracing.ts';
 import type { Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
+import { ConnectionLost, MessageTooLarge, type Session } from '../upstream/session.ts';
 import type { Caller, RoutedCall, ToolCall } from './call.ts';
 import {
   type CallOutcome,
@@ -33,6 +33,7 @@ import {
   withLoginLink,
 } from './call-errors.ts';
 import { createDeadlines, type Deadline } from './deadline.ts';
+import { relayAsTask, requiresTask } from './required-task.ts';
 import type { SearchAttribution } from './search-attribution.ts';
 
 interface CallResult {
@@ -127,19 +128,20 @@ export function createRouter(deps: RouterDependencies): Router {
   }
 
   /** Sent again where the connection was lost and the call does no harm a second time (BR-005). */
-  async function sendWithRetry(link: Link, { call }: Deadline, timing: Timing): Promise<Result> {
+  async function sendWithRetry(link: Link, deadline: Deadline, timing: Timing): Promise<Result> {
+    const { call } = deadline;
     const opened = link.session(call);
     const session = opened instanceof Promise ? await opened : opened;
     timing.acquiredAt = performance.now();
     try {
-      return await session.relay(call);
+      return await relayOn(session, deadline);
     } catch (error) {
       if (!(error instanceof ConnectionLost) || error instanceof MessageTooLarge) throw error;
       await link.reportLost(session, error);
       if (!mayRepeat(error, call, catalog)) throw lostInMidCall(link, call, timing.acquiredAt, error);
       // The server may have been changed meanwhile: it has another link then, and this one is closed.
       const current = pool.link(call.server.id) ?? link;
-      return await (await current.session(call)).relay(call);
+      return await relayOn(await current.session(call), deadline);
     }
   }
 
@@ -222,6 +224,11 @@ export function createRouter(deps: RouterDependencies): Router {
   };
 }
 
+function relayOn(session: Session, deadline: Deadline): Promise<Result> {
+  const { call } = deadline;
+  return call.tool !== undefined && requiresTask(call.tool) ? relayAsTask(session, deadline) : session.relay(call);
+}
+
 const maxClientName = 64;
 
 /** Clients choose it, so it is cut. */
@@ -235,7 +242,8 @@ function asServerKnowsIt(call: ToolCall, signal: Cancellation): ToolCall {
   const { tool, params: given } = call;
   const { listed, server, override } = tool;
   const args = override === undefined ? given.arguments : passedArguments(given.arguments, override);
-  const params: JsonObject = { ...given, name: listed.original_name, arguments: args };
+  // Tasks of 2025-11-25 are offered to no client, so what it says of them is ignored.
+  const { task: _task, ...params }: JsonObject = { ...given, name: listed.original_name, arguments: args };
   return {
     ...call,
     signal,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { openSession, postModern } from '../mcp/clients.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { startFeatureServer } from '../support/servers/feature-server.ts';
 import { until } from '../support/until.ts';
@@ -45,6 +46,10 @@ suite('health', () => {
     const call = await app.call('failing.whoami');
     assert.equal(call.status, 200);
     assert.match(call.body.metadata.warning, /Server failing is DEGRADED/);
+    const whoami = { name: 'failing__whoami', arguments: {} };
+    const session = await openSession(app);
+    for (const { body } of [await session.request('tools/call', whoami), await postModern(app, 'tools/call', whoami)])
+      assert.match(body.result._meta['mcp-aggregator/warning'], /Server failing is DEGRADED/);
     const refused = await app.api('POST', `${servers}/failing/tools/refresh`);
     assert.equal(refused.status, 409);
     assert.equal(refused.body.error_code, 'SERVER_DEGRADED');
