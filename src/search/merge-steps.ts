@@ -2,7 +2,7 @@
  * The answers to the steps of one search, as one list: in turns, so that every step has its share, each tool once. A turn
  * that meets a tool of another step is used up by it: the tool serves both.
  */
-interface Ranked<Tool> {
+interface StepRanking<Tool> {
   tool: Tool;
   score: number;
 }
@@ -13,7 +13,7 @@ export interface MergedTool<Found> {
   steps: number[];
 }
 
-export function mergeSteps<Tool, Found extends Ranked<Tool>>(
+export function mergeSteps<Tool, Found extends StepRanking<Tool>>(
   rankings: readonly (readonly Found[])[],
   limit: number,
 ): MergedTool<Found>[] {
