@@ -22,7 +22,7 @@ interface FinishedRequest {
   isQuiet: boolean;
 }
 
-type RecordRequest = (request: FinishedRequest) => void;
+export type RecordRequest = (request: FinishedRequest) => void;
 
 /** Polled every few seconds; logging each request would flood the log. */
 const probes = new Set(['/metrics', '/livez', '/readyz', '/api/v1/aggregator/health']);

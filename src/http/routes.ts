@@ -21,6 +21,9 @@ import { type ProfileRouteDependencies, profileRoutes } from './routes/profiles.
 import { type ProgramSignInRouteDependencies, programSignInRoutes } from './routes/program-sign-in.ts';
 import { type QueryRouteDependencies, queryRoutes } from './routes/query.ts';
 import { type SearchRouteDependencies, searchRoutes } from './routes/search.ts';
+import { type ServerConnectionRouteDependencies, serverConnectionRoutes } from './routes/server-connection.ts';
+import { type ServerDiagnosticsRouteDependencies, serverDiagnosticsRoutes } from './routes/server-diagnostics.ts';
+import { type ServerToolRouteDependencies, serverToolRoutes } from './routes/server-tools.ts';
 import { type ServerRouteDependencies, serverRoutes } from './routes/servers.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { type StateRouteDependencies, stateRoutes } from './routes/state.ts';
@@ -44,6 +47,9 @@ type RouteDependencies = AccessRouteDependencies &
   QueryRouteDependencies &
   SearchRouteDependencies &
   ServerRouteDependencies &
+  ServerConnectionRouteDependencies &
+  ServerToolRouteDependencies &
+  ServerDiagnosticsRouteDependencies &
   StateRouteDependencies &
   StatsRouteDependencies &
   Omit<TokenRouteDependencies, 'ownTokenDays'> &
@@ -64,6 +70,9 @@ export function createRoutes(deps: RouteDependencies): AnyRoute[] {
   return [
     ...oauthRoutes({ ...deps, ...oauth }),
     ...serverRoutes(deps),
+    ...serverConnectionRoutes(deps),
+    ...serverToolRoutes(deps),
+    ...serverDiagnosticsRoutes(deps),
     ...importRoutes({ ...deps, environment: config.environment }),
     ...toolOverrideRoutes(deps),
     ...toolChangeRoutes(deps),

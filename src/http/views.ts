@@ -1,7 +1,8 @@
 /** Servers and tools as the REST API shows them. */
 import { z } from 'zod';
-import type { CatalogTool } from '../catalog/catalog.ts';
+import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import type { ChangeReview } from '../catalog/change-review.ts';
+import type { View } from '../catalog/view.ts';
 import { isObject } from '../json-rpc.ts';
 import { statuses } from '../registry/lifecycle.ts';
 import { overallStatus, type Server } from '../registry/registry.ts';
@@ -125,6 +126,12 @@ export function toToolView(tool: CatalogTool, changes: ChangeReview): z.infer<ty
     ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
     ...(held === undefined ? {} : { held_change: held }),
   };
+}
+
+/** The tools of a server that the view shows, in the server's order. */
+export function toServerToolViews({ snapshot, changes }: Catalog, { id }: Server, view: View) {
+  const tools = snapshot.everyToolByServer.get(id) ?? [];
+  return tools.filter((tool) => view.tool(tool)).map((tool) => toToolView(tool, changes));
 }
 
 export function toServerView(server: Server): z.infer<typeof serverView> {

@@ -11,8 +11,8 @@ import type { Registry } from '../../registry/registry.ts';
 import { toDirectCaller } from '../../routing/call.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Secrets } from '../../security/secrets.ts';
+import { toErrorAnswer } from '../error-answer.ts';
 import { type AnyRoute, type RouteContext, route } from '../route.ts';
-import { toErrorAnswer } from '../server.ts';
 import { lookUpServer } from '../view.ts';
 
 const progressSchema = z

@@ -10,6 +10,7 @@ import type { ToolChangeRow } from '../../store/schema.ts';
 import { findToolChange, findToolChanges } from '../../store/tool-changes.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import { type AnyRoute, route, type Viewer } from '../route.ts';
+import { recordServerEvent } from '../server-route.ts';
 import { lookUpServer } from '../view.ts';
 
 export interface ToolChangeRouteDependencies {
@@ -77,19 +78,9 @@ export function toolChangeRoutes(deps: ToolChangeRouteDependencies): AnyRoute[] 
         if (decided === undefined) {
           throw new AppError('SERVER_STATE_CONFLICT', `The change of ${change.tool} is ${change.state}, not pending`);
         }
-        await audit.recordNow({
-          event: `tool.change_${state}`,
-          actor: principal.name,
-          ip_address: address,
-          server_id: server.id,
-          server_name: server.name,
-          details: {
-            tool: change.tool,
-            change_id: change.id,
-            risk: change.risk,
-            ...(reason === null ? {} : { reason }),
-          },
-        });
+        const { tool, id: change_id, risk } = change;
+        const details = { tool, change_id, risk, ...(reason === null ? {} : { reason }) };
+        await recordServerEvent(audit, `tool.change_${state}`, server, { principal, address }, details);
         if (state === 'approved' && deps.pool.link(server.id)?.shared !== undefined) {
           catalog.refreshInBackground(server.id, ['tool']);
         }

@@ -11,6 +11,7 @@ import type { Audit } from '../../security/audit.ts';
 import { requireUnbound } from '../../security/policy.ts';
 import { didYouMean } from '../../suggestions.ts';
 import { type AnyRoute, route } from '../route.ts';
+import { recordServerEvent } from '../server-route.ts';
 import { lookUpServer } from '../view.ts';
 import { toolListView, toToolView } from '../views.ts';
 
@@ -58,14 +59,8 @@ export function toolOverrideRoutes({ registry, catalog, audit }: ToolOverrideRou
         const problems = findProblems(name, body, toolsOf(server));
         if (problems.length > 0) throw new ValidationError(problems);
         await registry.overrideTool(server.id, name, body);
-        await audit.recordNow({
-          event: 'tool.updated',
-          actor: principal.name,
-          ip_address: address,
-          server_id: server.id,
-          server_name: server.name,
-          details: { tool: name, ...body },
-        });
+        const details = { tool: name, ...body };
+        await recordServerEvent(audit, 'tool.updated', server, { principal, address }, details);
         const concerned = isPattern(name)
           ? toolsOf(server).filter(({ row }) => matchesPattern(name, row.original_name))
           : [lookUpTool(server, name, view)];
