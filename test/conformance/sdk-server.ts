@@ -15,10 +15,10 @@ import { z } from 'zod';
 import { listenLocally, type RunningServer, readJson } from '../support/servers/http-wire.ts';
 import { isObject, type JsonObject, RpcError } from '../support/servers/json-rpc.ts';
 import { type Exchange, type InputRequest, InputRequired, type Program } from '../support/servers/program.ts';
+import { tasksExtension } from '../support/servers/tasks.ts';
 import { createFixtureProgram } from './fixture-program.ts';
 
-export function startSdkServer(): Promise<RunningServer> {
-  const program = createFixtureProgram();
+export function startSdkServer(program = createFixtureProgram()): Promise<RunningServer> {
   return listenLocally('/mcp', 0, () => {
     const modern = createMcpHandler(() => createServer(program, 'modern'), { legacy: 'reject' });
     const legacy = createLegacySessions(program);
@@ -117,12 +117,15 @@ const coreMethods = [
   'completion/complete',
 ] as const;
 const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'];
+const skillMethods = ['skills/list', 'skills/get'];
 
 function createServer(program: Program, era: 'legacy' | 'modern'): Server {
   const { extensions, ...capabilities } = program.capabilities(era);
+  const { [tasksExtension]: tasks, ...others } = isObject(extensions) ? extensions : {};
+  const offered = { ...others, ...(era === 'modern' && tasks !== undefined ? { [tasksExtension]: tasks } : {}) };
   const server = new Server(program.info, {
-    capabilities:
-      era === 'modern' ? { ...capabilities, extensions: extensions as Record<string, JsonObject> } : capabilities,
+    instructions: program.instructions,
+    capabilities: { ...capabilities, extensions: offered as Record<string, object> as Record<string, never> },
   });
   const subscriptions = new Set<string>();
   const answer = async (method: string, params: JsonObject, context: ServerContext) => {
@@ -140,14 +143,13 @@ function createServer(program: Program, era: 'legacy' | 'modern'): Server {
   for (const method of coreMethods) {
     server.setRequestHandler(method, ({ params }, context) => answer(method, { ...params }, context) as never);
   }
-  if (era === 'modern') {
-    for (const method of taskMethods) {
-      server.setRequestHandler(method, { params: z.looseObject({}) }, (params, context) =>
-        answer(method, params as JsonObject, context),
-      );
-    }
-    return server;
+  for (const method of [...(era === 'modern' ? taskMethods : []), ...skillMethods]) {
+    if (!program.handles(method)) continue;
+    server.setRequestHandler(method, { params: z.looseObject({}) }, (params, context) =>
+      answer(method, params as JsonObject, context),
+    );
   }
+  if (era === 'modern') return server;
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     subscriptions.add(params.uri);
     return {};

@@ -37,8 +37,8 @@ export const subjects: readonly Subject[] = [
     name: 'both eras',
     requirements: ['2025-11-25', '2026-07-28'],
     endpoints: ['one', 'all'],
-    startDirect: startSdkServer,
-    behind: { SDK: startSdkServer },
+    startDirect: () => startSdkServer(),
+    behind: { SDK: () => startSdkServer() },
   },
   {
     name: 'server-everything',

@@ -1,11 +1,22 @@
 /** What works between which client and which server: tried, not claimed. Its result is docs/compatibility.md. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/client';
-import { type Connection, startApp, type TestApp } from '../support/app.ts';
+import { z } from 'zod';
+import { startSdkServer } from '../conformance/sdk-server.ts';
+import { type Body, type Connection, startApp, type TestApp } from '../support/app.ts';
+import { createFeatureProgram } from '../support/servers/feature-program.ts';
 import { type HttpTransport, startFeatureServer, stdioFeatureServer } from '../support/servers/feature-server.ts';
 import { until } from '../support/until.ts';
 import { wireProgress } from '../support/wire-progress.ts';
-import { answering, type ClientRevision, clientRevisions, connectClient, everyCapability } from './clients.ts';
+import {
+  answering,
+  type ClientRevision,
+  clientRevisions,
+  connectClient,
+  everyCapability,
+  postModern,
+} from './clients.ts';
 
 export const features = [
   'tools',
@@ -20,15 +31,23 @@ export const features = [
   'completion',
   'logging',
   'list_changed',
+  'instructions',
+  'extensions',
+  'apps',
+  'skills',
+  'tasks',
 ] as const;
 export type Feature = (typeof features)[number];
 
+const options = { label: 'matrix', withExtensions: true };
+
 const servers = {
-  'STDIO, legacy': () => local(stdioFeatureServer('legacy', { label: 'matrix' })),
-  'STDIO, modern': () => local(stdioFeatureServer('modern', { label: 'matrix' })),
+  'STDIO, legacy': () => local(stdioFeatureServer('legacy', options)),
+  'STDIO, modern': () => local(stdioFeatureServer('modern', options)),
   SSE: () => remote('sse', (url) => ({ url })),
   'HTTP, legacy': () => remote('streamable-legacy', (url) => ({ base_url: url })),
   'HTTP, modern': () => remote('streamable-modern', (url) => ({ base_url: url })),
+  'HTTP, both (official SDK)': startBoth,
 } satisfies Record<string, () => Promise<Running>>;
 export type ServerKind = keyof typeof servers;
 
@@ -40,8 +59,13 @@ interface Running {
 const local = async (connection: Connection): Promise<Running> => ({ connection, close: async () => undefined });
 
 async function remote(transport: HttpTransport, toConnection: (url: string) => Connection): Promise<Running> {
-  const server = await startFeatureServer({ transport, label: 'matrix' });
+  const server = await startFeatureServer({ transport, ...options });
   return { connection: toConnection(server.url), close: server.close };
+}
+
+async function startBoth(): Promise<Running> {
+  const server = await startSdkServer(createFeatureProgram(options));
+  return { connection: { base_url: server.url }, close: server.close };
 }
 
 export interface Cell {
@@ -51,9 +75,13 @@ export interface Cell {
   problems: Partial<Record<Feature, string>>;
 }
 
+const noTasks = 'tasks are an extension of 2026-07-28; older clients call the same tools without them';
+
 /** Features that a revision of the client does not have. */
 export const absent: Record<string, Partial<Record<Feature, string>>> = {
-  '2024-11-05': { elicitation: 'elicitation came with 2025-06-18' },
+  '2024-11-05': { elicitation: 'elicitation came with 2025-06-18', tasks: noTasks },
+  '2025-06-18': { tasks: noTasks },
+  '2025-11-25': { tasks: noTasks },
 };
 
 export async function runCompatibility(): Promise<Cell[]> {
@@ -227,7 +255,50 @@ const attempts: Record<Feature, (attempt: Attempt) => Promise<void>> = {
     );
     await listening?.close();
   },
+
+  async instructions({ client }) {
+    assert.match(client.getInstructions() ?? '', /Instructions of matrix\./);
+  },
+
+  async extensions({ client }) {
+    assert.deepEqual(client.getServerCapabilities()?.extensions?.['example.com/own'], { level: 1 });
+  },
+
+  async apps({ client }) {
+    const { tools } = await client.listTools();
+    const ui = tools.find(({ name }) => name === 's__show')?._meta?.ui;
+    const { contents } = await client.readResource({ uri: (ui as { resourceUri: string }).resourceUri });
+    assert.deepEqual(
+      contents.map((content) => 'text' in content && [content.mimeType, content.text]),
+      [['text/html;profile=mcp-app', '<p>matrix</p>']],
+    );
+  },
+
+  async skills({ client }) {
+    const { skills } = await client.request({ method: 'skills/list', params: {} }, anything);
+    const [{ uri, resources }] = skills as [{ uri: string; resources: { digest: string }[] }];
+    const { contents } = await client.readResource({ uri });
+    const [content] = contents as { text?: string }[];
+    const digest = createHash('sha256')
+      .update(content?.text ?? '')
+      .digest('hex');
+    assert.equal(resources[0]?.digest, `sha256:${digest}`);
+  },
+
+  async tasks({ app }) {
+    const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+    const ask = async (method: string, params: Record<string, unknown>) =>
+      (await postModern(app, method, params, { capabilities })).body.result;
+    const { taskId, resultType } = await ask('tools/call', { name: 's__task', arguments: {} });
+    assert.equal(resultType, 'task');
+    let task: Body;
+    do task = await ask('tasks/get', { taskId });
+    while (task.status === 'working');
+    assert.equal(task.result.content[0].text, 'task done');
+  },
 };
+
+const anything = z.looseObject({});
 
 /** Asked by the same client: one that can be asked itself may have a process of its own behind it. */
 async function cancellations(client: Client): Promise<number> {

@@ -35,6 +35,11 @@ ${reasons()}
   with the tool's output schema.
 - **A server that closes the stream of a call before its answer** (2025-11-25: the client resumes the stream): clients of
   that revision resume; all others get the answer without an interruption.
+- **Tools that run as a task of 2025-11-25 only** are called like any other: the aggregator follows the task and returns its
+  result. Tasks of that revision are offered to no client.
+- **Servers of both eras** are met in the era of the client; see [Sessions](sessions.md#protocol-revisions).
+- **Skills, views and links** of several servers with one address get an address that names the server.
+- **Instructions** of all servers are joined under their names, within 8,000 characters.
 - **Resource links and audio** become text for clients of revisions that do not have them.
 `;
 }

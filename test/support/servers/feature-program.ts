@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, objectAt, RpcError } from './json-rpc.ts';
 import {
@@ -20,11 +21,14 @@ export interface FeatureOptions {
   extraTools?: number;
   pageSize?: number;
   instructions?: string;
+  /** Also what extensions add: a tool with a view (MCP Apps), skills, an extension of its own. */
+  withExtensions?: boolean;
 }
 
 /** One of everything a gateway has to carry: content, progress, input from the client, changes, failures. */
 export function createFeatureProgram(options: FeatureOptions = {}): Program {
   const { label = 'fixture', extraTools = 0, pageSize, instructions = `Instructions of ${label}.` } = options;
+  const extended = options.withExtensions === true ? extensionParts(label) : undefined;
   const tasks = createTasks((method, params) => program.announce(method, params));
   const seen = { cancellations: 0 };
   const program: Program = createProgram({
@@ -47,10 +51,12 @@ export function createFeatureProgram(options: FeatureOptions = {}): Program {
           : text('done without a task'),
       ),
       ...Array.from({ length: extraTools }, (_, number) => extraTool(number, label)),
+      ...(extended?.tools ?? []),
     ],
     ...readables(label),
-    methods: tasks.methods,
-    extensions: { [tasksExtension]: {} },
+    ...(extended === undefined ? {} : { unlistedResources: extended.unlistedResources }),
+    methods: { ...tasks.methods, ...extended?.methods },
+    extensions: { [tasksExtension]: {}, ...extended?.extensions },
   });
   return program;
 }
@@ -214,6 +220,28 @@ function extraTool(number: number, label: string): Tool {
   const description = `Generated tool ${number} of ${label}: ${verb} one ${subject}`;
   const properties = { id: { type: 'string', description: `Id of the ${subject}` }, limit: { type: 'integer' } };
   return tool(`extra_${number}`, description, properties, (_, args) => structured({ tool: number, arguments: args }));
+}
+
+/** Files of skills and views are in no list. */
+function extensionParts(label: string) {
+  const view = { uri: `ui://${label}/view.html`, mimeType: 'text/html;profile=mcp-app', text: `<p>${label}</p>` };
+  const manual = { uri: `skill://${label}-manual/SKILL.md`, mimeType: 'text/markdown', text: `# How to use ${label}` };
+  const skill = {
+    uri: manual.uri,
+    name: `${label}-manual`,
+    description: `How to use ${label}`,
+    resources: [{ uri: manual.uri, digest: `sha256:${createHash('sha256').update(manual.text).digest('hex')}` }],
+  };
+  return {
+    extensions: {
+      'io.modelcontextprotocol/ui': {},
+      'io.modelcontextprotocol/skills': {},
+      'example.com/own': { level: 1 },
+    },
+    tools: [tool('show', 'Has a view', {}, () => text('shown'), { _meta: { ui: { resourceUri: view.uri } } })],
+    unlistedResources: [view, manual].map((file) => ({ definition: { ...file, name: file.uri }, read: () => file })),
+    methods: { 'skills/list': () => ({ skills: [skill] }), 'skills/get': () => ({ skill }) },
+  };
 }
 
 function readables(
