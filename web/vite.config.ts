@@ -20,11 +20,22 @@ function precompress(): Plugin {
   };
 }
 
+/** The Open Font License asks for its text beside the font. */
+function fontLicence(): Plugin {
+  const file = join(import.meta.dirname, '../node_modules/@fontsource-variable/inter/LICENSE');
+  return {
+    name: 'font-licence',
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: 'assets/inter-licence.txt', source: readFileSync(file) });
+    },
+  };
+}
+
 const aggregator = 'http://127.0.0.1:8081';
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), precompress()],
+  plugins: [react(), fontLicence(), precompress()],
   build: {
     outDir: '../dist-web',
     emptyOutDir: true,

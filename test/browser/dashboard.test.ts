@@ -92,15 +92,14 @@ suite('the dashboard', { skip: skipReason }, () => {
 
     await page.getByLabel('Token').fill(aggregator.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'No servers yet' }).waitFor();
+    await page.getByRole('heading', { name: 'Add a server' }).waitFor();
     const stored = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])');
     assert.ok(!String(stored).includes(aggregator.token), 'the token is not where scripts can read it');
 
-    await page.getByRole('link', { name: 'Add servers' }).first().click();
     await page.getByRole('heading', { name: 'Cursor' }).waitFor();
     await page.getByRole('button', { name: 'Add new servers' }).click();
-    await page.getByText('1 server added').waitFor();
-    await page.getByRole('link', { name: 'View their status' }).click();
+    await page.getByRole('heading', { name: /Add a server.*1 server added/ }).waitFor();
+    await page.getByRole('link', { name: 'Servers', exact: true }).first().click();
     await page.locator('[data-status=CONNECTED]').waitFor();
 
     await page.getByRole('link', { name: 'Tools', exact: true }).click();
@@ -124,7 +123,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     const { url } = await commandsOf(aggregator).json<{ url: string }>('open', '--no-browser');
     const page = await visit();
     await page.goto(url);
-    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     const second = await visit();
     await second.goto(url);
     await second.getByText('was already used').waitFor();
@@ -151,17 +150,17 @@ suite('the dashboard', { skip: skipReason }, () => {
     assert.deepEqual(await accessibilityProblems(page), []);
     assert.equal(await whoAmI(page), 'admin');
     await page.getByRole('link', { name: 'Stay signed in as admin' }).click();
-    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     assert.equal(await whoAmI(page), 'admin');
 
     await page.goto(url);
     await page.getByRole('button', { name: 'Sign in as mallory' }).click();
-    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     assert.equal(await whoAmI(page), 'mallory');
 
     // One's own link has nothing to ask.
     await page.goto(await link(token));
-    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     // The browser itself notes both refusals.
     const complaints = visitors.at(-1)?.complaints.splice(0) ?? [];
     assert.deepEqual([complaints.length, complaints.every((one) => one.includes('409'))], [2, true], complaints.join());
@@ -193,7 +192,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     const safe = await startAggregator({ env: { MCP_AGGREGATOR_SAFE_MODE: 'on' } });
     const visitor = await createVisitor(browser, safe.url);
     await signIn(visitor.page, safe.token);
-    for (const section of ['Servers', 'Tools', 'Health']) {
+    for (const section of ['Servers', 'Tools', 'Overview']) {
       await visitor.page.getByRole('link', { name: section, exact: true }).click();
       await visitor.page.getByText(/^Safe mode .*: no server is connected\. .* restart the aggregator\.$/).waitFor();
       await visitor.page.getByRole('heading', { name: section, level: 1 }).waitFor();
@@ -508,7 +507,7 @@ suite('the dashboard', { skip: skipReason }, () => {
       await page.getByText('Connection lost').waitFor();
       other = await startAggregator({ dataDir, env: { MCP_AGGREGATOR_PORT: port } });
       await page.getByText('Live', { exact: true }).waitFor();
-      await page.getByRole('heading', { name: 'No servers yet' }).waitFor();
+      await page.getByRole('heading', { name: 'Add a server' }).waitFor();
     } finally {
       await visitor.close();
       await other.stop();
@@ -538,7 +537,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     ['one tool', '#/tools/everything.get-sum', 'Arguments'],
     ['query', '#/query', 'Query'],
     ['traffic', '#/traffic', 'Traffic'],
-    ['health', '#/health', 'Recent hours'],
+    ['overview', '#/', 'Availability'],
     ['access', '#/access', 'Audit'],
     ['connect', '#/connect', 'With one command'],
     ['a page that is not there', '#/nowhere', 'Page not found'],

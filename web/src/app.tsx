@@ -1,32 +1,22 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
-import { ApiError, api, type Health, type Session, whenSignedOut } from './api.ts';
-import { liveState, startLive } from './live.ts';
-import { AccessPage } from './pages/access.tsx';
-import { AddServerPage } from './pages/add-server.tsx';
-import { ConnectPage } from './pages/connect.tsx';
-import { HealthPage } from './pages/health.tsx';
-import { QueryPage } from './pages/query.tsx';
-import { ServerPage } from './pages/server.tsx';
-import { ServersPage } from './pages/servers.tsx';
+import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
+import { ApiError, api, type Session, whenSignedOut } from './api.ts';
+import { OverviewPage } from './pages/overview.tsx';
 import { SignInPage } from './pages/sign-in.tsx';
-import { ToolPage } from './pages/tool.tsx';
-import { ToolsPage } from './pages/tools.tsx';
-import { TrafficPage } from './pages/traffic.tsx';
-import { Empty, Failure, Loading, Notice } from './parts/notice.tsx';
-import { useResource } from './resource.ts';
+import { Empty, Failure, Loading } from './parts/notice.tsx';
+import { resources } from './resource.ts';
 import { linkTo, type Place, usePlace } from './route.ts';
 import { SessionContext } from './session.ts';
-import { applyTheme, currentTheme, type Theme, themes } from './theme.ts';
+import { Shell } from './shell.tsx';
 
-const sections = [
-  { path: 'servers', name: 'Servers' },
-  { path: 'tools', name: 'Tools' },
-  { path: 'query', name: 'Query' },
-  { path: 'traffic', name: 'Traffic' },
-  { path: 'health', name: 'Health' },
-  { path: 'access', name: 'Access' },
-  { path: 'connect', name: 'Connect' },
-];
+const AccessPage = lazy(async () => ({ default: (await import('./pages/access.tsx')).AccessPage }));
+const AddServerPage = lazy(async () => ({ default: (await import('./pages/add-server.tsx')).AddServerPage }));
+const ConnectPage = lazy(async () => ({ default: (await import('./pages/connect.tsx')).ConnectPage }));
+const QueryPage = lazy(async () => ({ default: (await import('./pages/query.tsx')).QueryPage }));
+const ServerPage = lazy(async () => ({ default: (await import('./pages/server.tsx')).ServerPage }));
+const ServersPage = lazy(async () => ({ default: (await import('./pages/servers.tsx')).ServersPage }));
+const ToolPage = lazy(async () => ({ default: (await import('./pages/tool.tsx')).ToolPage }));
+const ToolsPage = lazy(async () => ({ default: (await import('./pages/tools.tsx')).ToolsPage }));
+const TrafficPage = lazy(async () => ({ default: (await import('./pages/traffic.tsx')).TrafficPage }));
 
 /** undefined: not known yet; null: not signed in. */
 type Known = Session | null | undefined;
@@ -37,102 +27,49 @@ export function App() {
   const [error, setError] = useState<ApiError>();
   const signingIn = place.parts[0] === 'sign-in';
 
+  const signedOut = useCallback(() => {
+    // The next user must not see what this one may.
+    resources.clear();
+    setSession(null);
+  }, []);
+
   useEffect(() => {
-    whenSignedOut(() => setSession(null));
+    whenSignedOut(signedOut);
     // A sign-in link starts a new session.
     if (signingIn) return;
     api<Session | undefined>('GET', '/api/v1/session').then(
       (known) => setSession(known ?? null),
       (failure: unknown) => setError(failure instanceof ApiError ? failure : undefined),
     );
-  }, [signingIn]);
+  }, [signingIn, signedOut]);
 
   if (error !== undefined) return <Failure error={error} retry={() => window.location.reload()} />;
   if (signingIn || session === null) {
     const wanted = signingIn ? (place.query.get('place') ?? '') : window.location.hash.replace(/^#\/?/, '');
     const begin = (begun: Session) => {
       setSession(begun);
-      if (signingIn) window.location.hash = `#/${wanted === '' ? 'servers' : wanted}`;
+      if (signingIn) window.location.hash = `#/${wanted}`;
     };
     return <SignInPage code={signingIn ? place.query.get('code') : null} place={wanted} onSignedIn={begin} />;
   }
   if (session === undefined) return <Loading />;
   return (
     <SessionContext value={session}>
-      <Shell place={place} onSignedOut={() => setSession(null)} />
+      <Shell place={place} onSignedOut={signedOut}>
+        <Suspense fallback={<Loading />}>
+          <CurrentPage place={place} />
+        </Suspense>
+      </Shell>
     </SessionContext>
   );
 }
 
-function Shell({ place, onSignedOut }: { place: Place; onSignedOut: () => void }) {
-  const section = place.parts[0] ?? 'servers';
-  const live = useSyncExternalStore(liveState.subscribe, liveState.get);
-  const main = useRef<HTMLElement>(null);
-  const path = place.parts.join('/');
-  const shownPath = useRef(path);
-  useEffect(startLive, []);
-  useEffect(() => {
-    document.title = `${sections.find((each) => each.path === section)?.name ?? 'Servers'} – mcp-aggregator`;
-    // Like a page that was loaded: from the top, and a screen reader begins there.
-    if (shownPath.current === path) return;
-    shownPath.current = path;
-    main.current?.focus({ preventScroll: true });
-    window.scrollTo(0, 0);
-  }, [section, path]);
-
-  const signOut = async () => {
-    await api('DELETE', '/api/v1/session');
-    onSignedOut();
-  };
-  return (
-    <div className="shell">
-      <button type="button" className="skip" onClick={() => main.current?.focus()}>
-        Skip to content
-      </button>
-      <header className="side">
-        <p className="brand">
-          <img src="/favicon.svg" alt="" width="24" height="24" /> mcp-aggregator
-        </p>
-        <nav aria-label="Sections">
-          {sections.map(({ path: target, name }) => (
-            <a key={target} href={linkTo(target)} aria-current={section === target ? 'page' : undefined}>
-              {name}
-            </a>
-          ))}
-        </nav>
-        <div className="foot">
-          <p className={`live ${live}`} role="status">
-            {live === 'live' ? 'Live' : live === 'lost' ? 'Connection lost, reconnecting' : 'Connecting'}
-          </p>
-          <ThemeChoice />
-          <button type="button" className="small quiet" onClick={signOut}>
-            Sign out
-          </button>
-        </div>
-      </header>
-      <main ref={main} tabIndex={-1} id="main">
-        <SafeMode />
-        <CurrentPage place={place} />
-      </main>
-    </div>
-  );
-}
-
-/** Explains on every page why all servers are disconnected. */
-function SafeMode() {
-  const { data } = useResource<Health>('/api/v1/aggregator/health');
-  if (data?.safe_mode === undefined) return null;
-  const text = data.safe_mode;
-  return (
-    <Notice tone="warn">
-      <p>{`${text.charAt(0).toUpperCase()}${text.slice(1)}.`}</p>
-    </Notice>
-  );
-}
-
 function CurrentPage({ place: { parts, query } }: { place: Place }) {
-  const [section = 'servers', name] = parts;
+  const [section = '', name] = parts;
   switch (section) {
+    case '':
+    case 'health': // its former address
+      return <OverviewPage />;
     case 'servers':
       if (name === undefined) return <ServersPage />;
       return name === '+' ? <AddServerPage /> : <ServerPage key={name} name={name} />;
@@ -146,8 +83,6 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
       return <QueryPage />;
     case 'traffic':
       return <TrafficPage />;
-    case 'health':
-      return <HealthPage />;
     case 'access':
       return <AccessPage />;
     case 'connect':
@@ -155,31 +90,8 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
     default:
       return (
         <Empty page title="Page not found">
-          <a href={linkTo('servers')}>Go to the servers</a>
+          <a href={linkTo()}>Overview</a>
         </Empty>
       );
   }
-}
-
-function ThemeChoice() {
-  const [theme, setTheme] = useState<Theme>(currentTheme);
-  return (
-    <label className="theme">
-      Theme
-      <select
-        value={theme}
-        onChange={(event) => {
-          const chosen = themes.find((each) => each === event.target.value) ?? 'auto';
-          setTheme(chosen);
-          applyTheme(chosen);
-        }}
-      >
-        {themes.map((each) => (
-          <option key={each} value={each}>
-            {each}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
 }

@@ -19,10 +19,12 @@ const listeners = new Set<Listener>();
 const stateListeners = new Set<() => void>();
 const returnListeners = new Set<() => void>();
 let state: LiveState = 'connecting';
+let stateSince = Date.now();
 /** Also before the stream opens for the first time: what pages asked until then may have changed meanwhile. */
 let wasLost = true;
 
 function setState(next: LiveState): void {
+  if (next !== state) stateSince = Date.now();
   state = next;
   for (const listener of stateListeners) listener();
 }
@@ -82,4 +84,5 @@ export const liveState = {
     return () => void stateListeners.delete(listener);
   },
   get: () => state,
+  since: () => stateSince,
 };

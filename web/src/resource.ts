@@ -1,5 +1,6 @@
-/** The response of a GET, requested again when an event reports a change. */
-import { useCallback, useEffect, useRef, useState } from 'react';
+/** The answers of GET, kept while one moves between pages, and requested again when an event reports a change. */
+import { QueryClient, useQuery } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
 import { ApiError, api, messageOf } from './api.ts';
 import { type EventName, type LiveEvent, onLive, onReturn } from './live.ts';
 
@@ -13,59 +14,75 @@ export interface Resource<Answer> {
 /** Events come in bursts; one request covers all of them. */
 const gatherMs = 150;
 
-export interface ResourceOptions {
+interface RefreshOptions {
   on?: readonly EventName[];
   /** Only these of the events. */
   when?: (event: LiveEvent) => boolean;
   gather?: number;
 }
 
+export interface ResourceOptions extends RefreshOptions {
+  /** Also without an event, as long as the page is seen: for what changes with time. */
+  everyMs?: number;
+}
+
+export const resources = new QueryClient({
+  // A host without a network still has its own aggregator.
+  defaultOptions: { queries: { retry: false, networkMode: 'always', gcTime: 600_000 } },
+});
+onReturn(() => void resources.invalidateQueries());
+
 /** A path of `null` asks nothing. */
 export function useResource<Answer>(path: string | null, options: ResourceOptions = {}): Resource<Answer> {
-  const [answer, setAnswer] = useState<{ path: string; data?: Answer; error?: ApiError }>();
-  const [asked, setAsked] = useState(0);
-  const reload = useCallback(() => setAsked((count) => count + 1), []);
-  const latest = useRef(options);
-  latest.current = options;
+  return useAnswer<Answer>(
+    path === null ? null : [path],
+    (signal) => api('GET', path ?? '', undefined, signal),
+    options,
+  );
+}
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: "asked" counts the requests for a reload
-  useEffect(() => {
-    if (path === null) return;
-    const gone = new AbortController();
-    api<Answer>('GET', path, undefined, gone.signal).then(
-      (data) => setAnswer({ path, data }),
-      (error: unknown) => {
-        if (gone.signal.aborted) return;
-        const problem = error instanceof ApiError ? error : new ApiError(0, 'UNKNOWN', messageOf(error));
-        setAnswer((before) => ({ path, data: before?.path === path ? before.data : undefined, error: problem }));
-      },
-    );
-    return () => gone.abort();
-  }, [path, asked]);
+/** For what needs more than one GET to read; the key names what is read. */
+export function useAnswer<Answer>(
+  key: readonly string[] | null,
+  read: (signal: AbortSignal, before: Answer | undefined) => Promise<Answer>,
+  { everyMs, ...events }: ResourceOptions = {},
+): Resource<Answer> {
+  const queryKey = key ?? ['nothing'];
+  const { data, error, isPending, refetch } = useQuery<Answer>({
+    queryKey,
+    queryFn: ({ signal }) => read(signal, resources.getQueryData<Answer>(queryKey)),
+    enabled: key !== null,
+    refetchInterval: everyMs ?? false,
+  });
+  const reload = () => void refetch({ cancelRefetch: true });
+  useRefresh(events, reload);
+  return { data, error: toApiError(error), loading: key !== null && isPending, reload };
+}
 
+function toApiError(error: Error | null): ApiError | undefined {
+  if (error === null) return undefined;
+  return error instanceof ApiError ? error : new ApiError(0, 'UNKNOWN', messageOf(error));
+}
+
+/** Calls `refresh` soon after an event; a page in the background reads again when it is seen. */
+function useRefresh(options: RefreshOptions, refresh: () => void): void {
+  const latest = useRef({ options, refresh });
+  latest.current = { options, refresh };
   useEffect(() => {
     let timer: number | undefined;
-    const later = () => {
+    const off = onLive((name, event) => {
+      const { on = [], when = () => true, gather = gatherMs } = latest.current.options;
+      if (!on.includes(name) || !when(event) || document.hidden) return;
       timer ??= window.setTimeout(() => {
         timer = undefined;
-        reload();
-      }, latest.current.gather ?? gatherMs);
-    };
-    const offs = [
-      onLive((name, event) => {
-        const { on = [], when = () => true } = latest.current;
-        if (on.includes(name) && when(event)) later();
-      }),
-      onReturn(later),
-    ];
+        latest.current.refresh();
+      }, gather);
+    });
     return () => {
       window.clearTimeout(timer);
-      for (const off of offs) off();
+      off();
     };
-  }, [reload]);
-
-  const current = answer?.path === path ? answer : undefined;
-  return { data: current?.data, error: current?.error, loading: path !== null && current === undefined, reload };
+  }, []);
 }
 
 export const serverEvents: readonly EventName[] = [

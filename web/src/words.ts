@@ -133,3 +133,18 @@ export function clock(time: string): string {
     hourCycle: 'h23',
   });
 }
+
+export const riskWords: Record<string, string> = {
+  instructions: 'new instructions to models',
+  required_parameter: 'new required parameter',
+  changed_parameter: 'changed parameter',
+  removed_parameter: 'removed parameter',
+  annotations: 'changed annotations',
+  output: 'changed output',
+  optional_parameter: 'new optional parameter',
+  text: 'changed text',
+  other: 'other change',
+};
+
+/** Such a change can make a model do something else. */
+export const isGrave = (risk: string) => ['instructions', 'required_parameter', 'changed_parameter'].includes(risk);

@@ -98,7 +98,7 @@ type FoundFile = AnswerOf<'getAggregatorServersImportFound'>['files'][number];
 
 const foundPath = `${serversPath}/import/found`;
 
-function Found() {
+export function Found() {
   const known = useHas(foundPath);
   const { data, error, loading, reload } = useResource<{ files: FoundFile[] }>(known === true ? foundPath : null, {
     on: ['server.registered', 'server.removed'],

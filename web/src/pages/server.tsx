@@ -9,8 +9,7 @@ import { goTo, linkTo } from '../route.ts';
 import { isObject } from '../schema.ts';
 import { useIsAdmin, useIsUnboundAdmin } from '../session.ts';
 import { ago, clock, count, explain, statusTone, statusWords } from '../words.ts';
-import { ServerActions } from './servers.tsx';
-import { ToolChanges } from './tool-changes.tsx';
+import { ServerActions } from './server-actions.tsx';
 
 export function ServerPage({ name }: { name: string }) {
   const server = useResource<ServerDetail>(serverPath(name), {
@@ -54,11 +53,10 @@ function Loaded({ server, reload }: { server: ServerDetail; reload: () => void }
           {count(server.active_calls, 'call')} still running, {server.queued_calls} waiting.
         </Notice>
       )}
-      <ServerActions server={server} pending={busy} onChanged={reload} onRemoved={() => goTo('servers')} />
+      <ServerActions server={server} pending={busy} onRemoved={() => goTo('servers')} />
       <div className="columns">
         <section>
           <ToolList server={server} />
-          <ToolChanges serverId={server.id} />
           <QueryStrategy server={server} />
           {server.stderr_tail !== null && server.stderr_tail !== '' && (
             <>

@@ -1,14 +1,13 @@
 import { useState } from 'react';
-import { type Activity, api, type Server, type ServerList, type Status, serverPath, serversPath } from '../api.ts';
-import { useAction } from '../parts/action.ts';
+import { type Activity, type Server, type ServerList, type Status, serversPath } from '../api.ts';
 import { StatusBadge } from '../parts/badge.tsx';
-import { Confirm } from '../parts/dialog.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { serverEvents, useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
 import { useIsUnboundAdmin } from '../session.ts';
 import { ago, count, explain } from '../words.ts';
+import { ServerActions } from './server-actions.tsx';
 
 /** Servers that need attention come first. */
 const order: Status[] = ['ERROR', 'DEGRADED', 'CONNECTING', 'DISCONNECTING', 'CONNECTED', 'DISCONNECTED'];
@@ -61,7 +60,6 @@ export function ServersPage() {
             key={server.id}
             server={server}
             activity={activity.data?.servers.find(({ id }) => id === server.id)}
-            onChanged={list.reload}
           />
         ))}
       </ul>
@@ -81,15 +79,7 @@ function Summary({ servers }: { servers: readonly Server[] }) {
   );
 }
 
-function ServerCard({
-  server,
-  activity,
-  onChanged,
-}: {
-  server: Server;
-  activity: Activity['servers'][number] | undefined;
-  onChanged: () => void;
-}) {
+function ServerCard({ server, activity }: { server: Server; activity: Activity['servers'][number] | undefined }) {
   const why = explain(server);
   return (
     <li className="card server">
@@ -127,88 +117,7 @@ function ServerCard({
           <dd>{server.last_health_check === null ? 'not yet' : ago(server.last_health_check)}</dd>
         </div>
       </dl>
-      <ServerActions
-        server={server}
-        pending={(activity?.active_calls ?? 0) + (activity?.queued_calls ?? 0)}
-        onChanged={onChanged}
-      />
+      <ServerActions server={server} pending={(activity?.active_calls ?? 0) + (activity?.queued_calls ?? 0)} />
     </li>
   );
-}
-
-export function ServerActions({
-  server,
-  pending,
-  onChanged,
-  onRemoved,
-}: {
-  server: Server;
-  pending: number;
-  onChanged: () => void;
-  onRemoved?: () => void;
-}) {
-  const { running, error, run } = useAction();
-  const [removing, setRemoving] = useState(false);
-  if (!useIsUnboundAdmin()) return null;
-  const post = (what: string, body?: unknown) =>
-    run(async () => {
-      await api('POST', `${serverPath(server.id)}/${what}`, body);
-      onChanged();
-    });
-  const isOff = server.status === 'DISCONNECTED' || server.status === 'ERROR';
-  const disconnecting = server.status === 'DISCONNECTING';
-  return (
-    <>
-      <div className="actions">
-        {server.login && (
-          <button type="button" className="primary" disabled={running} onClick={() => void run(() => logIn(server))}>
-            Log in
-          </button>
-        )}
-        {isOff && (
-          <button type="button" disabled={running} onClick={() => post('connect')}>
-            Connect
-          </button>
-        )}
-        {server.status !== 'DISCONNECTED' && !disconnecting && (
-          <button type="button" disabled={running} onClick={() => post('disconnect', { force: false })}>
-            Disconnect
-          </button>
-        )}
-        {disconnecting && (
-          <button type="button" disabled={running} onClick={() => post('disconnect', { force: true })}>
-            {pending === 0 ? 'Cancel it now' : `Cancel ${count(pending, 'running call')} now`}
-          </button>
-        )}
-        <button type="button" className="quiet" disabled={running} onClick={() => setRemoving(true)}>
-          Remove
-        </button>
-      </div>
-      <Failure error={error} />
-      {removing && (
-        <Confirm
-          title={`Remove ${server.name}?`}
-          action={`Remove ${server.name}`}
-          onClose={() => setRemoving(false)}
-          onConfirm={() =>
-            void run(async () => {
-              await api('DELETE', serverPath(server.id));
-              (onRemoved ?? onChanged)();
-            })
-          }
-        >
-          <p>
-            Its {count(server.tool_count, 'tool')}, its history and its stored credentials are deleted as well. Clients
-            that use its tools can no longer call them. The server itself is not affected.
-          </p>
-        </Confirm>
-      )}
-    </>
-  );
-}
-
-/** The login page is separate and shows the requested permissions before the user agrees. */
-async function logIn({ id }: Server): Promise<void> {
-  const { login_url: url } = await api<{ login_url: string }>('POST', `${serverPath(id)}/login`);
-  window.open(url, '_blank', 'noopener');
 }
