@@ -43,10 +43,13 @@ export function createFleet({ registry, pool, changes, enabled, safeMode }: Flee
 
   /** Applies what another replica changed, of one server or of all. */
   async function follow(id?: string): Promise<void> {
-    for (const { server, kind, reconnect } of await registry.takeChanges(id)) {
-      if (kind === 'removed') await pool.drop(server.id);
-      else if (reconnect) await pool.replace(server);
-    }
+    // At the same time: a server whose process ends slowly delays no other.
+    await Promise.all(
+      (await registry.takeChanges(id)).map(async ({ server, kind, reconnect }) => {
+        if (kind === 'removed') await pool.drop(server.id);
+        else if (reconnect) await pool.replace(server);
+      }),
+    );
     for (const server of id === undefined ? registry.list() : registry.list().filter((known) => known.id === id)) {
       const link = pool.open(server);
       const { status } = server.lifecycle;

@@ -8,6 +8,7 @@ import { upsertProfile } from '../../src/store/profiles.ts';
 import { updateServer } from '../../src/store/servers.ts';
 import { type Body, startApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/databases.ts';
+import { stdioFeatureServer } from '../support/servers/feature-server.ts';
 
 const path = '/api/v1/aggregator/backup';
 const reseal = '/api/v1/aggregator/credentials/reseal';
@@ -170,4 +171,24 @@ test('a malformed seal is reported, and everything else is sealed with the new k
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual([body.current, body.unreadable], [1, [`server ${broken}`]]);
   assert.equal((await app.server('whole')).name, 'whole');
+});
+
+test('servers whose connection changed are replaced at the same time', async (t) => {
+  const MCP_CREDENTIAL_KEY = key();
+  const app = await startApp({ MCP_CREDENTIAL_KEY });
+  t.after(app.close);
+  const config = stdioFeatureServer('legacy');
+  for (const name of ['first', 'second', 'third']) await app.add(name, config);
+  const { body: backup } = await app.api('GET', path);
+  const vault = createVault({ current: parseKey(MCP_CREDENTIAL_KEY) });
+  for (const row of backup.servers) {
+    row.connection_config = { sealed: vault.seal({ ...config, env: { CHANGED: 'yes' } }, row.id) };
+  }
+  const from = app.seen.all.length;
+  const { status, body } = await app.api('POST', path, backup);
+  assert.equal(status, 200, JSON.stringify(body));
+  await app.seen.waitFor('server.status', (event) => event.status === 'CONNECTED', from);
+  const statuses = app.seen.all.slice(from).filter(({ name }) => name === 'server.status');
+  const [first, second, third] = statuses.map(({ payload }) => payload.status);
+  assert.deepEqual([first, second, third], ['DISCONNECTING', 'DISCONNECTING', 'DISCONNECTING']);
 });
