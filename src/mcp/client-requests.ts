@@ -13,7 +13,7 @@ import {
 import { toObject } from '../raw-result.ts';
 import { capabilityOf, requireRoom } from './client-questions.ts';
 
-export interface ClientRequests {
+interface ClientRequests {
   /** Sends the request with `send`; rejects where the client cannot answer, refuses, or the request is withdrawn. */
   ask(
     send: (message: RpcMessage) => void,

@@ -5,7 +5,7 @@ import { mayKeepRoots } from './client-questions.ts';
 
 type Send = (message: RpcMessage) => void;
 
-export interface ClientRoots {
+interface ClientRoots {
   /** Of a call: asked on the call's own stream. */
   duringCall(send: Send, call: Cancellation, signal: AbortSignal | undefined): Promise<JsonObject>;
   /** Without a call: asked on whatever stream is open, or opens soon; else as they were last. */

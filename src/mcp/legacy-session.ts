@@ -5,8 +5,6 @@ import { isNotification, isRequest, isResponse, type JsonObject, type RpcMessage
 import type { RequestContext } from '../request-context.ts';
 import type { Router } from '../routing/router.ts';
 import type { Principal } from '../security/auth.ts';
-import { createClientRequests } from './client-requests.ts';
-import { createClientRoots } from './client-roots.ts';
 import { createLegacyPeer, type LegacyPeer, type Opener } from './legacy-peer.ts';
 import { isLogLevel } from './log-levels.ts';
 import type { Methods } from './methods.ts';
@@ -19,6 +17,7 @@ import type { SessionSeed } from './session-ids.ts';
 import type { SessionUse } from './session-limits.ts';
 import { createSessionMethods } from './session-methods.ts';
 import { createSessionNotices } from './session-notices.ts';
+import { createSessionQuestions } from './session-questions.ts';
 import type { SessionDetails } from './session-records.ts';
 import { createSessionRequests } from './session-requests.ts';
 import { createSessionStreams } from './session-streams.ts';
@@ -94,12 +93,7 @@ export function createLegacySession(
     onClosed: touch,
   });
   const { standalone } = streams;
-  const clientRequests = createClientRequests(() => peer.current.client.capabilities);
-  const roots = createClientRoots({
-    capabilities: () => peer.current.client.capabilities,
-    ask: (send, options) => clientRequests.ask(send, 'roots/list', {}, options),
-    openStream: () => (streams.isListening ? standalone.send : undefined),
-  });
+  const questions = createSessionQuestions(() => peer.current.client.capabilities, streams);
   const subscriptions = createResourceSubscriptions(router, deps.owners);
   const notices = createSessionNotices(() => peer.current, standalone, subscriptions);
   const peer = createLegacyPeer(seed.params, opener, {
@@ -107,10 +101,7 @@ export function createLegacySession(
     era: 'legacy',
     gone: closed.signal,
     onNotification: notices.handleOwn,
-    onRequest: (method, question, signal) =>
-      method === 'roots/list'
-        ? roots.outsideCalls(signal)
-        : clientRequests.ask(standalone.send, method, question, { signal }),
+    onRequest: questions.outsideCalls,
   });
   let restoring: Promise<unknown> | undefined = restore(restored, peer, subscriptions)?.finally(() => {
     restoring = undefined;
@@ -121,8 +112,7 @@ export function createLegacySession(
     ...deps,
     peer,
     notices,
-    clientRequests,
-    roots,
+    questions,
     handle: createSessionMethods({
       ...deps,
       kind: opener.kind,
@@ -136,12 +126,12 @@ export function createLegacySession(
 
   /** What needs no answer. */
   function handleMessage(message: RpcMessage): void {
-    if (isResponse(message)) return clientRequests.settle(message);
+    if (isResponse(message)) return questions.handleAnswer(message);
     if (!isNotification(message)) return;
     const { method, params = {} } = message;
     if (method === 'notifications/cancelled') requests.cancel(params.requestId);
     else if (method === 'notifications/roots/list_changed') {
-      roots.invalidate();
+      questions.handleRootsChanged();
       router.notify(ownerKey, method, params);
     }
   }
@@ -151,7 +141,7 @@ export function createLegacySession(
     deps.onClosed(id);
     const reason = new DOMException('the session was closed', 'AbortError');
     closed.abort(reason);
-    clientRequests.withdraw();
+    questions.withdraw();
     requests.cancelAll(reason);
     streams.close();
     subscriptions.close();
@@ -186,17 +176,15 @@ export function createLegacySession(
       const opens = asked[0]?.method === 'initialize';
       const only = asked.length === 1 ? asked[0]?.id : undefined;
       const outlet = streams.reply(incoming, opens ? { 'mcp-session-id': id } : undefined, only);
-      if (!opens) roots.handleStream(outlet.send);
-      const answers = asked.map((request) => requests.answer(request, outlet, incoming.context));
-      const [first] = answers;
-      void (isBatch || first === undefined ? Promise.all(answers).then(outlet.finish) : first.then(outlet.finish));
+      if (!opens) questions.handleStream(outlet.send);
+      requests.answerAll(asked, outlet, incoming.context, isBatch);
     },
 
     listen(incoming, lastEventId) {
       touch();
       const isOpen = streams.listen(incoming, lastEventId);
       hasListened ||= isOpen;
-      if (isOpen) roots.handleStream(standalone.send);
+      if (isOpen) questions.handleStream(standalone.send);
       if (isOpen && mayHaveMissed) {
         mayHaveMissed = false;
         notices.handleListChange({ tools: true, prompts: true, resources: true });

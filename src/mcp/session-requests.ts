@@ -6,18 +6,16 @@ import type { Result } from '../raw-result.ts';
 import type { RequestContext } from '../request-context.ts';
 import { traceOfMessage } from '../tracing.ts';
 import { adaptResult, toFailure } from './adapt-result.ts';
-import type { ClientRequests } from './client-requests.ts';
-import type { ClientRoots } from './client-roots.ts';
 import type { LegacyPeer } from './legacy-peer.ts';
 import type { McpCall } from './peer.ts';
 import type { SessionNotices } from './session-notices.ts';
-import type { Outlet } from './session-streams.ts';
+import type { SessionQuestions } from './session-questions.ts';
+import type { Outlet, ReplyOutlet } from './session-streams.ts';
 
 interface SessionRequestOptions {
   peer: LegacyPeer;
   notices: SessionNotices;
-  clientRequests: ClientRequests;
-  roots: ClientRoots;
+  questions: SessionQuestions;
   handle: (call: McpCall) => Promise<Result> | Result;
   /** Calls wait for it: what they change may be just what the client followed before. */
   restoring: () => Promise<unknown> | undefined;
@@ -30,12 +28,14 @@ interface SessionRequests {
   readonly size: number;
   /** Never rejects: a failure is the answer. Its notifications, and questions to the client, go out at the outlet. */
   answer(request: RpcRequest, outlet: Outlet, context: RequestContext): Promise<RpcMessage>;
+  /** A batch answers all requests together. */
+  answerAll(requests: readonly RpcRequest[], outlet: ReplyOutlet, context: RequestContext, isBatch: boolean): void;
   cancel(requestId: unknown): void;
   cancelAll(reason: DOMException): void;
 }
 
 export function createSessionRequests(options: SessionRequestOptions): SessionRequests {
-  const { peer, notices, clientRequests, roots } = options;
+  const { peer, notices, questions } = options;
   const running = createInFlightTable<{ requestId: RequestId; cancel: Cancellation }>();
 
   function toCall(
@@ -54,11 +54,28 @@ export function createSessionRequests(options: SessionRequestOptions): SessionRe
       trace: traceOfMessage(params, trace),
       notify: (notice, noticeParams) => notices.send(outlet, notice, noticeParams),
       ask: (asked, question, signal) =>
-        asked === 'roots/list'
-          ? roots.duringCall(outlet.send, cancel, signal)
-          : clientRequests.ask(outlet.send, asked, question, { signal, call: cancel }),
+        questions.duringCall({ send: outlet.send, call: cancel }, asked, question, signal),
       pause: outlet.pause,
     };
+  }
+
+  async function answer(request: RpcRequest, outlet: Outlet, context: RequestContext): Promise<RpcMessage> {
+    const { id, method } = request;
+    const cancel = new Cancellation();
+    const place = running.add({ requestId: id, cancel });
+    try {
+      const restoring = options.restoring();
+      if (restoring !== undefined) await restoring;
+      const result = await options.handle(toCall(request, outlet, cancel, context));
+      return { jsonrpc: '2.0', id, result: adaptResult(peer.current, method, result, options.ourInfo) };
+    } catch (error) {
+      options.onFailure(error, method);
+      return toFailure(id, error, 'legacy');
+    } finally {
+      running.remove(place);
+      if (cancel.aborted) questions.withdraw(cancel);
+      options.onAnswered();
+    }
   }
 
   return {
@@ -66,23 +83,12 @@ export function createSessionRequests(options: SessionRequestOptions): SessionRe
       return running.size;
     },
 
-    async answer(request, outlet, context) {
-      const { id, method } = request;
-      const cancel = new Cancellation();
-      const place = running.add({ requestId: id, cancel });
-      try {
-        const restoring = options.restoring();
-        if (restoring !== undefined) await restoring;
-        const result = await options.handle(toCall(request, outlet, cancel, context));
-        return { jsonrpc: '2.0', id, result: adaptResult(peer.current, method, result, options.ourInfo) };
-      } catch (error) {
-        options.onFailure(error, method);
-        return toFailure(id, error, 'legacy');
-      } finally {
-        running.remove(place);
-        if (cancel.aborted) clientRequests.withdraw(cancel);
-        options.onAnswered();
-      }
+    answer,
+
+    answerAll(requests, outlet, context, isBatch) {
+      const answers = requests.map((request) => answer(request, outlet, context));
+      const [first] = answers;
+      void (isBatch || first === undefined ? Promise.all(answers).then(outlet.finish) : first.then(outlet.finish));
     },
 
     cancel(requestId) {
