@@ -15,7 +15,7 @@ export interface Opener {
   kind: 'streamable' | 'sse';
 }
 
-interface LegacyPeer {
+export interface LegacyPeer {
   readonly current: Peer;
   /** With what it is offered now. */
   refresh(): Peer;

@@ -14,7 +14,7 @@ export function isUnknownNotification(method: string): boolean {
   return !known.has(method) && !/^notifications\/(?:(?:tools|prompts|resources)\/|tasks|subscriptions\/)/.test(method);
 }
 
-interface SessionNotices {
+export interface SessionNotices {
   send(outlet: Outlet, method: string, params: JsonObject): void;
   /** A notification of a server session that only this client uses. */
   handleOwn(method: string, params: JsonObject, server: Server): void;

@@ -16,11 +16,11 @@ export interface Outlet {
   pause?(): void;
 }
 
-interface ReplyOutlet extends Outlet {
+export interface ReplyOutlet extends Outlet {
   finish(answers: RpcMessage | RpcMessage[]): void;
 }
 
-interface SessionStreams {
+export interface SessionStreams {
   /** How many are open. */
   readonly size: number;
   /** The standalone one is open. */

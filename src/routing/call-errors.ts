@@ -3,7 +3,7 @@ import { AppError, describe, RpcError } from '../errors.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import { maskError, maskStrings } from '../security/mask.ts';
-import { HttpProblem } from '../upstream/http.ts';
+import { HttpProblem } from '../upstream/http-messages.ts';
 import type { Link } from '../upstream/link.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
 import { brief } from '../upstream/unavailable.ts';

@@ -13,7 +13,8 @@ import {
   newestModern,
   rpcCodes,
 } from '../json-rpc.ts';
-import { createHttpSession, HttpProblem, requestHeaders } from './http.ts';
+import { createHttpSession } from './http.ts';
+import { HttpProblem, requestHeaders } from './http-messages.ts';
 import { joinParts } from './lines.ts';
 import {
   adaptParams,

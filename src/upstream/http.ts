@@ -3,19 +3,10 @@
  * that request for certain.
  */
 import type { CancelSignal } from '../cancellation.ts';
-import { RpcError } from '../errors.ts';
-import { parseJson } from '../exact-json.ts';
-import {
-  encodeHeader,
-  isObject,
-  type JsonObject,
-  listChanges,
-  namedBy,
-  type RpcMessage,
-  type RpcRequest,
-} from '../json-rpc.ts';
+import { isObject, type JsonObject, listChanges, type RpcMessage, type RpcRequest } from '../json-rpc.ts';
 import { type Result, toObject } from '../raw-result.ts';
 import { createHttpInbox } from './http-inbox.ts';
+import { HttpProblem, requestHeaders, toProblem } from './http-messages.ts';
 import { keepListening, readAnswerStream } from './http-streams.ts';
 import { createQuestions } from './questions.ts';
 import {
@@ -27,42 +18,38 @@ import {
   type SessionEvents,
   type SessionRequest,
 } from './session.ts';
-import { contentType, orConnectionLost, readMessages, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
+import { orConnectionLost, readMessages, refuseDenied, type Wire, type WireAnswer } from './wire.ts';
 
-/** The server answered with an HTTP status that is no answer to a call. */
-export class HttpProblem extends Error {
-  readonly status: number;
-
-  constructor(status: number, text: string) {
-    super(`the server answered HTTP ${status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`);
-    this.name = 'HttpProblem';
-    this.status = status;
-  }
-}
-
-interface HttpSessionOptions {
-  wire: Wire;
+/** As the server named it in the handshake. */
+interface NamedSession {
   identity: ServerIdentity;
   sessionId?: string;
+}
+
+interface HttpSessionOptions extends NamedSession {
+  wire: Wire;
   events: SessionEvents;
   /** Legacy: opens a new session in place of one that the server no longer knows. */
-  reopen?: () => Promise<{ identity: ServerIdentity; sessionId?: string }>;
+  reopen?: () => Promise<NamedSession>;
 }
+
+const goodbyeMs = 1_000;
 
 export function createHttpSession(options: HttpSessionOptions): Session {
   const { wire, events } = options;
-  let { identity, sessionId } = options;
+  const current = createReplaceable(options, options.reopen);
   const closed = new AbortController();
+  const isLegacy = () => current.identity.era === 'legacy';
   const questions = createQuestions(sendAnswer);
-  const inbox = createHttpInbox({ events, questions, isLegacy: () => identity.era === 'legacy' });
-  let reopening: Promise<void> | undefined;
-  let generation = 0;
+  const inbox = createHttpInbox({ events, questions, isLegacy });
+  const headersOf = (method?: string, params?: JsonObject, more?: Readonly<Record<string, string>>) =>
+    requestHeaders(current.identity, current.sessionId, method, params, more);
 
-  if (identity.era === 'legacy')
+  if (isLegacy())
     void keepListening({
       wire,
       closed: closed.signal,
-      sessionId: () => sessionId,
+      sessionId: () => current.sessionId,
       open: (lastEventId) => openStream(lastEventId, closed.signal),
       onMessage: inbox.receive,
       onGap() {
@@ -71,26 +58,26 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     });
 
   function relay(request: SessionRequest): Promise<Result> {
-    const usedSession = sessionId;
+    const usedSession = current.sessionId;
     const answer = send(request);
     if (usedSession === undefined) return answer;
     return answer.catch(async (error: unknown) => {
       // 404 for a session means that it expired and that nothing was executed (BR-005, «reconnect once»).
       if (!(error instanceof HttpProblem) || error.status !== 404) throw error;
-      await reopen(usedSession);
+      await current.replace(usedSession);
       return await send(request);
     });
   }
 
   async function send(request: SessionRequest): Promise<Result> {
     const { method, params, signal } = request;
-    const adapted = adaptParams(params, identity, request.caller?.client);
+    const adapted = adaptParams(params, current.identity, request.caller?.client);
     const progressToken = isObject(adapted._meta) ? adapted._meta.progressToken : undefined;
     const id = inbox.add(request, progressToken);
     const message: RpcRequest = { jsonrpc: '2.0', id, method, params: withOwnToken(id, adapted) };
     try {
       const answer = await wire.send('POST', {
-        headers: requestHeaders(identity, sessionId, method, params, request.parameterHeaders),
+        headers: headersOf(method, params, request.parameterHeaders),
         body: JSON.stringify(message),
         signal,
       });
@@ -98,10 +85,7 @@ export function createHttpSession(options: HttpSessionOptions): Session {
       return read instanceof Promise ? await read : read;
     } catch (error) {
       if (signal?.aborted) {
-        if (identity.era === 'legacy') {
-          inbox.abandon(id, request);
-          void notify('notifications/cancelled', { requestId: id, reason: 'cancelled' }).catch(() => undefined);
-        }
+        if (isLegacy()) cancel(id, request);
         throw signal.reason;
       }
       throw orConnectionLost(error, wire.url);
@@ -110,9 +94,16 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     }
   }
 
+  /** The old era cancels by a notification: closing the stream only says that the client reads no further. */
+  function cancel(id: number, request: SessionRequest): void {
+    inbox.abandon(id, request);
+    const sent = notify('notifications/cancelled', { requestId: id, reason: 'cancelled' });
+    sent.catch(() => undefined); // a server that cannot be reached is found out by the next call
+  }
+
   /** Many clients share a session of the old era, and two may both use 1; the new era has no session to share. */
   function withOwnToken(id: number, params: JsonObject): JsonObject {
-    if (identity.era === 'modern' || !isObject(params._meta) || params._meta.progressToken === undefined) return params;
+    if (!isLegacy() || !isObject(params._meta) || params._meta.progressToken === undefined) return params;
     return { ...params, _meta: { ...params._meta, progressToken: id } };
   }
 
@@ -130,26 +121,19 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   }
 
   async function sendAnswer(answer: RpcMessage): Promise<void> {
-    await wire.send('POST', {
-      headers: requestHeaders(identity, sessionId),
-      body: JSON.stringify(answer),
-      signal: closed.signal,
-    });
+    await wire.send('POST', { headers: headersOf(), body: JSON.stringify(answer), signal: closed.signal });
   }
 
   async function notify(method: string, params: JsonObject = {}): Promise<void> {
-    const message = { jsonrpc: '2.0', method, params: adaptParams(params, identity, undefined) };
-    await wire.send('POST', {
-      headers: requestHeaders(identity, sessionId, method, params),
-      body: JSON.stringify(message),
-      signal: closed.signal,
-    });
+    const message = { jsonrpc: '2.0', method, params: adaptParams(params, current.identity, undefined) };
+    const headers = headersOf(method, params);
+    await wire.send('POST', { headers, body: JSON.stringify(message), signal: closed.signal });
   }
 
   function openStream(lastEventId: string | undefined, signal: CancelSignal | undefined): Promise<WireAnswer> {
     return wire.send('GET', {
       headers: {
-        ...requestHeaders(identity, sessionId),
+        ...headersOf(),
         accept: 'text/event-stream',
         ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
       },
@@ -157,50 +141,36 @@ export function createHttpSession(options: HttpSessionOptions): Session {
     });
   }
 
-  async function reopen(expired: string): Promise<void> {
-    if (sessionId !== expired) return; // another call already did
-    reopening ??= (async () => {
-      if (options.reopen === undefined) throw new ConnectionLost('the server ended the session', 'no');
-      const fresh = await options.reopen();
-      identity = fresh.identity;
-      sessionId = fresh.sessionId;
-      generation += 1;
-    })().finally(() => {
-      reopening = undefined;
-    });
-    await reopening;
-  }
-
   return {
     get era() {
-      return identity.era;
+      return current.identity.era;
     },
     get protocolVersion() {
-      return identity.protocolVersion;
+      return current.identity.protocolVersion;
     },
     get capabilities() {
-      return identity.capabilities;
+      return current.identity.capabilities;
     },
     get serverInfo() {
-      return identity.serverInfo;
+      return current.identity.serverInfo;
     },
     get instructions() {
-      return identity.instructions;
+      return current.identity.instructions;
     },
     get heardAt() {
       return inbox.heardAt;
     },
     get generation() {
-      return generation;
+      return current.generation;
     },
     relay,
     request: (method, params, options) => relay(ownRequest(method, params, options)).then(toObject),
     notify,
     async close() {
       if (closed.signal.aborted) return;
-      if (sessionId !== undefined) {
+      if (current.sessionId !== undefined) {
         await wire
-          .send('DELETE', { headers: requestHeaders(identity, sessionId), signal: AbortSignal.timeout(1_000) })
+          .send('DELETE', { headers: headersOf(), signal: AbortSignal.timeout(goodbyeMs) })
           .catch(() => undefined); // the server drops idle sessions anyway
       }
       closed.abort();
@@ -210,40 +180,34 @@ export function createHttpSession(options: HttpSessionOptions): Session {
   };
 }
 
-function toProblem(answer: WireAnswer): Error {
-  const text = answer.body.toString('utf8');
-  const body = contentType(answer) === 'application/json' ? tryParse(text) : undefined;
-  const error = isObject(body) && isObject(body.error) ? body.error : undefined;
-  const expired = answer.status === 404 && (error === undefined || error.code === -32_001 || error.code === -32_000);
-  if (error === undefined || expired || !Number.isInteger(error.code)) return new HttpProblem(answer.status, text);
-  return new RpcError(Number(error.code), String(error.message), error.data);
-}
+/** The session as the server knows it now: one that expired is replaced by another, once for all calls that find out. */
+function createReplaceable(first: NamedSession, reopen: HttpSessionOptions['reopen']) {
+  let { identity, sessionId } = first;
+  let generation = 0;
+  let replacing: Promise<void> | undefined;
 
-function tryParse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined; // an HTML error page and the like; shown as text
+  async function open(): Promise<void> {
+    if (reopen === undefined) throw new ConnectionLost('the server ended the session', 'no');
+    ({ identity, sessionId } = await reopen());
+    generation += 1;
   }
-}
 
-export function requestHeaders(
-  identity: Pick<ServerIdentity, 'era' | 'protocolVersion'>,
-  sessionId: string | undefined,
-  method?: string,
-  params?: JsonObject,
-  more?: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-    'mcp-protocol-version': identity.protocolVersion,
+  return {
+    get identity() {
+      return identity;
+    },
+    get sessionId() {
+      return sessionId;
+    },
+    get generation() {
+      return generation;
+    },
+    async replace(expired: string): Promise<void> {
+      if (sessionId !== expired) return; // another call already did
+      replacing ??= open().finally(() => {
+        replacing = undefined;
+      });
+      await replacing;
+    },
   };
-  if (sessionId !== undefined) headers['mcp-session-id'] = sessionId;
-  if (identity.era === 'modern' && method !== undefined) {
-    headers['mcp-method'] = method;
-    const name = params?.[namedBy[method] ?? ''];
-    if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name);
-  }
-  return more === undefined ? headers : { ...more, ...headers };
 }

@@ -255,12 +255,12 @@ function codeOf(error: unknown): string {
   return '';
 }
 
-export function contentType(answer: WireAnswer): string {
+export function contentType(answer: Pick<WireAnswer, 'headers'>): string {
   const value = header(answer, 'content-type') ?? '';
   return value === 'application/json' ? value : (value.split(';')[0] ?? '').trim().toLowerCase();
 }
 
-export function header(answer: WireAnswer, name: string): string | undefined {
+export function header(answer: Pick<WireAnswer, 'headers'>, name: string): string | undefined {
   const value = answer.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
