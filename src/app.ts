@@ -53,6 +53,7 @@ import { childEnvironment, userOf } from './security/policy.ts';
 import { createResealer } from './security/reseal.ts';
 import { createSecretSources } from './security/secret-sources.ts';
 import { createSecrets, type Secrets } from './security/secrets.ts';
+import { createUserKeys } from './security/user-keys.ts';
 import { createSkillStore } from './skills/skill-store.ts';
 import { createToolClassifier } from './skills/tool-classifier.ts';
 import { createStatistics } from './statistics/statistics.ts';
@@ -138,7 +139,14 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const catalogRevisions = owned(createCatalogRevisions(changes));
   const payloads = config.showPayloads ? createPayloads(secrets) : undefined;
   if (payloads !== undefined) log.info('arguments and results of calls are kept in memory and shown to admins');
-  const registry = await createRegistry({ ...shared, secretSources: createSecretSources(config.environment) });
+  const isAdmin = (user: string) => (accounts.findActive(user) ?? authenticator.findPrincipal(user))?.role === 'admin';
+  const isEnded = (user: string) =>
+    user.startsWith(accountPrefix)
+      ? accounts.find(user) === undefined
+      : authenticator.findPrincipal(user) === undefined;
+  const userKeys = owned(await createUserKeys({ ...shared, isAdmin, isEnded }));
+  const secretSources = createSecretSources(config.environment);
+  const registry = await createRegistry({ ...shared, secretSources, userKeys });
   closers.push(() => registry.settled());
 
   // Known only after listening.
@@ -170,6 +178,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       orphanReaper: createOrphanReaper(strays),
       credentials: oauth.logins.credentials,
       isLoggedIn: oauth.logins.isKnown,
+      isAdmin,
       childEnvironment: (own) => childEnvironment(environmentOfChildren, own),
     }),
   );
@@ -204,8 +213,8 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   );
 
   const searchAttribution = createSearchAttribution(secrets.mask);
-  const { loginLink } = oauth;
-  const router = createRouter({ ...shared, pool, catalog, audit, tracer, searchAttribution, payloads, loginLink });
+  const pages = { login: oauth.loginLink, keys: oauth.keyLink };
+  const router = createRouter({ ...shared, pool, catalog, audit, tracer, searchAttribution, payloads, pages });
   const ruleStore = await createRuleStore(shared);
   const queryRunner = owned(
     createQueryRunner({
@@ -247,7 +256,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   );
 
   const pageSessions = await createPageSessions({ ...shared, requestAuthenticator: oauth.requestAuthenticator });
-  const stores = [sealedConnections(db, registry), ...sealedTokens(db, accounts)];
+  const stores = [sealedConnections(db, registry), ...sealedTokens(db, accounts), userKeys.sealed];
   const history = storedKeyHistory(db);
   const resealer = owned(createResealer({ vault, log, stores, history, onComplete: installation.retireKeyFiles }));
   const viewOf = createViews((name) => profiles.find(name));
@@ -288,6 +297,7 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     throttle,
     toolClassifier,
     toolSearch,
+    userKeys,
     viewOf,
   });
   const http = createHttpServer({

@@ -71,6 +71,8 @@ interface LocalTopics {
    * come back, so what is stored for them stays.
    */
   'principal.ended': { principal_id: string; suspended?: boolean };
+  /** A user entered or removed a key for a server: sessions with the former one end. */
+  'user_keys.changed': { server_id: string; user: string };
   /** Authentication failed; `outcome` is how the request was answered. */
   'authentication.failed': { outcome: string; address: string; network: string };
   /** This replica leads the shared work on the server from now on. */
@@ -134,6 +136,7 @@ export const replicatedTopics = {
   'tokens.stored': nothing,
   /** An account of the identity provider was signed in to, changed or ended. */
   'accounts.stored': z.object({ account_id: z.string() }),
+  'user_keys.stored': server.extend({ user: z.string() }),
   /** A dashboard session was signed out. */
   'page_sessions.stored': nothing,
   'profiles.stored': nothing,

@@ -15,6 +15,7 @@ import { addEdit } from './commands/edit.ts';
 import { addExport } from './commands/export.ts';
 import { addHelp } from './commands/help.ts';
 import { addImport } from './commands/import.ts';
+import { addKey } from './commands/key.ts';
 import { addList } from './commands/list.ts';
 import { addLogin } from './commands/login.ts';
 import { addOpen } from './commands/open.ts';
@@ -64,6 +65,7 @@ const commands: readonly AddCommand[] = [
   addStdio,
   addDoctor,
   addToken,
+  addKey,
   addSecret,
   addSignIn,
   addAudit,

@@ -17,7 +17,7 @@ import { parseClientConfig } from '../registry/client-files.ts';
 import type { ImportPlace } from '../registry/import.ts';
 import { didYouMean } from '../suggestions.ts';
 import type { Client } from './client.ts';
-import { type ClientEntry, clients, type McpClient, type Way } from './client-configs/clients.ts';
+import { type ClientEntry, clients, entryOf, type McpClient, type Way } from './client-configs/clients.ts';
 import { lineDifference } from './client-configs/line-difference.ts';
 import { UneditableConfig } from './client-configs/uneditable.ts';
 import { CommandFailure } from './exit-code.ts';
@@ -68,13 +68,13 @@ export function tokenIn(entry: ClientEntry | undefined): string | undefined {
 }
 
 export function isCurrent(at: ClientFile, way: Way): boolean {
-  return JSON.stringify(sorted(ownEntry(at))) === JSON.stringify(sorted(at.client.entry(way)));
+  return JSON.stringify(sorted(ownEntry(at))) === JSON.stringify(sorted(entryOf(at.client, way)));
 }
 
 /** The file with our entry, and without the servers that the aggregator has now. */
 export function withAggregator({ client, text, name }: ClientFile, way: Way, moved: readonly ImportPlace[]): string {
   const without = moved.reduce((rest, place) => client.remove(rest, place), text);
-  return client.set(without, { key: name }, client.entry(way));
+  return client.set(without, { key: name }, entryOf(client, way));
 }
 
 /** Keeps the first backup, which is the file before any change by us. */
@@ -213,6 +213,23 @@ export async function createToken(client: Client, at: ClientFile, profile: strin
   const name = `${at.client.title} on ${hostname()}`;
   const { token } = await client.post<{ token: string }>('/api/v1/tokens', { name, role: 'caller', profile });
   return token;
+}
+
+/** Of the aggregator, as whom the commands of this user come. */
+export async function roleOf(client: Client): Promise<string | undefined> {
+  return (await client.get<{ role: string } | undefined>('/api/v1/session'))?.role;
+}
+
+/** Throws, with what to do instead, before anything is changed. */
+export async function requireTokenCreation(client: Client, id: string): Promise<void> {
+  const { creation } = await client.get<{ creation: { allowed: boolean; reason: string | null } }>(
+    '/api/v1/tokens?own=true',
+  );
+  if (creation.allowed) return;
+  throw new CommandFailure(
+    'denied',
+    `${creation.reason}\nTo use your sign-in without a token: mcp-aggregator connect-client ${id} --sign-in`,
+  );
 }
 
 /** False where it is gone already, or was created by an aggregator that no longer exists. */

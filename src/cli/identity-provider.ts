@@ -7,7 +7,7 @@ import { problemPage, signedInPage } from '../oauth/pages.ts';
 import { requestToken, revokeTokens, type TokenAnswer, TokenRefused } from '../oauth/token-endpoint.ts';
 import { CommandFailure } from './exit-code.ts';
 import { createLoopbackRedirect } from './loopback-redirect.ts';
-import type { SignedIn } from './sign-ins.ts';
+import type { ProviderSignIn } from './sign-ins.ts';
 
 interface SignInRequest<Who> {
   issuer: string;
@@ -24,7 +24,7 @@ interface SignInRequest<Who> {
 }
 
 /** Authorization code flow with PKCE and a loopback redirect (RFC 8252). */
-export function signIn<Who>(request: SignInRequest<Who>): Promise<{ signedIn: SignedIn; who: Who }> {
+export function signIn<Who>(request: SignInRequest<Who>): Promise<{ signedIn: ProviderSignIn; who: Who }> {
   const { client_id, resource, scopes, port, timeoutMs } = request;
   return withProvider(request.issuer, async (fetch, trust) => {
     const issuer = await findIssuer(fetch, request.issuer, trust);
@@ -59,7 +59,7 @@ export function signIn<Who>(request: SignInRequest<Who>): Promise<{ signedIn: Si
 }
 
 /** With new tokens. */
-export function refresh(current: SignedIn): Promise<SignedIn> {
+export function refresh(current: ProviderSignIn): Promise<ProviderSignIn> {
   const { issuer, client_id, resource, refresh_token } = current;
   return withProvider(issuer.issuer, async (fetch, trust) => {
     const given = { grant_type: 'refresh_token', refresh_token, resource };
@@ -69,7 +69,7 @@ export function refresh(current: SignedIn): Promise<SignedIn> {
 }
 
 /** False if the provider has no revocation endpoint. */
-export function revoke({ issuer, client_id, ...tokens }: SignedIn): Promise<boolean> {
+export function revoke({ issuer, client_id, ...tokens }: ProviderSignIn): Promise<boolean> {
   return withProvider(issuer.issuer, async (fetch, trust) => {
     await revokeTokens(fetch, { issuer, client: { client_id }, trust }, tokens);
     return issuer.revocation_endpoint !== undefined;
@@ -105,7 +105,7 @@ function scopesFor({ scopes_supported: supported }: IssuerMetadata, wanted: read
   return [...new Set(['openid', ...wanted, ...offline])].join(' ');
 }
 
-function endpointsOf({ issuer, token_endpoint, revocation_endpoint }: IssuerMetadata): SignedIn['issuer'] {
+function endpointsOf({ issuer, token_endpoint, revocation_endpoint }: IssuerMetadata): ProviderSignIn['issuer'] {
   return { issuer, token_endpoint, revocation_endpoint };
 }
 

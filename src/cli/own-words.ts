@@ -19,7 +19,7 @@ export const commandGroups: Readonly<Record<string, readonly string[]>> = {
   ],
   Tools: ['call', 'search', 'query', 'skills', 'profile'],
   Run: ['serve', 'start', 'stop', 'restart', 'service', 'stdio', 'doctor'],
-  Access: ['token', 'secret', 'sign-in', 'sign-out', 'audit'],
+  Access: ['token', 'key', 'secret', 'sign-in', 'sign-out', 'audit'],
   Maintenance: ['export', 'rotate-key', 'completion', 'version', 'help'],
 };
 

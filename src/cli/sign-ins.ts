@@ -2,9 +2,13 @@
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AggregatorSession } from './aggregator-sign-in.ts';
 import { CommandFailure } from './exit-code.ts';
 
-export interface SignedIn {
+/** A session with the aggregator; without one, tokens of its identity provider. */
+export type SignedIn = AggregatorSession | ProviderSignIn;
+
+export interface ProviderSignIn {
   issuer: { issuer: string; token_endpoint?: string; revocation_endpoint?: string };
   client_id: string;
   resource: string;
@@ -31,10 +35,15 @@ export async function saveSignIn(dataDir: string, url: string, changed: SignedIn
 export async function tokenOf(dataDir: string, url: string): Promise<string> {
   const known = findSignIn(dataDir, url);
   if (known === undefined) throw ended(url);
+  if ('token' in known) {
+    if (isPast(known.expires_at)) throw ended(url);
+    return known.token;
+  }
   if (!isPast(known.refresh_at)) return known.access_token;
   return await locked(dataDir, async () => {
     const current = findSignIn(dataDir, url);
     if (current === undefined) throw ended(url);
+    if ('token' in current) return current.token;
     if (!isPast(current.refresh_at)) return current.access_token;
     if (current.refresh_token === undefined) {
       if (isPast(current.expires_at)) throw ended(url);
@@ -46,7 +55,7 @@ export async function tokenOf(dataDir: string, url: string): Promise<string> {
   });
 }
 
-async function renew(url: string, current: SignedIn): Promise<SignedIn> {
+async function renew(url: string, current: ProviderSignIn): Promise<ProviderSignIn> {
   // Loaded lazily, because most commands do not need it.
   const { refresh } = await import('./identity-provider.ts');
   try {

@@ -9,8 +9,9 @@ import { contextOf } from '../oauth/token-cache.ts';
 import { rulesKey } from '../query/rule-store.ts';
 import { serverRulesSchema } from '../query/server-rules.ts';
 import { toProblems } from '../registry/problems.ts';
-import { registration } from '../registry/server.ts';
+import { registration, userKeyName } from '../registry/server.ts';
 import type { Vault } from '../security/credentials.ts';
+import { userKeyContextOf } from '../security/user-keys.ts';
 import { skillDefinition, skillId } from '../skills/skill-store.ts';
 import type { BackupRows, LeftOut } from '../store/backup.ts';
 import { newToken } from './routes/tokens.ts';
@@ -95,6 +96,14 @@ const oauthLogin = z.object({
   updated_at: time,
 });
 
+const userKey = z.object({
+  server_id: z.uuid(),
+  principal: z.string().min(1).max(255),
+  name: userKeyName,
+  sealed: z.string(),
+  updated_at: time,
+});
+
 /** An invalid row is reported and skipped; the others are imported. */
 export function checkBackupRows(given: GivenRows, vault: Vault): { rows: BackupRows; leftOut: LeftOut[] } {
   const leftOut: LeftOut[] = [];
@@ -131,6 +140,11 @@ export function checkBackupRows(given: GivenRows, vault: Vault): { rows: BackupR
       const login = valid(oauthLogin, row);
       if (login.sealed !== null) vault.open(login.sealed, contextOf(login));
       return login;
+    }),
+    user_keys: take('user_keys', (row) => {
+      const key = valid(userKey, row);
+      vault.open(key.sealed, userKeyContextOf(key));
+      return key;
     }),
   };
   return { rows, leftOut };

@@ -23,13 +23,18 @@ export function show({ reply }: PageContext, page: string, status = 200): unknow
 }
 
 /** Errors of these routes are shown as HTML pages instead of JSON. */
-export async function asPage(context: PageContext, make: () => Promise<unknown>, back?: PageLink) {
+export async function asPage(
+  context: PageContext,
+  make: () => Promise<unknown>,
+  back?: PageLink,
+  title = 'Login failed',
+) {
   try {
     return await make();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     if (error.retryAfterSeconds !== undefined) context.reply.header('retry-after', String(error.retryAfterSeconds));
-    return show(context, problemPage(error.message, back), error.status);
+    return show(context, problemPage(error.message, back, title), error.status);
   }
 }
 

@@ -14,6 +14,7 @@ import { type BackupRouteDependencies, backupRoutes } from './routes/backup.ts';
 import { type CallRouteDependencies, callRoutes } from './routes/calls.ts';
 import { type IdentityRouteDependencies, identityRoutes } from './routes/identity.ts';
 import { importRoutes } from './routes/import.ts';
+import { type KeyRouteDependencies, keyRoutes } from './routes/keys.ts';
 import { type MetricsRouteDependencies, metricsRoutes } from './routes/metrics.ts';
 import { type OauthRouteDependencies, oauthRoutes } from './routes/oauth.ts';
 import { type ProbeRouteDependencies, probeRoutes } from './routes/probes.ts';
@@ -41,6 +42,7 @@ type RouteDependencies = AccessRouteDependencies &
   CallRouteDependencies &
   Omit<BackupRouteDependencies, 'maxServers' | 'keySource'> &
   IdentityRouteDependencies &
+  Omit<KeyRouteDependencies, 'checks' | 'keyLink'> &
   MetricsRouteDependencies &
   ProbeRouteDependencies &
   ProfileRouteDependencies &
@@ -84,6 +86,7 @@ export function createRoutes(deps: RouteDependencies): AnyRoute[] {
     ...identityRoutes(deps),
     ...tokenRoutes({ ...deps, ownTokenDays: config.ownTokenDays }),
     ...accountRoutes(deps),
+    ...keyRoutes({ ...deps, ...oauth }),
     ...accessRoutes(deps),
     ...programSignInRoutes({ ...deps, ...oauth }),
     ...sessionRoutes({

@@ -88,7 +88,7 @@ function withWarning(result: Result, warning: string): Result {
     : { ...result, _meta: warned };
 }
 
-/** The client comes back from a login that we asked for: the server never heard of it and gets the plain request. */
+/** The client comes back from a page of ours that we sent it to: the server never heard of it and gets the plain request. */
 function withoutLoginState(call: ServerCall, states: RequestStates): ServerCall {
   const state = states.open(call.params.requestState);
   if (state?.id !== 'login') return call;
@@ -97,15 +97,20 @@ function withoutLoginState(call: ServerCall, states: RequestStates): ServerCall 
   return { ...call, params };
 }
 
-/** The login that an error asks for, as a question that this client can put to its person; thrown where it can't. */
+/** The login, or the key, that an error asks for, as a question that this client can put to its person; thrown where it can't. */
 function askForLogin(error: unknown, call: ServerCall, states: RequestStates): Result {
   const { caller, server } = call;
-  if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED') throw error;
-  const url = error.context?.login_url;
+  if (!(error instanceof AppError)) throw error;
+  const { login_url, key_url, keys } = error.context ?? {};
+  const url = error.code === 'LOGIN_REQUIRED' ? login_url : error.code === 'KEY_REQUIRED' ? key_url : undefined;
   const { elicitation } = caller.client.capabilities;
   const opensUrls = caller.protocolVersion >= '2025-11-25' && isObject(elicitation) && elicitation.url !== undefined;
   if (typeof url !== 'string' || !opensUrls) throw error;
-  const login = { mode: 'url', message: `Log in to ${server.name} to use it`, url };
+  const message =
+    error.code === 'KEY_REQUIRED'
+      ? `Enter your ${[keys].flat().join(', ')} for ${server.name} to use it`
+      : `Log in to ${server.name} to use it`;
+  const login = { mode: 'url', message, url };
   if (caller.era === 'legacy') {
     const elicitations = [{ ...login, elicitationId: randomUUID() }];
     throw new ProtocolError(rpcCodes.urlElicitationRequired, login.message, { data: { elicitations } });

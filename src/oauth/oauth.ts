@@ -18,6 +18,7 @@ import { createLoginFlow, type LoginFlow } from './flow.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { accountPrefix } from './identity-claims.ts';
 import { createLogins, type Logins } from './logins.ts';
+import { type PageGoal, pathOf } from './pages.ts';
 import { createProgramSignIn, type ProgramSignIn } from './program-sign-in.ts';
 import { createProviderClient } from './provider-client.ts';
 import { createProviderTokens } from './provider-tokens.ts';
@@ -44,7 +45,10 @@ export interface Oauth {
   flow: LoginFlow;
   sessions: BrowserSessions;
   ours: OurClients;
+  /** Our page where the principal logs in to the server. */
   loginLink: (server: Server, principal: Principal) => string;
+  /** Our page where the principal enters its keys for the server. */
+  keyLink: (server: Server, principal: Principal) => string;
   requestAuthenticator: ResourceAuthenticator;
   signIn: SignIn | undefined;
   deviceSignIn: DeviceSignIn | undefined;
@@ -111,6 +115,13 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     };
   }
 
+  function linkTo(goal: PageGoal, principal: Principal): string {
+    const page = `${baseUrl()}${pathOf(goal)}`;
+    // Reachable from this machine only, so the link may sign in the person who opens it.
+    const vouches = isLoopback(config.host) && config.publicUrl === undefined;
+    return vouches ? `${page}?ticket=${encodeURIComponent(sessions.createTicket(principal))}` : page;
+  }
+
   const ours: OurClients = {
     at,
     for(issuer) {
@@ -137,12 +148,8 @@ export async function createOauth(deps: OauthDependencies): Promise<Oauth> {
     programSignIn: createProgramSignIn(deps),
     checks,
     flow: createLoginFlow({ ...deps, logins, fetch, ours }),
-    loginLink(server, principal) {
-      const page = `${baseUrl()}/oauth/connect/${encodeURIComponent(server.name)}`;
-      // Reachable from this machine only, so the link may sign in the person who opens it.
-      const vouches = isLoopback(config.host) && config.publicUrl === undefined;
-      return vouches ? `${page}?ticket=${encodeURIComponent(sessions.createTicket(principal))}` : page;
-    },
+    loginLink: ({ name }, principal) => linkTo({ page: 'login', server: name }, principal),
+    keyLink: ({ name }, principal) => linkTo({ page: 'keys', server: name }, principal),
     async close() {
       await checks.close();
       await logins.close();

@@ -6,6 +6,18 @@ export const pageHeaders = {
   'referrer-policy': 'same-origin',
 };
 
+/** A page about one server, which people may have to sign in for. */
+export interface PageGoal {
+  page: 'login' | 'keys';
+  server: string;
+}
+
+export const pathOf = ({ page, server }: PageGoal) =>
+  `${page === 'login' ? '/oauth/connect' : '/keys'}/${encodeURIComponent(server)}`;
+
+const goalFields = ({ page, server }: PageGoal) =>
+  `<input type="hidden" name="next" value="${escapeHtml(server)}"><input type="hidden" name="page" value="${page}">`;
+
 interface Consent {
   server: string;
   serverUrl: string;
@@ -40,7 +52,7 @@ export function consentPage(consent: Consent): string {
   );
 }
 
-export function signInPage(next: string, problem?: string, single?: { issuer: string; href: string }): string {
+export function signInPage(goal: PageGoal, problem?: string, single?: { issuer: string; href: string }): string {
   const note = problem === undefined ? '' : `<p class="problem">${escapeHtml(problem)}</p>`;
   const other =
     single === undefined
@@ -49,7 +61,7 @@ export function signInPage(next: string, problem?: string, single?: { issuer: st
   return page(
     'Sign in',
     `${note}<p>Sign in with your token for this aggregator.</p>
-<form method="post" action="/oauth/sign-in"><input type="hidden" name="next" value="${escapeHtml(next)}">
+<form method="post" action="/oauth/sign-in">${goalFields(goal)}
 <label>Token <input type="password" name="token" autocomplete="off" required autofocus></label><button>Sign in</button></form>${other}`,
   );
 }
@@ -71,14 +83,13 @@ export function programPage({ program, principal, formKey }: ProgramConsent): st
 }
 
 /** A link must not change the identity of the person who opens it unnoticed. */
-export function switchPage(next: string, ticket: string, now: string, then: string): string {
-  const here = `/oauth/connect/${encodeURIComponent(next)}`;
+export function switchPage(goal: PageGoal, ticket: string, now: string, then: string): string {
   return page(
     `Continue as ${then}?`,
     `<p>You are signed in as <b>${escapeHtml(now)}</b>. This link signs you in as <b>${escapeHtml(then)}</b>.</p>
-<form method="post" action="/oauth/sign-in"><input type="hidden" name="next" value="${escapeHtml(next)}">
+<form method="post" action="/oauth/sign-in">${goalFields(goal)}
 <input type="hidden" name="ticket" value="${escapeHtml(ticket)}"><button>Continue as ${escapeHtml(then)}</button></form>
-<p><a href="${escapeHtml(here)}">Stay signed in as ${escapeHtml(now)}</a></p>`,
+<p><a href="${escapeHtml(pathOf(goal))}">Stay signed in as ${escapeHtml(now)}</a></p>`,
   );
 }
 
@@ -86,9 +97,40 @@ export function donePage(server: string): string {
   return page('Logged in', `<p>You are logged in to <b>${escapeHtml(server)}</b>. You can close this page.</p>`);
 }
 
-export function problemPage(problem: string, back?: { href: string; text: string }): string {
+interface KeyForm {
+  server: string;
+  /** Where the keys are sent, or the command that gets them. */
+  place: string;
+  principal: string;
+  names: readonly { name: string; isEntered: boolean }[];
+  formKey: string;
+  /** What just happened. */
+  note?: string;
+  problem?: string;
+}
+
+export function keyPage({ server, place, principal, names, formKey, note, problem }: KeyForm): string {
+  const said = [
+    ...(note === undefined ? [] : [`<p role="status">${escapeHtml(note)}</p>`]),
+    ...(problem === undefined ? [] : [`<p class="problem" role="alert">${escapeHtml(problem)}</p>`]),
+  ].join('');
+  const fields = names.map(({ name, isEntered }) => {
+    const state = isEntered ? 'entered; leave empty to keep it' : 'not entered yet';
+    return `<p><label>${escapeHtml(name)} <small>(${state})</small>
+<input type="password" name="key:${escapeHtml(name)}" autocomplete="off" spellcheck="false"></label></p>`;
+  });
+  return page(
+    `Your keys for ${server}`,
+    `${said}<dl><dt>Sent to</dt><dd>${escapeHtml(place)}</dd><dt>Signed in as</dt><dd>${escapeHtml(principal)}</dd></dl>
+<p>Only your own calls use these keys. They are stored encrypted and never shown again.</p>
+<form method="post"><input type="hidden" name="form_key" value="${escapeHtml(formKey)}">${fields.join('')}
+<button>Save</button></form>`,
+  );
+}
+
+export function problemPage(problem: string, back?: { href: string; text: string }, title = 'Login failed'): string {
   const link = back === undefined ? '' : `<p><a href="${escapeHtml(back.href)}">${escapeHtml(back.text)}</a></p>`;
-  return page('Login failed', `<p class="problem">${escapeHtml(problem)}</p>${link}`);
+  return page(title, `<p class="problem">${escapeHtml(problem)}</p>${link}`);
 }
 
 /** Shown by the command line, when the browser comes back to it. */

@@ -10,13 +10,14 @@ import { maskConfig } from '../security/connection-secrets.ts';
 import type { Vault } from '../security/credentials.ts';
 import { createMask } from '../security/mask.ts';
 import { createSecrets, type Secrets } from '../security/secrets.ts';
+import type { UserKeys } from '../security/user-keys.ts';
 import type { Database } from '../store/database.ts';
 import type { ServerRow, SessionEvidence } from '../store/schema.ts';
 import { deleteServer, insertServer, updateServer, updateToolOverrides } from '../store/servers.ts';
 import { type ConnectionOrigin, patchedConnection, requireAllowed } from './connection-patch.ts';
 import { type Lifecycle, type LifecycleEvent, transition } from './lifecycle.ts';
 import { resolveReferences, type SecretSources } from './resolve-connection.ts';
-import type { Connection, Registration, ServerPatch } from './server.ts';
+import { type Connection, type Registration, type ServerPatch, userKeysIn } from './server.ts';
 import {
   needsOtherSession,
   overallStatus,
@@ -31,6 +32,7 @@ import { createServerTable, type ServerTable } from './server-table.ts';
 import { ownershipOf } from './session-ownership.ts';
 import { createStoredChanges, type TakenChange } from './stored-changes.ts';
 import { type ToolOverridePatch, type ToolOverrides, withOverride } from './tool-overrides.ts';
+import { keyRequired, toKeyTarget } from './user-key-target.ts';
 
 export { overallStatus, type ReplicaView, type Server } from './server-record.ts';
 
@@ -61,7 +63,8 @@ export interface Registry {
   setDesired(id: string, desired: Server['desired']): Promise<void>;
   /** The state machine's only entry; undefined when the event is illegal in the server's state. */
   apply(id: string, event: LifecycleEvent, note?: TransitionNote): Lifecycle | undefined;
-  resolveConnection(id: string): Promise<ResolvedConnection>;
+  /** With the keys of the user, where the server asks each for some; without a user, with those of an admin. */
+  resolveConnection(id: string, user?: string): Promise<ResolvedConnection>;
   openConnection(id: string): Connection;
   maskedConfig(id: string): unknown;
   /** A text that comes from this server, with nothing secret in it. */
@@ -116,6 +119,8 @@ interface RegistryDependencies {
   secrets?: Secrets;
   /** Without them, references to a keychain or a command lead nowhere. */
   secretSources?: SecretSources;
+  /** Without it, connections cannot refer to keys of users. */
+  userKeys?: Pick<UserKeys, 'open' | 'findAdmin'>;
 }
 
 const noSources: SecretSources = {
@@ -124,21 +129,36 @@ const noSources: SecretSources = {
 };
 
 export async function createRegistry(deps: RegistryDependencies): Promise<Registry> {
-  const { db, vault, changes, config, log, secrets = createSecrets(), secretSources = noSources } = deps;
-  const table = await createServerTable({ db, log, secrets });
+  const { db, vault, changes, config, log, secrets = createSecrets(), secretSources = noSources, userKeys } = deps;
+  const table = await createServerTable({ db, log, secrets, findUserKeys });
   const stored = createStoredChanges({ db, table, vault, changes, log, drop });
   const { get, find, record, settled } = table;
   const knownSecrets = new Map<string, readonly string[]>();
+  const userSecrets = createUserSecrets();
+
+  function open({ id, transport_type, sealed }: Server): Connection {
+    return { transport_type, connection_config: vault.open(sealed, id) } as Connection;
+  }
 
   function openConnection(id: string): Connection {
-    const { transport_type, sealed } = get(id);
-    return { transport_type, connection_config: vault.open(sealed, id) } as Connection;
+    return open(get(id));
+  }
+
+  function findUserKeys(server: Server): string[] {
+    try {
+      return userKeysIn(open(server).connection_config);
+    } catch (error) {
+      // Reported when it is connected.
+      if (error instanceof AppError && error.code === 'CREDENTIAL_UNREADABLE') return [];
+      throw error;
+    }
   }
 
   function drop({ id, name }: Server): boolean {
     if (!table.delete(id)) return false;
     secrets.forget(id);
     knownSecrets.delete(id);
+    userSecrets.forget(id);
     changes.publish('server.removed', { server_id: id, name });
     return true;
   }
@@ -225,14 +245,25 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     return server;
   }
 
-  async function resolveConnection(id: string): Promise<ResolvedConnection> {
+  /** Of the user, or, for what all users share, of the admin whose keys the lists are read with. */
+  function keysOf(id: string, stored: Connection, user: string | undefined): Record<string, string> {
+    const target = toKeyTarget(id, stored);
+    if (target.names.length === 0) return {};
+    const holder = user ?? userKeys?.findAdmin(target);
+    const found = holder === undefined ? {} : (userKeys?.open(target, holder) ?? {});
+    const missing = target.names.filter((name) => !Object.hasOwn(found, name));
+    if (missing.length > 0) throw keyRequired(get(id).name, missing);
+    return found;
+  }
+
+  async function resolveConnection(id: string, user?: string): Promise<ResolvedConnection> {
     const { environment, allowHttp } = config;
-    const { connection, secrets: values } = await resolveReferences(
-      openConnection(id),
-      environment,
-      secretSources,
-      allowHttp,
-    );
+    const stored = openConnection(id);
+    const keys = keysOf(id, stored, user);
+    const resolved = await resolveReferences(stored, environment, secretSources, allowHttp, keys);
+    const { connection } = resolved;
+    // What a user chose hides nothing in texts for others; the definitions that all see come with the keys of an admin.
+    const values = user === undefined ? [...resolved.secrets, ...resolved.userSecrets] : resolved.secrets;
     // Sessions that were opened earlier may still print the secrets of then.
     const known = [...new Set([...values, ...(knownSecrets.get(id) ?? [])])].slice(
       0,
@@ -240,7 +271,7 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
     );
     knownSecrets.set(id, known);
     secrets.learn(id, known);
-    const maskOwn = createMask(known);
+    const maskOwn = createMask([...known, ...userSecrets.learn(id, user, resolved.userSecrets)]);
     return { connection, mask: (text) => secrets.mask(maskOwn(text), id) };
   }
 
@@ -280,6 +311,25 @@ export async function createRegistry(deps: RegistryDependencies): Promise<Regist
   };
 }
 
+/** What users entered for a server, to hide in what comes from their sessions; sessions may still print an earlier key. */
+function createUserSecrets() {
+  const known = new Map<string, Map<string | undefined, readonly string[]>>();
+  return {
+    /** All of the user's, the newest first. */
+    learn(serverId: string, user: string | undefined, values: readonly string[]): readonly string[] {
+      if (values.length === 0) return values;
+      const ofServer = known.get(serverId) ?? new Map<string | undefined, readonly string[]>();
+      const all = [...new Set([...values, ...(ofServer.get(user) ?? [])])].slice(
+        0,
+        Math.max(values.length, maxUserSecrets),
+      );
+      known.set(serverId, ofServer.set(user, all));
+      return all;
+    },
+    forget: (serverId: string) => void known.delete(serverId),
+  };
+}
+
 /** The same text for the same connection, in whichever order it was written. */
 function contentOf({ transport_type, connection_config }: Connection): string {
   const sorted = (_key: string, value: unknown) =>
@@ -291,6 +341,9 @@ function contentOf({ transport_type, connection_config }: Connection): string {
 
 /** Of one server; a secret may be another one at every connection. */
 const maxKnownSecrets = 1_000;
+
+/** Of one user of one server. */
+const maxUserSecrets = 100;
 
 /** A server names the methods: a few are known, any number can be invented. */
 const maxAsked = 10;

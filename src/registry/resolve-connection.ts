@@ -7,7 +7,7 @@ import type { JsonObject } from '../json-rpc.ts';
 import { collectSecrets } from '../security/connection-secrets.ts';
 import { maxSecret } from '../security/mask.ts';
 import { type Reference, referencesTo, substituteVariables } from '../security/variables.ts';
-import { type Connection, plainHttpProblem } from './server.ts';
+import { type Connection, plainHttpProblem, userKeysIn } from './server.ts';
 
 /** Where references lead. Both reject with the reason, and `keychain` resolves with undefined for an unknown name. */
 export interface SecretSources {
@@ -22,13 +22,14 @@ export async function resolveReferences(
   environment: Readonly<NodeJS.ProcessEnv>,
   sources: SecretSources,
   allowHttp: readonly string[] = [],
+  userKeys: Readonly<Record<string, string>> = {},
 ): Promise<ReturnType<typeof fillIn>> {
   const config = stored.connection_config;
   const [secrets, outputs] = await Promise.all([
     askEach(referencesTo(config, 'keychain'), sources.keychain),
     askEach(referencesTo(config, 'command'), sources.command),
   ]);
-  const from = { environment, keychain: secrets, command: outputs };
+  const from = { environment, keychain: secrets, command: outputs, user: userKeys };
   return fillIn(stored, ({ source, name }) => own(from[source], name), allowHttp);
 }
 
@@ -54,7 +55,7 @@ export function fillIn(
   stored: Connection,
   find: Found,
   allowHttp: readonly string[] = [],
-): { connection: Connection; secrets: string[] } {
+): { connection: Connection; secrets: string[]; userSecrets: string[] } {
   const { value: filled, missing, used } = substituteVariables<JsonObject>(stored.connection_config, find);
   if (missing.length > 0) throw failed(explainMissing(missing));
   const url = filled.url ?? filled.base_url;
@@ -65,7 +66,17 @@ export function fillIn(
     throw failed(`\${${tooLong}} in connection_config may have at most ${maxSecret} characters`);
   }
   const connection = withEnvFile({ ...stored, connection_config: filled } as Connection);
-  return { connection, secrets: collectSecrets(connection.connection_config, used) };
+  const all = collectSecrets(connection.connection_config, used);
+  const shared = userKeysIn(stored.connection_config).length === 0 ? all : secretsWithoutUser(stored, find);
+  return { connection, secrets: shared, userSecrets: all.filter((secret) => !shared.includes(secret)) };
+}
+
+/** What is secret whoever the user is. What a user chose is hidden in answers to this user only. */
+function secretsWithoutUser(stored: Connection, find: Found): string[] {
+  const withoutUser = (reference: Reference) => (reference.source === 'user' ? undefined : find(reference));
+  const { value, used } = substituteVariables<JsonObject>(stored.connection_config, withoutUser);
+  const { connection_config: config } = withEnvFile({ ...stored, connection_config: value } as Connection);
+  return collectSecrets(config, used).filter((secret) => userKeysIn([secret]).length === 0);
 }
 
 function explainMissing(missing: readonly Reference[]): string {

@@ -12,6 +12,8 @@ export interface Server extends Readonly<Omit<ServerRow, 'options' | 'connection
   readonly tool_overrides: ToolOverrides;
   readonly lifecycle: Lifecycle;
   readonly sealed: string;
+  /** What each user of the server enters; the connection refers to it. */
+  readonly user_keys: readonly string[];
   /** Of the session that all callers share; `parked`: it is opened by the next call that needs it. */
   readonly session: 'none' | 'open' | 'parked';
   /** The server requires a login (OAuth) that was not made yet, or that no longer holds. */
@@ -43,6 +45,7 @@ export function toServer({ connection_config, options, tool_overrides, ...row }:
   return {
     ...row,
     sealed: connection_config.sealed,
+    user_keys: [],
     options: options as ServerOptions,
     tool_overrides: tool_overrides as ToolOverrides,
     lifecycle: { status: 'DISCONNECTED', failures: 0 },

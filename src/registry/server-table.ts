@@ -27,9 +27,12 @@ interface ServerTableDependencies {
   db: Database;
   log: Logger;
   secrets: Secrets;
+  /** Opens the sealed connection. */
+  findUserKeys: (server: Server) => readonly string[];
 }
 
-export async function createServerTable({ db, log, secrets }: ServerTableDependencies): Promise<ServerTable> {
+export async function createServerTable(deps: ServerTableDependencies): Promise<ServerTable> {
+  const { db, log, secrets } = deps;
   const servers = new Map<string, Server>();
   let writing: Promise<unknown> = Promise.resolve();
   let version = 0;
@@ -37,8 +40,11 @@ export async function createServerTable({ db, log, secrets }: ServerTableDepende
   // Nothing is connected when we start, whatever the rows say.
   for (const row of (await findServers(db)).rows) put({ ...toServer(row), status: 'DISCONNECTED' });
 
-  function put(server: Server): Server {
-    servers.set(server.id, deepFreeze(server));
+  function put(given: Server): Server {
+    const before = servers.get(given.id);
+    const user_keys = before?.sealed === given.sealed ? before.user_keys : deps.findUserKeys(given);
+    const server = deepFreeze({ ...given, user_keys });
+    servers.set(server.id, server);
     version += 1;
     return server;
   }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { holdsCredential } from '../security/connection-secrets.ts';
 import { isSecureEnough } from '../security/plain-http.ts';
+import { referencesTo } from '../security/variables.ts';
 import type { TransportType } from '../store/schema.ts';
 import { ownerships, protocols, startModes } from './server-choices.ts';
 import { toolOverrides, withoutCredentials } from './tool-overrides.ts';
@@ -81,20 +82,50 @@ const oauthConfig = z.strictObject({
 });
 export type OauthConfig = z.infer<typeof oauthConfig>;
 
+/** What each user enters for a server: only where it reaches the server as a value, and neither its address nor its command line. */
+function checkUserKeys(config: object, context: z.RefinementCtx): void {
+  for (const [field, value] of Object.entries(config)) {
+    const names = referencesTo(value, 'user');
+    const wrong = names.find((name) => !userKeyName.safeParse(name).success);
+    if (names.length > 0 && field !== 'headers' && field !== 'env') {
+      const message = `${field} cannot refer to \${user:…}, which can be used in headers and env only`;
+      context.addIssue({ code: 'custom', path: [field], message });
+    } else if (wrong !== undefined) {
+      const message = `\${user:${wrong}} is not a name: use up to 64 letters, digits and "_"`;
+      context.addIssue({ code: 'custom', path: [field], message });
+    }
+  }
+  if (userKeysIn(config).length > maxUserKeys) {
+    context.addIssue({ code: 'custom', message: `users can be asked for at most ${maxUserKeys} keys` });
+  }
+}
+
+const maxUserKeys = 20;
+export const userKeyName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/);
+
+/** The names of the keys that each user of the server enters. */
+export const userKeysIn = (config: object): string[] => referencesTo(config, 'user');
+
 export const connectionConfigs = {
-  STDIO: z.strictObject({
-    command: requiredText('STDIO', 'command'),
-    args: z.array(text(32_768)).max(1_000).optional(),
-    env: environment.optional(),
-    env_file: text(4_096).min(1).optional().describe('a file of NAME=value lines; relative to cwd'),
-    cwd: text(4_096).min(1).optional(),
-  }),
-  SSE: z.strictObject({ url: serverUrl('SSE', 'url'), headers: headers.optional(), oauth: oauthConfig.optional() }),
-  HTTP: z.strictObject({
-    base_url: serverUrl('HTTP', 'base_url'),
-    headers: headers.optional(),
-    oauth: oauthConfig.optional(),
-  }),
+  STDIO: z
+    .strictObject({
+      command: requiredText('STDIO', 'command'),
+      args: z.array(text(32_768)).max(1_000).optional(),
+      env: environment.optional(),
+      env_file: text(4_096).min(1).optional().describe('a file of NAME=value lines; relative to cwd'),
+      cwd: text(4_096).min(1).optional(),
+    })
+    .superRefine(checkUserKeys),
+  SSE: z
+    .strictObject({ url: serverUrl('SSE', 'url'), headers: headers.optional(), oauth: oauthConfig.optional() })
+    .superRefine(checkUserKeys),
+  HTTP: z
+    .strictObject({
+      base_url: serverUrl('HTTP', 'base_url'),
+      headers: headers.optional(),
+      oauth: oauthConfig.optional(),
+    })
+    .superRefine(checkUserKeys),
 };
 
 type StdioConfig = z.infer<typeof connectionConfigs.STDIO>;

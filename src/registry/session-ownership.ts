@@ -9,7 +9,7 @@ export interface OwnershipDecision {
   reason: string;
 }
 
-export type DecisiveFields = Pick<Server, 'options' | 'session_evidence' | 'era' | 'transport_type'>;
+export type DecisiveFields = Pick<Server, 'options' | 'session_evidence' | 'era' | 'transport_type' | 'user_keys'>;
 
 /** Decided once for each value of a server's record: every call asks. */
 export function ownershipOf(server: DecisiveFields): OwnershipDecision {
@@ -34,6 +34,8 @@ function decide(server: DecisiveFields): OwnershipDecision {
     return { ownership: 'client', source: 'inferred', reason: evidence.stateful };
   if (options.credentials === 'per_principal')
     return { ownership: 'principal', source: 'setting', reason: 'options.credentials is per_principal' };
+  if (server.user_keys.length > 0)
+    return { ownership: 'principal', source: 'setting', reason: `each user enters ${server.user_keys.join(', ')}` };
   return { ownership: 'shared', source: 'default', reason: 'nothing shows that the server keeps state for its client' };
 }
 

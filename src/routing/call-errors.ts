@@ -3,6 +3,7 @@ import { AppError, describe, RpcError } from '../errors.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Principal } from '../security/auth.ts';
 import { maskError, maskStrings } from '../security/mask.ts';
+import { userOf } from '../security/policy.ts';
 import { HttpProblem } from '../upstream/http-messages.ts';
 import type { Link } from '../upstream/link.ts';
 import { AccessDenied, ConnectionLost, MessageTooLarge } from '../upstream/session.ts';
@@ -24,7 +25,7 @@ export type CallOutcome =
 /** EC-003: what was in progress when the connection was lost. */
 export function lostInMidCall(
   { server, mask }: Link,
-  { method, params }: RoutedCall,
+  { method, params, caller }: RoutedCall,
   startedAt: number,
   cause: ConnectionLost,
 ): AppError {
@@ -32,7 +33,7 @@ export function lostInMidCall(
   const problem =
     server.lifecycle.status === 'DISCONNECTING' || server.lifecycle.status === 'DISCONNECTED'
       ? `${server.name} was disconnected during the call`
-      : `${server.name} was lost during the call: ${mask(cause.message)}`;
+      : `${server.name} was lost during the call: ${mask(cause.message, userOf(caller.principal))}`;
   return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${problem}`, {
     cause,
     body: { server: brief(server) },
@@ -50,15 +51,23 @@ export function routeLost({ name }: Server): AppError {
   });
 }
 
-/** The caller can log in, or send a person who may: the answer says where. */
-export function withLoginLink(
+/** Our pages where a principal logs in to a server, and where it enters its keys. */
+export interface OwnPages {
+  login: (server: Server, principal: Principal) => string;
+  keys: (server: Server, principal: Principal) => string;
+}
+
+/** The caller can log in or enter a key, or send a person who may: the answer says where. */
+export function withPageLink(
   error: unknown,
   server: Server,
   principal: Principal,
-  loginLink: ((server: Server, principal: Principal) => string) | undefined,
+  pages: OwnPages | undefined,
 ): unknown {
-  if (!(error instanceof AppError) || error.code !== 'LOGIN_REQUIRED' || loginLink === undefined) return error;
-  const login_url = loginLink(server, principal);
+  if (!(error instanceof AppError) || pages === undefined) return error;
+  if (error.code === 'KEY_REQUIRED') return withKeyLink(error, server, pages.keys(server, principal));
+  if (error.code !== 'LOGIN_REQUIRED') return error;
+  const login_url = pages.login(server, principal);
   const what = error.context?.login === 'expired' ? 'Login expired' : 'Login required';
   return new AppError('LOGIN_REQUIRED', `${what}: ${server.name}: open ${login_url} to log in`, {
     cause: error,
@@ -67,8 +76,21 @@ export function withLoginLink(
   });
 }
 
-export function translateError(error: unknown, link: Link, { timedOut, call: { signal } }: Deadline): unknown {
+function withKeyLink(error: AppError, server: Server, key_url: string): AppError {
+  const names = [error.context?.keys].flat().join(', ');
+  const problem =
+    `Key required: ${server.name}: open ${key_url} to enter your ${names}, ` +
+    `or run: mcp-aggregator key set ${server.name}`;
+  return new AppError('KEY_REQUIRED', problem, {
+    cause: error,
+    body: { server: brief(server) },
+    context: { ...error.context, key_url },
+  });
+}
+
+export function translateError(error: unknown, link: Link, { timedOut, call: { signal, caller } }: Deadline): unknown {
   const { server } = link;
+  const mask = (text: string): string => link.mask(text, userOf(caller.principal));
   if (timedOut || isTimeout(signal.reason)) {
     return new AppError('EXECUTION_TIMEOUT', `Timed out waiting for ${server.name}`, {
       cause: error,
@@ -79,17 +101,17 @@ export function translateError(error: unknown, link: Link, { timedOut, call: { s
   if (signal.reason instanceof AppError) return signal.reason;
   if (signal.aborted) return new AppError('CALL_CANCELLED', 'The call was cancelled', { cause: error });
   if (error instanceof ConnectionLost && !(error instanceof MessageTooLarge)) {
-    return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${link.mask(error.message)}`, {
+    return new AppError('SERVER_UNAVAILABLE', `Server unavailable: ${server.name}: ${mask(error.message)}`, {
       cause: error,
       body: { server: brief(server) },
     });
   }
   if (error instanceof HttpProblem || error instanceof AccessDenied || error instanceof MessageTooLarge) {
-    return new AppError('EXECUTION_FAILED', `${server.name}: ${link.mask(describe(error))}`, { cause: error });
+    return new AppError('EXECUTION_FAILED', `${server.name}: ${mask(describe(error))}`, { cause: error });
   }
   if (error instanceof RpcError) {
-    const mask = (text: string): string => maskError(text, link.mask);
-    return new RpcError(error.code, mask(error.message), maskStrings(error.data, mask));
+    const shorten = (text: string): string => maskError(text, mask);
+    return new RpcError(error.code, shorten(error.message), maskStrings(error.data, shorten));
   }
   return error;
 }
@@ -116,6 +138,7 @@ export function outcomeOf(error: unknown): CallOutcome {
     case 'SERVER_UNAVAILABLE':
     case 'SERVER_CONNECTION_FAILED':
     case 'LOGIN_REQUIRED':
+    case 'KEY_REQUIRED':
       return 'unavailable';
     default:
       return 'failed';

@@ -2,7 +2,7 @@
 import { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config/config.ts';
 import { createInFlightTable } from '../in-flight-table.ts';
-import type { Mask } from '../security/mask.ts';
+import { userOf } from '../security/policy.ts';
 import { maskNotice } from '../upstream/notice.ts';
 import type { RoutedCall } from './call.ts';
 
@@ -24,8 +24,8 @@ interface TimedLink {
   readonly server: { readonly options: { readonly request_timeout?: number } };
   /** The server asks the caller something. */
   recordAsked(method: string): void;
-  /** Hides the server's secrets in what it says on the way. */
-  readonly mask: Mask;
+  /** Hides the server's secrets, and the user's, in what it says on the way. */
+  mask(text: string, user?: string): string;
 }
 
 interface Running extends Deadline {
@@ -70,7 +70,8 @@ export function createDeadlines({
   }
 
   function begin(asked: RoutedCall, link: TimedLink): Deadline {
-    const { signal, notify, ask } = asked;
+    const { signal, notify, ask, caller } = asked;
+    const mask = (text: string): string => link.mask(text, userOf(caller.principal));
     const isLent = signal instanceof Cancellation;
     const cancel = isLent ? signal : new Cancellation();
     const { request_timeout: seconds } = link.server.options;
@@ -93,7 +94,7 @@ export function createDeadlines({
         signal: cancel,
         notify(method, params) {
           if (method === 'notifications/progress') extend();
-          notify?.(method, maskNotice(method, params, link.mask));
+          notify?.(method, maskNotice(method, params, mask));
         },
         ask:
           ask &&

@@ -16,8 +16,8 @@ import { isObject, type JsonObject } from '../json-rpc.ts';
 import { memberOf, RawResult, type Result, toObject } from '../raw-result.ts';
 import type { Server } from '../registry/registry.ts';
 import type { Audit } from '../security/audit.ts';
-import type { Principal } from '../security/auth.ts';
 import { maskError, maskStrings } from '../security/mask.ts';
+import { userOf } from '../security/policy.ts';
 import { carryTrace, noTracer, type TraceContext, type Tracer } from '../tracing.ts';
 import type { Link } from '../upstream/link.ts';
 import type { Pool } from '../upstream/pool.ts';
@@ -27,10 +27,11 @@ import {
   type CallOutcome,
   codeOf,
   lostInMidCall,
+  type OwnPages,
   outcomeOf,
   routeLost,
   translateError,
-  withLoginLink,
+  withPageLink,
 } from './call-errors.ts';
 import { createDeadlines, type Deadline } from './deadline.ts';
 import { relayAsTask, requiresTask } from './required-task.ts';
@@ -86,8 +87,7 @@ interface RouterDependencies {
   searchAttribution?: SearchAttribution;
   /** Not set unless admins may see them. */
   payloads?: PayloadKeeper;
-  /** Our page where this principal logs in to the server. */
-  loginLink?: (server: Server, principal: Principal) => string;
+  pages?: OwnPages;
 }
 
 interface Timing {
@@ -116,10 +116,10 @@ export function createRouter(deps: RouterDependencies): Router {
     active += 1;
     const deadline = deadlines.begin(call, link);
     try {
-      return maskedResult(await sendWithRetry(link, deadline, timing), link);
+      return maskedResult(await sendWithRetry(link, deadline, timing), link, userOf(call.caller.principal));
     } catch (error) {
       if (timing.acquiredAt === undefined && link.isRemoved) throw routeLost(link.server);
-      throw translateError(withLoginLink(error, link.server, call.caller.principal, deps.loginLink), link, deadline);
+      throw translateError(withPageLink(error, link.server, call.caller.principal, deps.pages), link, deadline);
     } finally {
       deadline.clear();
       active -= 1;
@@ -160,6 +160,7 @@ export function createRouter(deps: RouterDependencies): Router {
       principal: caller.principal.name,
       client: clientName(caller),
     };
+    const maskOfCaller = (text: string) => link.mask(text, userOf(caller.principal));
     const { cancellation, unfollow } = toCancellation(call.signal);
     const place = running.add({ event, principalId: caller.principal.id, startedAt: started, timing, cancellation });
     changes.publish('call.started', event);
@@ -171,7 +172,7 @@ export function createRouter(deps: RouterDependencies): Router {
       catalog.changes.requireReviewed(tool);
       const result = await relay(asServerKnowsIt(call, cancellation), timing);
       outcome = memberOf(result, 'isError') === true ? 'tool_error' : 'ok';
-      payloads?.keepEnd(event, 'result', toObject(result));
+      payloads?.keepEnd(event, 'result', maskStrings(toObject(result), maskOfCaller));
       const acquiredAt = timing.acquiredAt ?? started;
       const routingMs = acquiredAt - started;
       return { result, warning: warningOf(link.server), routingMs, executionMs: performance.now() - acquiredAt };
@@ -211,7 +212,7 @@ export function createRouter(deps: RouterDependencies): Router {
       try {
         return await pool.open(server).subscribe('resourceSubscriptions', uri, { caller });
       } catch (error) {
-        throw withLoginLink(error, pool.open(server).server, caller.principal, deps.loginLink);
+        throw withPageLink(error, pool.open(server).server, caller.principal, deps.pages);
       }
     },
     follow: (server, taskId, caller) => pool.open(server).subscribe('taskIds', taskId, { caller }),
@@ -259,10 +260,10 @@ function withTrace(call: RoutedCall, context: TraceContext | undefined): RoutedC
 }
 
 /** Servers repeat in their errors what they were given, credentials too; what a call brought is the caller's own. */
-function maskedResult(result: Result, { mask }: Link): Result {
+function maskedResult(result: Result, { mask }: Link, user: string): Result {
   if (memberOf(result, 'isError') !== true) return result;
   if (result instanceof RawResult && result.byteLength > maxErrorBytes) return tooLargeError(result.byteLength);
-  return maskStrings(toObject(result), (text) => maskError(text, mask));
+  return maskStrings(toObject(result), (text) => maskError(text, (part) => mask(part, user)));
 }
 
 /** To read and mask a larger one would delay other calls. */

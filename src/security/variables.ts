@@ -1,8 +1,8 @@
 /**
  * What a config refers to: `${NAME}` or `${NAME:-value}` of the environment, `${keychain:name}` of the keychain of this
- * user, `${command:op read …}` for the output of a command.
+ * user, `${command:op read …}` for the output of a command, `${user:NAME}` for what each user enters.
  */
-type VariableSource = 'environment' | 'keychain' | 'command';
+type VariableSource = 'environment' | 'keychain' | 'command' | 'user';
 
 export interface Reference {
   source: VariableSource;
@@ -36,7 +36,7 @@ export function substituteVariables<T>(config: T, find: (reference: Reference) =
   return { value, missing: [...missing.values()], used };
 }
 
-/** What is referred to in the keychain or by a command: it has to be asked for before it can be filled in. */
+/** What is referred to in a keychain, by a command or of the user: it has to be asked for before it can be filled in. */
 export function referencesTo(config: unknown, source: Exclude<VariableSource, 'environment'>): string[] {
   const names = new Set<string>();
   substituteVariables(config, (wanted) => {
@@ -71,7 +71,7 @@ export function replaceBraced(text: string, replace: (content: string) => string
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:$|:-)/;
 
 function parseReference(content: string): { wanted: Reference; fallback?: string } | undefined {
-  for (const source of ['keychain', 'command'] as const) {
+  for (const source of ['keychain', 'command', 'user'] as const) {
     const start = `${source}:`;
     if (content.startsWith(start) && content.length > start.length)
       return { wanted: { source, name: content.slice(start.length) } };

@@ -13,8 +13,10 @@ import type {
   ServerRow,
   SkillRow,
   TokenRow,
+  UserKeyRow,
 } from './schema.ts';
 import { lockedTransaction } from './transaction.ts';
+import { upsertUserKey } from './user-keys.ts';
 
 const serverColumns = [
   ...(['id', 'name', 'description', 'transport_type', 'connection_config', 'health_check_url'] as const),
@@ -32,6 +34,7 @@ export interface BackupRows {
   accounts: AccountRow[];
   oauth_clients: OauthClientRow[];
   oauth_logins: OauthLoginRow[];
+  user_keys: UserKeyRow[];
 }
 
 /** A row that was not stored, and why. */
@@ -58,12 +61,13 @@ export async function findBackup({ kysely }: Database): Promise<BackupRows> {
     accounts: await kysely.selectFrom('accounts').selectAll().orderBy('id').execute(),
     oauth_clients: await kysely.selectFrom('oauth_clients').selectAll().execute(),
     oauth_logins: await kysely.selectFrom('oauth_logins').selectAll().execute(),
+    user_keys: await kysely.selectFrom('user_keys').selectAll().execute(),
   };
 }
 
 /**
  * All of it or nothing, but for what cannot be here: servers whose name another one has, or beyond the limit, and logins
- * to servers that are not here. What is there under the same id is replaced.
+ * to servers that are not here, as well as keys for them. What is there under the same id is replaced.
  */
 export function upsertBackup(
   db: Database,
@@ -110,6 +114,8 @@ export function upsertBackup(
     const logins = Object.groupBy(rows.oauth_logins, ({ server_id }) => (known.has(server_id) ? 'here' : 'gone'));
     for (const client of clients.here ?? []) await upsertOauthClient(inside, client);
     for (const login of logins.here ?? []) await upsertOauthLogin(inside, { ...login, lease_until: null });
+    const keys = Object.groupBy(rows.user_keys, ({ server_id }) => (known.has(server_id) ? 'here' : 'gone'));
+    for (const key of keys.here ?? []) await upsertUserKey(inside, key);
     const gone = 'its server is not registered here';
     const limit = `Server limit reached: ${maxServers} servers are registered`;
     return {
@@ -118,6 +124,7 @@ export function upsertBackup(
         ...overLimit.map((name) => ({ kind: 'servers' as const, name, reason: limit })),
         ...(clients.gone ?? []).map(({ issuer }) => ({ kind: 'oauth_clients' as const, name: issuer, reason: gone })),
         ...(logins.gone ?? []).map((row) => ({ kind: 'oauth_logins' as const, name: row.server_id, reason: gone })),
+        ...(keys.gone ?? []).map(({ server_id: name }) => ({ kind: 'user_keys' as const, name, reason: gone })),
       ],
     };
   });

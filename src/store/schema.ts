@@ -26,6 +26,7 @@ export interface DatabaseSchema {
   mcp_sessions: McpSessionsTable;
   statistics: StatisticsTable;
   accounts: AccountsTable;
+  user_keys: UserKeysTable;
 }
 
 /** Read as a value, written as JSON text. A default in the table makes it optional to insert. */
@@ -322,3 +323,13 @@ interface AccountsTable {
   updated_at: string;
 }
 export type AccountRow = Selectable<AccountsTable>;
+
+/** What a user entered for one key of a server. */
+interface UserKeysTable {
+  server_id: string;
+  principal: string;
+  name: string;
+  sealed: string;
+  updated_at: string;
+}
+export type UserKeyRow = Selectable<UserKeysTable>;

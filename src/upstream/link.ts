@@ -7,6 +7,8 @@ import { AppError } from '../errors.ts';
 import type { Era, JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import { ownershipOf } from '../registry/session-ownership.ts';
+import type { Principal } from '../security/auth.ts';
+import { userOf } from '../security/policy.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
 import { createDrain } from './drain.ts';
 import { isEnding } from './link-state.ts';
@@ -47,7 +49,7 @@ interface Following {
 /** Decides which session a call goes over. */
 export interface SessionUser {
   readonly caller: {
-    readonly principal: { readonly id: string };
+    readonly principal: Pick<Principal, 'id' | 'user'>;
     readonly era?: Era;
     /** Who has the session, where the server has one for each client. */
     readonly owner: (server: Server) => SessionOwner;
@@ -87,6 +89,8 @@ export interface Link {
   handleDiscoveryFinished(): void;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
+  /** A user entered or removed keys: sessions that were opened with the former ones are of no use. */
+  handleKeysChanged(user: string): void;
   release(ownerKey: string): Promise<void>;
   /** Forwards a client's notification to the session that only it uses, if there is one. */
   notify(ownerKey: string, method: string, params: JsonObject): void;
@@ -94,8 +98,8 @@ export interface Link {
   recordAsked(method: string): void;
   /** A call found the connection broken: passive evidence that counts at once. Resolves when it is decided. */
   reportLost(session: Session, error: Error): Promise<void>;
-  /** Hides the secrets of the server's connection in a text. */
-  mask(text: string): string;
+  /** Hides the secrets of the server's connection in a text, and those that the user entered. */
+  mask(text: string, user?: string): string;
   disconnect(options: { force: boolean; isRemoval?: boolean }): { pending: number; done: Promise<void> };
   close(): Promise<void>;
 }
@@ -209,7 +213,7 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
       case 'client':
         return ownSession(user.caller.owner(current()), user);
       case 'principal':
-        return ownSession(commonOwner(user.caller.principal.id), user);
+        return ownSession(principalOwner(user), user);
       case 'shared':
         return sharedSession(user);
     }
@@ -217,14 +221,14 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
 
   function sharedSession(user: SessionUser): Session | Promise<Session> {
     const { caller, signal } = user;
-    if (hasOwnCredentials(current())) return ownSession(commonOwner(caller.principal.id), user);
+    if (hasOwnCredentials(current())) return ownSession(commonOwner(userOf(caller.principal)), user);
     if (caller.era === 'legacy' && needsLegacy(caller.owner(current()))) return ownSession(legacyOwner, user);
     return connection.session !== undefined && executes(current()) ? connection.session : connection.wait(signal);
   }
 
   async function ownSession(owner: SessionOwner, user: SessionUser): Promise<Session> {
     const { signal, ask, caller } = user;
-    const principal = hasOwnCredentials(current()) ? caller.principal.id : undefined;
+    const principal = hasOwnCredentials(current()) ? userOf(caller.principal) : undefined;
     if (principal !== undefined) requireWanted();
     else if (!owned.has(owner.key) && !executes(current())) await connection.wait(signal);
     const isTried = needsLegacy(owner);
@@ -264,18 +268,25 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     onNotification: handleShared,
   };
 
-  /** Stands for all clients of one principal. */
-  function commonOwner(principal: string): SessionOwner {
+  /** Stands for all clients of one principal, or of one user. */
+  function commonOwner(id: string, user = id): SessionOwner {
     return {
-      key: principalKey(principal),
+      key: principalKey(id),
       isAskable: true,
       leavesSilently: true,
       client: { info: ourInfo, capabilities: everythingAClientCan },
       attribute: answerShared,
       onNotification(method, params) {
-        if (method === 'notifications/resources/updated') deps.onNotification(current(), method, params, { principal });
+        if (method === 'notifications/resources/updated')
+          deps.onNotification(current(), method, params, { principal: user });
       },
     };
+  }
+
+  /** The tokens of a user share what they are signed in with, but no state. */
+  function principalOwner({ caller: { principal } }: SessionUser): SessionOwner {
+    const isAlike = hasOwnCredentials(current()) && current().options.sessions !== 'principal';
+    return commonOwner(isAlike ? userOf(principal) : principal.id, userOf(principal));
   }
 
   async function subscribe(topic: Topic, key: string, user: SessionUser) {
@@ -287,9 +298,9 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
       if (connection.session === undefined) await connection.wait(user.signal);
       return () => watch.unsubscribe(topic, key);
     }
-    const follower = ownership === 'client' ? owner(current()) : commonOwner(principal.id);
+    const follower = ownership === 'client' ? owner(current()) : principalOwner(user);
     await session(user);
-    return await owned.follow(follower, topic, key, hasOwnCredentials(current()) ? principal.id : undefined);
+    return await owned.follow(follower, topic, key, hasOwnCredentials(current()) ? userOf(principal) : undefined);
   }
 
   async function closeSessions(): Promise<void> {
@@ -339,6 +350,10 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     },
     handleDiscoveryFinished: connection.handleDiscoveryFinished,
     loggedIn: connection.loggedIn,
+    handleKeysChanged(user) {
+      void owned.renew(user);
+      if (deps.isAdmin?.(user) === true) connection.renew();
+    },
     subscribe,
     following: { watch, followers },
     release: (ownerKey) => owned.release(ownerKey),

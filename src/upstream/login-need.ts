@@ -1,5 +1,5 @@
 /**
- * A server that waits for a login: recorded where people see it, and looked at from time to time, because the login may be
+ * A server that waits for a login, or for the keys of an admin: recorded where people see it, and looked at from time to time, because the login may be
  * made at another replica.
  */
 import { AppError } from '../errors.ts';
@@ -43,6 +43,8 @@ export function createLoginNeed(options: LoginNeedOptions): LoginNeedCheck {
     record(error) {
       if (!needsLogin(error)) return;
       advance({ type: 'login_required', reason: error });
+      // A change of the keys is heard of, at every replica.
+      if (error.code === 'KEY_REQUIRED') return;
       registry.recordLogin(current().id, error.context?.login === 'expired' ? 'expired' : 'required');
       clearInterval(timer);
       timer = setInterval(() => void poll(), pollMs).unref();
@@ -58,5 +60,6 @@ export function createLoginNeed(options: LoginNeedOptions): LoginNeedCheck {
 
 /** A step up is one call's business: the connection works on without it. */
 function needsLogin(error: unknown): error is AppError {
-  return error instanceof AppError && error.code === 'LOGIN_REQUIRED' && error.context?.step_up !== true;
+  if (!(error instanceof AppError)) return false;
+  return error.code === 'KEY_REQUIRED' || (error.code === 'LOGIN_REQUIRED' && error.context?.step_up !== true);
 }

@@ -38,6 +38,8 @@ interface OwnedSessions {
   /** Clients that follow something get a session again. */
   resume(): void;
   notify(ownerKey: string, method: string, params: JsonObject): void;
+  /** What those of the user were opened with is replaced: they end, and what follows something gets another. */
+  renew(principal: string): Promise<void>;
   /** Its owner left, under this key or one that continues it after a colon. */
   release(ownerKey: string): Promise<void>;
   /** What their owners follow stays known. */
@@ -84,6 +86,8 @@ interface OwnedSessionsOptions {
 
 interface Owned {
   opening: Promise<Session>;
+  /** Whose credentials it is opened with. */
+  principal?: string;
   session?: Session;
   /** Asks the client of the call that it is being opened for. */
   ask?: SessionRequest['ask'];
@@ -109,7 +113,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
 
   function add(owner: SessionOwner, { principal, ask }: OwnedOpening): Owned {
     if (owned.size >= options.most) throw crowded();
-    const entry: Owned = { opening: Promise.resolve().then(() => open(owner, entry, principal)), ask };
+    const entry: Owned = { opening: Promise.resolve().then(() => open(owner, entry, principal)), principal, ask };
     owned.set(owner.key, entry);
     return entry;
   }
@@ -237,6 +241,11 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     notify(key, method, params) {
       const sent = owned.get(key)?.session?.notify(method, params);
       sent?.catch((error: unknown) => options.onFailure('could not deliver a client notification', error));
+    },
+    async renew(principal) {
+      const ofUser = [...owned].flatMap(([key, entry]) => (entry.principal === principal ? [key] : []));
+      await Promise.all(ofUser.map(close));
+      resume();
     },
     async release(key) {
       const isOf = (other: string) => other === key || other.startsWith(`${key}:`);

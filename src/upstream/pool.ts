@@ -47,6 +47,7 @@ export function createPool(given: Omit<LinkDependencies, 'onNotification' | 'mes
     changes.subscribe('discovery.finished', ({ server_id }) => links.get(server_id)?.handleDiscoveryFinished()),
     // The sessions with a principal's credentials end with the principal.
     changes.subscribe('principal.ended', ({ principal_id }) => void release(principalKey(principal_id))),
+    changes.subscribe('user_keys.changed', ({ server_id, user }) => links.get(server_id)?.handleKeysChanged(user)),
     changes.subscribe('server.logged_in', ({ server_id }) => {
       const server = registry.find(server_id);
       if (server !== undefined) open(server).loggedIn();

@@ -26,6 +26,8 @@ export interface SessionOpenerDependencies {
   orphanReaper: OrphanReaper;
   messageBudget: MessageBudget;
   childEnvironment: (own: Record<string, string>) => NodeJS.ProcessEnv;
+  /** The session that all callers share has the keys of an admin. */
+  isAdmin?: (user: string) => boolean;
   /** Tokens of servers that want some; undefined where this one gets none. Without a principal: the shared session's. */
   credentials?: (server: Server, connection: Connection, principal: string | undefined) => Credentials | undefined;
 }
@@ -44,7 +46,7 @@ interface SessionOpenerOptions {
 }
 
 export interface Opening {
-  /** Whose credentials it is opened with. */
+  /** Whose credentials it is opened with: a user's. */
   principal?: string;
   /** Where it is not to be the one that the server was last met in. */
   era?: Era;
@@ -59,13 +61,15 @@ export interface SessionOpener {
   readonly childPids: number[];
   /** The last lines a child wrote to stderr, masked. */
   readonly output: readonly string[];
-  /** Hides the secrets of the server's connection in a text. */
-  mask(text: string): string;
+  /** Hides the secrets of the server's connection in a text, and those of the user whose credentials a session has. */
+  mask(text: string, user?: string): string;
   /** Why a session could not be opened, or was lost. */
   explain(error: unknown): string;
 }
 
 const stderrLines = 40;
+/** As many as have sessions with one server. */
+const maxUsers = 1_000;
 /** Two packages. */
 const maxWarnings = 10;
 
@@ -80,6 +84,7 @@ export function createSessionOpener(
   /** Of the session that was opened last. */
   let recent: string[] = [];
   let mask = (text: string) => text;
+  const maskOfUser = new Map<string, (text: string) => string>();
 
   async function open(
     client: ClientIdentity,
@@ -87,8 +92,9 @@ export function createSessionOpener(
     ended: AbortSignal,
     { principal, era }: Opening = {},
   ): Promise<Session> {
-    const { connection, mask: maskOf } = await registry.resolveConnection(server.id);
-    mask = maskOf;
+    const { connection, mask: maskOf } = await registry.resolveConnection(server.id, principal);
+    if (principal === undefined) mask = maskOf;
+    else keepMask(principal, maskOf);
     if (connection.transport_type === 'STDIO' && config.stdio === 'deny') {
       throw new ConnectionLost('STDIO servers are disabled (MCP_AGGREGATOR_STDIO=deny)', 'no');
     }
@@ -111,10 +117,10 @@ export function createSessionOpener(
       onLine(line) {
         // It is at work: npx downloads a package, Docker an image.
         start.restart();
-        keepLine(line);
+        keepLine(line, maskOf);
       },
       credentials: credentialsOf(connection, principal),
-      mask,
+      mask: maskOf,
     }).finally(start.clear);
     const session = withLogLevel(opened.session);
     await refuseLargeIdentity(session, config.maxDefinitionBytes);
@@ -145,8 +151,16 @@ export function createSessionOpener(
     };
   }
 
-  function keepLine(line: string): void {
-    const text = maskBeginning(line, mask, 500);
+  /** The oldest is of a user whose session has ended. */
+  function keepMask(user: string, maskOf: (text: string) => string): void {
+    maskOfUser.delete(user);
+    maskOfUser.set(user, maskOf);
+    const [oldest] = maskOfUser.keys();
+    if (maskOfUser.size > maxUsers && oldest !== undefined) maskOfUser.delete(oldest);
+  }
+
+  function keepLine(line: string, maskOf: (text: string) => string): void {
+    const text = maskBeginning(line, maskOf, 500);
     if (isWarning(text) && warnings.length < maxWarnings) warnings.push(text);
     for (const lines of [output, recent]) {
       lines.push(text);
@@ -159,13 +173,16 @@ export function createSessionOpener(
     try {
       return await open(client, events, new AbortController().signal, how);
     } catch (error) {
-      if (error instanceof AppError && error.code === 'LOGIN_REQUIRED') throw error;
-      const problem = `Server connection failed: ${server.name}: ${explain(error)}`;
+      if (error instanceof AppError && (error.code === 'LOGIN_REQUIRED' || error.code === 'KEY_REQUIRED')) throw error;
+      const problem = `Server connection failed: ${server.name}: ${explain(error, how.principal)}`;
       throw new AppError('SERVER_CONNECTION_FAILED', problem, { cause: error, body: { server: brief(current()) } });
     }
   }
 
-  function explain(error: unknown): string {
+  const maskFor = (text: string, user: string | undefined) =>
+    ((user === undefined ? undefined : maskOfUser.get(user)) ?? mask)(text);
+
+  function explain(error: unknown, user?: string): string {
     const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
     const seconds = config.connectionTimeoutMs / 1_000;
     const since = recent.length === 0 ? '' : ' of its last output';
@@ -173,7 +190,7 @@ export function createSessionOpener(
     const doubt = cause?.startsWith('npm ') ? '' : '; is it an MCP server?';
     const what = timedOut
       ? `no answer to the MCP handshake within ${seconds} s${since}${doubt}`
-      : mask(describe(error));
+      : maskFor(describe(error), user);
     return cause === undefined ? what : `${what}: ${cause.slice(0, 300)}`;
   }
 
@@ -186,7 +203,7 @@ export function createSessionOpener(
       return [...pids.values()];
     },
     output,
-    mask: (text) => mask(text),
+    mask: maskFor,
     explain,
   };
 }

@@ -70,6 +70,8 @@ interface SharedConnection {
   handleDiscoveryFinished(): void;
   /** A login was made: worth connecting again. */
   loggedIn(): void;
+  /** What it was opened with is replaced: opens it again with what holds now. */
+  renew(): void;
   /** A request met a refusal of the credentials. */
   handleRefusal(error: unknown): void;
   /** A call found the connection broken: passive evidence that counts at once. Resolves when it is decided. */
@@ -211,6 +213,14 @@ export function createSharedConnection(
     if (current().desired === 'connected') connect();
   }
 
+  function giveAway(): OpenSession | undefined {
+    const given = state.phase === 'connected' ? takeSession() : undefined;
+    if (given === undefined) return undefined;
+    becomeParked();
+    if (!isOnDemand() || watch.isNeeded) connect();
+    return given;
+  }
+
   /** The session is no longer the shared one, whatever becomes of it. */
   function takeSession(): OpenSession | undefined {
     const taken = open;
@@ -281,17 +291,17 @@ export function createSharedConnection(
       opener.forget(parked.session);
       await parked.session.close();
     },
-    handOver() {
-      const given = state.phase === 'connected' ? takeSession() : undefined;
-      if (given === undefined) return undefined;
-      becomeParked();
-      if (!isOnDemand() || watch.isNeeded) connect();
-      return given;
-    },
+    handOver: giveAway,
     handleDiscoveryFinished() {
       if (discoveryTimer !== undefined) becomeConnected();
     },
     loggedIn,
+    renew() {
+      const former = giveAway();
+      if (former === undefined) return loggedIn();
+      opener.forget(former.session);
+      void former.session.close();
+    },
     handleRefusal(error) {
       if (open === undefined) return;
       loginNeed.record(error);
@@ -353,9 +363,9 @@ async function showsLife(session: Session): Promise<boolean> {
 
 export const executes = (server: Server): boolean => behaviour[server.lifecycle.status].executes;
 
-/** Each principal logs in to the server. */
-export function hasOwnCredentials(server: Server): boolean {
-  return server.options.credentials === 'per_principal';
+/** Each user logs in to the server, or enters keys for it. */
+export function hasOwnCredentials({ options, user_keys }: Server): boolean {
+  return options.credentials === 'per_principal' || user_keys.length > 0;
 }
 
 /** What one person's account holds is not listed to the others: the catalog sees tools and prompts only. */

@@ -86,6 +86,12 @@ const sharedLogin = (status: number): Row => ({
   own: ({ role }) => ({ path: `${servers}/alpha/login`, status: role === 'admin' ? status : 403 }),
   foreign: { path: `${servers}/beta/login`, status: 404 },
 });
+/** The server asks for no keys. */
+const onKeys = (rest: string, more: Partial<Ask> = {}): Row => ({
+  role: 'caller',
+  own: { path: `/api/v1/keys/alpha${rest}`, status: 409, ...more },
+  foreign: { path: `/api/v1/keys/beta${rest}`, ...more, status: 404 },
+});
 const open = (status: number, path?: string, body?: unknown): Row => ({ role: 'public', own: { status, path, body } });
 const registration = { name: 'spare', transport_type: 'STDIO', connection_config: { command: 'true' } };
 const question = { query: 'who are you? say beta', limit: 5 };
@@ -133,6 +139,10 @@ const table: Record<string, Row> = {
   'POST /api/v1/aggregator/identity': open(200, undefined, { nonce: 'n'.repeat(32) }),
   'GET /api/v1/accounts': { role: 'admin', unbound: true, own: {} },
   'DELETE /api/v1/accounts/{id}': { role: 'admin', unbound: true, own: { path: '/api/v1/accounts/none', status: 404 } },
+  'GET /api/v1/keys': { role: 'viewer', own: {} },
+  'POST /api/v1/keys/{server}/link': onKeys('/link'),
+  'PUT /api/v1/keys/{server}/{name}': onKeys('/KEY', { body: { value: 'x' } }),
+  'DELETE /api/v1/keys/{server}/{name}': onKeys('/KEY', { status: 404 }),
   'POST /api/v1/session/program': open(401, undefined, { code: 'none', verifier: 'v'.repeat(43) }),
   'POST /api/v1/session/device': open(404, undefined, { name: 'none' }),
   'POST /api/v1/session/device/token': open(404, undefined, { device_code: 'none' }),
@@ -196,6 +206,12 @@ const table: Record<string, Row> = {
     foreign: { path: '/oauth/connect/beta', status: 404 },
   },
   'POST /oauth/connect/{server}': open(401, '/oauth/connect/alpha'),
+  'GET /keys/{server}': {
+    role: 'public',
+    own: (who) => ({ path: '/keys/alpha', status: who.role === 'viewer' ? 403 : 409 }),
+    foreign: { path: '/keys/beta', status: 404 },
+  },
+  'POST /keys/{server}': open(401, '/keys/alpha'),
   'POST /oauth/sign-in': open(401),
   'GET /oauth/sign-in': open(404),
   'GET /oauth/sign-in/callback': open(404),

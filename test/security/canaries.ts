@@ -76,13 +76,15 @@ export async function runCanaries(onEnd: (close: () => Promise<void>) => void): 
   const folder = await register(app, leaking.url);
   onEnd(async () => rmSync(folder, { recursive: true, force: true }));
   const [, , viewer = ''] = tokens;
+  await enterKeys(app, { '': 'an admin', [caller]: 'a user' });
   const output = await app.events(viewer, '?output_of=stdio');
-  for (const name of ['stdio', 'http']) await app.untilStatus(name, 'CONNECTED');
+  for (const name of ['stdio', 'http', 'keyed-stdio', 'keyed-http']) await app.untilStatus(name, 'CONNECTED');
   for (const name of ['stdio-exit', 'sse', 'http-refuses', 'machine']) await app.untilStatus(name, 'ERROR');
 
   const answers: [where: string, text: string][] = [];
-  for (const server of ['stdio', 'http']) {
-    const names = server === 'stdio' ? ['fail', 'refuse', 'tell', 'die'] : ['fail', 'refuse', 'tell', 'html', 'cut'];
+  for (const server of ['stdio', 'http', 'keyed-stdio', 'keyed-http']) {
+    const isChild = server.endsWith('stdio');
+    const names = isChild ? ['fail', 'refuse', 'tell', 'die'] : ['fail', 'refuse', 'tell', 'html', 'cut'];
     const { body } = await app.call(`${server}.succeed`, {}, { token: caller });
     assert.ok(JSON.stringify(body).match(/cn[0-9a-f]{24}/), 'what a call brought passes as it is');
     const heard: unknown[] = [];
@@ -94,11 +96,11 @@ export async function runCanaries(onEnd: (close: () => Promise<void>) => void): 
     for (const name of names) {
       const answer = await app.call(`${server}.${name}`, {}, { token: caller });
       answers.push([`the answer of ${server}.${name}`, JSON.stringify(answer.body)]);
-      if (server === 'stdio' && name === 'die') await app.untilStatus('stdio', 'CONNECTED');
+      if (isChild && name === 'die') await app.untilStatus(server, 'CONNECTED');
       const onprogress = (progress: unknown) => void heard.push(progress);
       const result = await client.callTool({ name: `${server}__${name}`, arguments: {} }, { onprogress }).catch(String);
       answers.push([`the MCP answer of ${server}.${name}`, JSON.stringify(result)]);
-      if (server === 'stdio' && name === 'die') await app.untilStatus('stdio', 'CONNECTED');
+      if (isChild && name === 'die') await app.untilStatus(server, 'CONNECTED');
     }
     const lists = {
       'tools/list': await client.listTools(),
@@ -113,12 +115,12 @@ export async function runCanaries(onEnd: (close: () => Promise<void>) => void): 
   }
 
   const parts = ['', '/history', '/tools', '/output', '/processes', '/changes', '/query-strategy'];
-  const names = ['stdio', 'stdio-exit', 'http', 'sse', 'http-refuses', 'machine'];
+  const names = ['stdio', 'stdio-exit', 'http', 'sse', 'http-refuses', 'machine', 'keyed-stdio', 'keyed-http'];
   const paths = [
     ...names.flatMap((name) => parts.map((part) => `${api}/servers/${name}${part}`)),
     ...[`${api}/servers`, `${api}/state`, `${api}/activity`, `${api}/health`, '/metrics', '/openapi.json'],
     ...[`${api}/attention`, `${api}/calls`, `${api}/tools`, `${api}/stats?by=tool`, `${api}/stats?by=client`],
-    ...['/api/v1/profiles', '/api/v1/query/rules', '/api/v1/skills', '/api/v1/search/quality'],
+    ...['/api/v1/keys', '/api/v1/profiles', '/api/v1/query/rules', '/api/v1/skills', '/api/v1/search/quality'],
     ...[`${api}/audit?limit=1000`, `${api}/audit/export`, `${api}/backup`],
   ];
   for (const [at, token] of tokens.entries()) {
@@ -145,6 +147,18 @@ export async function runCanaries(onEnd: (close: () => Promise<void>) => void): 
     /^http:[^*]+\/mcp\/\*\*\*\?api_key=\*\*\*&v=\*\*\*$/,
   );
   return { planted: [...canaries.keys(), 'STDIO env, PEM'], searched };
+}
+
+/** Of the users with these tokens. */
+async function enterKeys(app: TestApp, users: Record<string, string>): Promise<void> {
+  for (const [token, user] of Object.entries(users)) {
+    for (const server of ['keyed-stdio', 'keyed-http']) {
+      const value = plant(`the key of ${user} for ${server}`);
+      const as = { token: token === '' ? app.adminToken : token };
+      const { status } = await app.api('PUT', `/api/v1/keys/${server}/KEY`, { value }, as);
+      assert.equal(status, 204);
+    }
+  }
 }
 
 /** As the command line does on the same host. */
@@ -198,6 +212,8 @@ async function register(app: TestApp, url: string): Promise<string> {
   await app.register('http-refuses', { base_url: `${url}/refuses?v=\${QUERY}`, headers });
   await app.register('sse', sse);
   await app.register('machine', { base_url: `${url}/guarded`, oauth });
+  await app.register('keyed-stdio', { command: process.execPath, args: [leakingServer], env: { KEY: '${user:KEY}' } });
+  await app.register('keyed-http', { base_url: `${url}/mcp`, headers: { authorization: 'Bearer ${user:KEY}' } });
   return folder;
 }
 

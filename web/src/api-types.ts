@@ -207,6 +207,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/keys/{server}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Page to enter your keys for a server */
+        get: operations["getKeysServer"];
+        put?: never;
+        /** Save the keys of the page */
+        post: operations["postKeysServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/oauth/sign-in": {
         parameters: {
             query?: never;
@@ -840,6 +858,58 @@ export interface paths {
         post?: never;
         /** End a user's access: sessions close, and tokens, keys and logins are deleted. The user can sign in again */
         delete: operations["deleteAccountsId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the keys that servers ask you for, and which of them you entered */
+        get: operations["getKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/{server}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create a link to the page where you enter your keys for a server */
+        post: operations["postKeysServerLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/{server}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Enter one of your keys for a server; your sessions with it are opened again */
+        put: operations["putKeysServerName"];
+        post?: never;
+        /** Remove one of your keys for a server; your sessions with it end */
+        delete: operations["deleteKeysServerName"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1648,6 +1718,52 @@ export interface operations {
         requestBody?: never;
         responses: never;
     };
+    getKeysServer: {
+        parameters: {
+            query?: {
+                ticket?: string;
+            };
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    postKeysServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
     getOauthSignIn: {
         parameters: {
             query?: {
@@ -1766,6 +1882,8 @@ export interface operations {
                             health_check_url: string | null;
                             tool_count: number;
                             error_message: string | null;
+                            /** @description keys that each user enters for the server; see /api/v1/keys */
+                            user_keys: string[];
                             /** @description the server waits for a login (OAuth) */
                             login: ("required" | "expired") | null;
                             last_health_check: string | null;
@@ -2161,6 +2279,8 @@ export interface operations {
                         health_check_url: string | null;
                         tool_count: number;
                         error_message: string | null;
+                        /** @description keys that each user enters for the server; see /api/v1/keys */
+                        user_keys: string[];
                         /** @description the server waits for a login (OAuth) */
                         login: ("required" | "expired") | null;
                         last_health_check: string | null;
@@ -2259,6 +2379,8 @@ export interface operations {
                         health_check_url: string | null;
                         tool_count: number;
                         error_message: string | null;
+                        /** @description keys that each user enters for the server; see /api/v1/keys */
+                        user_keys: string[];
                         /** @description the server waits for a login (OAuth) */
                         login: ("required" | "expired") | null;
                         last_health_check: string | null;
@@ -2517,6 +2639,8 @@ export interface operations {
                         health_check_url: string | null;
                         tool_count: number;
                         error_message: string | null;
+                        /** @description keys that each user enters for the server; see /api/v1/keys */
+                        user_keys: string[];
                         /** @description the server waits for a login (OAuth) */
                         login: ("required" | "expired") | null;
                         last_health_check: string | null;
@@ -4223,6 +4347,118 @@ export interface operations {
             };
         };
     };
+    getKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The servers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        servers: {
+                            server_id: string;
+                            server: string;
+                            /** @description where your keys are sent; null: to a program on the host of the aggregator */
+                            sent_to: string | null;
+                            /** @description whether you entered all of them; calls fail with KEY_REQUIRED before */
+                            complete: boolean;
+                            keys: {
+                                name: string;
+                                /** @description null: you have not entered it */
+                                entered_at: string | null;
+                            }[];
+                        }[];
+                        total: number;
+                    };
+                };
+            };
+        };
+    };
+    postKeysServerLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        key_url: string;
+                    };
+                };
+            };
+        };
+    };
+    putKeysServerName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                server: string;
+                /** @description name of the key */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    value: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Stored, encrypted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deleteKeysServerName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the server's id or name */
+                server: string;
+                /** @description name of the key */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     getAggregatorAudit: {
         parameters: {
             query?: {
@@ -5394,6 +5630,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @default [] */
+                        user_keys: {
+                            server_id: string;
+                            principal: string;
+                            name: string;
+                            sealed: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        }[];
                     };
                 };
             };
@@ -5428,6 +5673,8 @@ export interface operations {
                     oauth_clients?: unknown[];
                     /** @default [] */
                     oauth_logins?: unknown[];
+                    /** @default [] */
+                    user_keys?: unknown[];
                 };
             };
         };

@@ -17,6 +17,8 @@ export interface Way {
   /** The MCP endpoint. */
   url: string;
   token: string;
+  /** Without a token: the client starts our program, which uses the sign-in of its user. */
+  usesSignIn?: boolean;
   /** The stdio command, for clients that only start programs. */
   program: { command: string; args: string[] };
 }
@@ -81,6 +83,12 @@ const toPlaces = (entries: Record<string, ClientEntry>, project?: string) =>
 
 function isObject(value: unknown): value is ClientEntry {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** In the file of this client. */
+export function entryOf({ id, entry }: McpClient, way: Way): ClientEntry {
+  if (way.usesSignIn !== true) return entry(way);
+  return { ...(id === 'vscode' || id === 'claude-code' ? { type: 'stdio' } : {}), ...way.program };
 }
 
 export const clients: readonly McpClient[] = [

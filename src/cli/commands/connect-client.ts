@@ -16,6 +16,7 @@ interface ConnectClientFlags {
   undo?: boolean;
   move?: boolean;
   yes?: boolean;
+  signIn?: boolean;
 }
 
 /** Clients prefix tool names (up to 50 characters) with `mcp__<name>__` and allow 64 characters. */
@@ -29,6 +30,7 @@ export const addConnectClient: AddCommand = (program, environment) => {
     .argument('<client>', 'claude-desktop, claude-code, cursor, vscode, codex, windsurf, zed, gemini-cli or cline')
     .option('--profile <name>', 'limit the client to this profile')
     .option('--name <name>', 'name of the aggregator in the client', defaultName)
+    .option('--sign-in', 'let the client start a program that uses your sign-in, instead of a token')
     .option('--move', "move the client's other servers into the aggregator, if they connect there")
     .option('--no-move', 'keep the other servers in the client, without asking')
     .option('--dry-run', 'only show what would change')
@@ -42,7 +44,8 @@ export const addConnectClient: AddCommand = (program, environment) => {
       const job: Job = { at, options, context, files };
       if (options.undo) return await undo(job);
       await requireProfile(context.client, options.profile);
-      await connect(job, (token) => wayTo(globalFlags(self), environment, { profile: options.profile, token }));
+      const { profile, signIn: usesSignIn } = options;
+      await connect(job, (token) => wayTo(globalFlags(self), environment, { profile, token, usesSignIn }));
     });
 };
 
@@ -60,7 +63,8 @@ async function connect(job: Job, wayWith: (token: string) => Way): Promise<void>
   const { terminal, client } = context;
   const kept = files.tokenIn(files.ownEntry(at));
   // Running again with the same options changes nothing, not even the token.
-  const current = kept !== undefined && files.isCurrent(at, wayWith(kept));
+  const current = (kept !== undefined || options.signIn === true) && files.isCurrent(at, wayWith(kept ?? ''));
+  if (kept === undefined && options.signIn !== true) await files.requireTokenCreation(client, at.client.id);
   const rows = await chooseMoving(job);
   const candidates = rows.filter(isCandidate);
   const answer = { client: at.client.id, file: at.file };
@@ -81,7 +85,7 @@ async function connect(job: Job, wayWith: (token: string) => Way): Promise<void>
   await confirm(job, 'Write these changes?');
 
   const moved = await move(job, rows);
-  const token = current && kept !== undefined ? kept : await files.createToken(client, at, options.profile);
+  const token = await tokenFor(job, current ? kept : undefined);
   keepProgram(dataDirOf(context.flags, context.environment), context.environment);
   files.writeClientFile(at, files.withAggregator(at, wayWith(token), moved));
   const names = [...new Set(moved.map(({ key }) => key))];
@@ -91,6 +95,12 @@ async function connect(job: Job, wayWith: (token: string) => Way): Promise<void>
   terminal.say(
     `${title} is connected; restart it to see the tools. To undo: mcp-aggregator connect-client ${id} --undo`,
   );
+}
+
+/** The former one, if it is still good. */
+async function tokenFor({ at, options, context, files }: Job, current: string | undefined): Promise<string> {
+  if (options.signIn === true) return '';
+  return current ?? (await files.createToken(context.client, at, options.profile));
 }
 
 async function undo(job: Job): Promise<void> {
@@ -119,6 +129,10 @@ const isCandidate = ({ outcome, twin }: ImportRow): boolean =>
 async function chooseMoving({ at, options, context, files }: Job): Promise<ImportRow[]> {
   const { client, terminal, environment } = context;
   if (options.move === false) return [];
+  if ((await files.roleOf(client)) !== 'admin') {
+    if (options.move !== true) return [];
+    throw new CommandFailure('denied', 'Only an admin can move servers into the aggregator; leave out --move');
+  }
   const rows = files.readOtherServers(at, { api: client, environment });
   const { sendRows } = await import('../import-plan.ts');
   await sendRows(client, rows, true);
@@ -153,16 +167,22 @@ async function move({ context, files }: Job, rows: readonly ImportRow[]): Promis
 export function wayTo(
   flags: TargetFlags,
   environment: NodeJS.ProcessEnv,
-  { profile, token }: { profile?: string; token: string },
+  { profile, token, usesSignIn }: { profile?: string; token: string; usesSignIn?: boolean },
 ): Way {
   const named = flags.url ?? environment.MCP_AGGREGATOR_URL;
   const { url } = resolveTarget(flags, environment);
   const dataDir = dataDirOf(flags, environment);
   // Without a fixed address, the program finds the aggregator through its data directory or starts it.
-  const place = named === undefined ? ['--data-dir', dataDir] : ['--url', url];
+  const isOwnDirectory = dataDir === dataDirOf({}, {});
+  const place = [
+    ...(named === undefined ? [] : ['--url', url]),
+    // The sign-in is kept there.
+    ...(named === undefined || (usesSignIn === true && !isOwnDirectory) ? ['--data-dir', dataDir] : []),
+  ];
   const [command, ...args] = programFor(dataDir, environment);
   return {
     token,
+    usesSignIn,
     url: `${url}${profile === undefined ? '/mcp' : `/mcp/profiles/${encodeURIComponent(profile)}`}`,
     program: { command, args: [...args, 'stdio', ...place, ...(profile === undefined ? [] : ['--profile', profile])] },
   };

@@ -121,6 +121,17 @@ const backupView = z.object({
       }),
     )
     .default([]),
+  user_keys: z
+    .array(
+      z.object({
+        server_id: z.string(),
+        principal: z.string(),
+        name: z.string(),
+        sealed: z.string(),
+        updated_at: time,
+      }),
+    )
+    .default([]),
 });
 
 /** Rows are validated one by one in `checkBackupRows`, so that an invalid row does not block the others. */
@@ -134,6 +145,7 @@ const backupBody = backupView.extend({
   accounts: rowsGiven.default([]),
   oauth_clients: rowsGiven.default([]),
   oauth_logins: rowsGiven.default([]),
+  user_keys: rowsGiven.default([]),
 });
 
 const sealedServer = z.object({

@@ -6,14 +6,16 @@ import { clientDocument, type OurClients } from '../../oauth/client-registration
 import type { LoginFlow } from '../../oauth/flow.ts';
 import { isPerPrincipal } from '../../oauth/login-target.ts';
 import type { Logins } from '../../oauth/logins.ts';
-import { consentPage, donePage, switchPage } from '../../oauth/pages.ts';
+import { consentPage, donePage, type PageGoal } from '../../oauth/pages.ts';
 import type { ResourceAuthenticator } from '../../oauth/request-authenticator.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Principal } from '../../security/auth.ts';
 import type { AuthenticationThrottle } from '../../security/authentication-throttle.ts';
+import { userOf } from '../../security/policy.ts';
 import { mayLogIn, recordLogin } from '../login-access.ts';
-import { asPage, html, isFromHere, type PageContext, show } from '../page.ts';
+import { asPage, html, show } from '../page.ts';
+import { redeemLink, visitorOf } from '../page-visitor.ts';
 import { type AnyRoute, route } from '../route.ts';
 import { lookUpServer, type ViewOf } from '../view.ts';
 
@@ -29,8 +31,8 @@ export interface LoginPageDependencies {
   requestAuthenticator: ResourceAuthenticator;
 }
 
-/** The page that asks who is there, on the way to a server's login. */
-export type AskWho = (next: string, problem?: string) => string;
+/** The page that asks who is there, on the way to a page about a server. */
+export type AskWho = (goal: PageGoal, problem?: string) => string;
 
 const byName = z.object({ server: z.string().min(1) });
 const byIssuer = z.object({
@@ -90,24 +92,15 @@ export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): An
       answers: { 200: html },
       handle: (context) =>
         asPage(context, async () => {
-          const { params, query, reply } = context;
-          const here = `/oauth/connect/${encodeURIComponent(params.server)}`;
-          if (query.ticket !== undefined) {
-            const now = await visitorOf(deps, context);
-            const then = sessions.readTicket(query.ticket);
-            if (now !== undefined && then !== undefined && now.id !== then.id)
-              return show(context, switchPage(params.server, query.ticket, now.name, then.name));
-            const guest = isFromHere(context) ? await sessions.redeemTicket(query.ticket) : undefined;
-            if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
-            // Redirect, so that the used ticket does not stay in the browser's history.
-            return reply.redirect(here, 303);
-          }
+          const { params, query } = context;
+          const goal = { page: 'login', server: params.server } as const;
+          if (query.ticket !== undefined) return await redeemLink(deps, context, goal, query.ticket);
           const principal = await visitorOf(deps, context);
-          if (principal === undefined) return show(context, askWho(params.server));
+          if (principal === undefined) return show(context, askWho(goal));
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
-          const { url } = await logins.target(server, principal.id);
-          const preview = await flow.preview(server, principal.id);
+          const { url } = await logins.target(server, userOf(principal));
+          const preview = await flow.preview(server, userOf(principal));
           const formKey = sessions.createFormKey(principal, `connect ${server.id} ${preview.digest}`);
           const shared = !isPerPrincipal(server);
           return show(
@@ -136,7 +129,7 @@ export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): An
         asPage(context, async () => {
           const { params, request, reply } = context;
           const principal = sessions.find(request.headers.cookie);
-          if (principal === undefined) return show(context, askWho(params.server), 401);
+          if (principal === undefined) return show(context, askWho({ page: 'login', server: params.server }), 401);
           const server = lookUp(params.server, principal);
           mayLogIn(server, principal);
           const form = new URLSearchParams(String(request.body));
@@ -144,7 +137,7 @@ export function loginPageRoutes(deps: LoginPageDependencies, askWho: AskWho): An
           if (!sessions.isFormKey(form.get('form_key'), principal, `connect ${server.id} ${agreed}`)) {
             throw new AppError('FORBIDDEN', 'This page has expired or belongs to another user; open the link again');
           }
-          return reply.redirect(await flow.begin(server, principal.id, agreed), 303);
+          return reply.redirect(await flow.begin(server, userOf(principal), agreed), 303);
         }),
     }),
   ];
@@ -174,41 +167,9 @@ function callbackRoute(deps: LoginPageDependencies, path: string, params?: typeo
           );
         }
         const { pathname, searchParams } = new URL(request.url, 'http://localhost');
-        const server = await deps.flow.finish(pathname, searchParams, principal.id);
+        const server = await deps.flow.finish(pathname, searchParams, userOf(principal));
         await recordLogin(deps.audit, 'server.login', server, { principal, address });
         return show(context, donePage(server.name));
       }),
   });
-}
-
-/** The user of the login pages, or of the dashboard, whose session arrives as a token. */
-async function visitorOf(deps: LoginPageDependencies, context: PageContext): Promise<Principal | undefined> {
-  const { sessions } = deps;
-  const { request, reply, authorization } = context;
-  const known = sessions.find(request.headers.cookie);
-  if (known !== undefined || authorization === undefined) return known;
-  const principal = await identify(deps, authorization, context);
-  if (principal === undefined) return undefined;
-  reply.header('set-cookie', sessions.cookieFor(principal));
-  return principal;
-}
-
-/** Undefined if the session has ended; the sign-in page is shown then. */
-async function identify(
-  { throttle, requestAuthenticator }: LoginPageDependencies,
-  authorization: string,
-  { request, address }: PageContext,
-): Promise<Principal | undefined> {
-  const path = request.url.split('?')[0] ?? '';
-  const given = { authorization, loopbackListener: false, path };
-  try {
-    return await throttle.check(
-      address,
-      () => requestAuthenticator.authenticate(given),
-      ({ id }) => id,
-    );
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return undefined;
-    throw error;
-  }
 }

@@ -6,6 +6,7 @@ import type { Logins } from '../../oauth/logins.ts';
 import type { Registry, Server } from '../../registry/registry.ts';
 import type { Audit } from '../../security/audit.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
+import { userOf } from '../../security/policy.ts';
 import type { Fleet } from '../../upstream/fleet.ts';
 import { mayLogIn, recordLogin } from '../login-access.ts';
 import { type AnyRoute, route } from '../route.ts';
@@ -48,7 +49,7 @@ export function loginRoutes(deps: LoginRouteDependencies): AnyRoute[] {
   const lookUp = (idOrName: string, principal: Principal) => lookUpServer(registry, deps.viewOf(principal), idOrName);
 
   async function view(server: Server, principal: Principal): Promise<z.infer<typeof loginView>> {
-    const found = await logins.state(server, principal.id);
+    const found = await logins.state(server, userOf(principal));
     return {
       server_id: server.id,
       server: server.name,
@@ -70,7 +71,7 @@ export function loginRoutes(deps: LoginRouteDependencies): AnyRoute[] {
       async handle({ params, principal }) {
         const server = lookUp(params.id, principal);
         mayLogIn(server, principal);
-        logins.target(server, principal.id);
+        logins.target(server, userOf(principal));
         return await view(server, principal);
       },
     }),
@@ -100,7 +101,7 @@ export function loginRoutes(deps: LoginRouteDependencies): AnyRoute[] {
       async handle({ params, principal, address, reply }) {
         const server = lookUp(params.id, principal);
         mayLogIn(server, principal);
-        if (!(await logins.logout(server, principal.id))) {
+        if (!(await logins.logout(server, userOf(principal)))) {
           throw new AppError('NOT_FOUND', `No login to ${server.name} found`);
         }
         if (!isPerPrincipal(server)) await deps.fleet.reconnect(server);

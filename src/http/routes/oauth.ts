@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts';
 import { signInPage } from '../../oauth/pages.ts';
 import type { ResourceAuthenticator } from '../../oauth/request-authenticator.ts';
 import { type AnyRoute, route } from '../route.ts';
+import { type KeyPageDependencies, keyPageRoutes } from './key-pages.ts';
 import {
   type AskWho,
   clientDocumentRoutes,
@@ -14,19 +15,23 @@ import {
 import { type LoginRouteDependencies, loginRoutes } from './logins.ts';
 import { type SignInPageDependencies, signInPageRoutes } from './sign-in-pages.ts';
 
-export type OauthRouteDependencies = LoginRouteDependencies & LoginPageDependencies & SignInPageDependencies;
+export type OauthRouteDependencies = LoginRouteDependencies &
+  LoginPageDependencies &
+  KeyPageDependencies &
+  SignInPageDependencies;
 
 export function oauthRoutes(deps: OauthRouteDependencies): AnyRoute[] {
-  const askWho: AskWho = (next, problem) => {
+  const askWho: AskWho = (goal, problem) => {
     const issuer = deps.signIn?.issuer;
-    const href = `/oauth/sign-in?next=${encodeURIComponent(next)}`;
-    return signInPage(next, problem, issuer === undefined ? undefined : { issuer, href });
+    const href = `/oauth/sign-in?${new URLSearchParams({ [goal.page === 'login' ? 'next' : 'keys']: goal.server })}`;
+    return signInPage(goal, problem, issuer === undefined ? undefined : { issuer, href });
   };
   return [
     ...resourcePaths.map((path) => resourceRoute(path, deps.requestAuthenticator)),
     ...loginRoutes(deps),
     ...clientDocumentRoutes(deps.ours),
     ...loginPageRoutes(deps, askWho),
+    ...keyPageRoutes(deps, askWho),
     ...signInPageRoutes(deps, askWho),
     ...loginCallbackRoutes(deps),
   ];

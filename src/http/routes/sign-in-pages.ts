@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts';
 import type { BrowserSessions } from '../../oauth/browser-session.ts';
 import type { OurClients } from '../../oauth/client-registration.ts';
 import { noRefreshToken } from '../../oauth/device-sign-in.ts';
+import { type PageGoal, pathOf } from '../../oauth/pages.ts';
 import type { ResourceAuthenticator } from '../../oauth/request-authenticator.ts';
 import type { Goal, SignIn } from '../../oauth/sign-in.ts';
 import type { Authenticator, Principal } from '../../security/auth.ts';
@@ -45,12 +46,15 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
             throw new AppError('ORIGIN_NOT_ALLOWED', 'Requests from other pages cannot sign in');
           }
           const form = new URLSearchParams(String(request.body));
-          const next = form.get('next') ?? '';
+          const goal: PageGoal = {
+            page: form.get('page') === 'keys' ? 'keys' : 'login',
+            server: form.get('next') ?? '',
+          };
           const ticket = form.get('ticket');
           if (ticket !== null) {
             const guest = isFromHere(context) ? await sessions.redeemTicket(ticket) : undefined;
             if (guest !== undefined) reply.header('set-cookie', sessions.cookieFor(guest));
-            return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+            return reply.redirect(pathOf(goal), 303);
           }
           try {
             const authorization = `Bearer ${form.get('token') ?? ''}`;
@@ -63,9 +67,9 @@ export function signInPageRoutes(deps: SignInPageDependencies, askWho: AskWho): 
           } catch (error) {
             if (!(error instanceof AppError)) throw error;
             if (error.code === 'RATE_LIMITED') throw error;
-            return show(context, askWho(next, error.message), 401);
+            return show(context, askWho(goal, error.message), 401);
           }
-          return reply.redirect(`/oauth/connect/${encodeURIComponent(next)}`, 303);
+          return reply.redirect(pathOf(goal), 303);
         }),
     }),
 
@@ -147,7 +151,7 @@ function toGoal({ next, keys, place, lasting }: { next?: string; keys?: string; 
 }
 
 function pageOf(goal: Exclude<Goal, { place: string }>): string {
-  if ('server' in goal) return `/oauth/connect/${encodeURIComponent(goal.server)}`;
-  if ('keys' in goal) return `/keys/${encodeURIComponent(goal.keys)}`;
+  if ('server' in goal) return pathOf({ page: 'login', server: goal.server });
+  if ('keys' in goal) return pathOf({ page: 'keys', server: goal.keys });
   return `/oauth/program/confirm?${new URLSearchParams({ request: goal.program })}`;
 }
