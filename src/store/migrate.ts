@@ -14,6 +14,7 @@ import { sessionEvidence } from './migrations/052-session-evidence.ts';
 import { mcpSessions } from './migrations/053-mcp-sessions.ts';
 import { importedAs } from './migrations/054-imported-as.ts';
 import { accounts } from './migrations/055-accounts.ts';
+import { skillTaxonomy } from './migrations/060-skills.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** Column types per engine, so that both share the SQL. */
@@ -50,6 +51,7 @@ const migrations: readonly Migration[] = [
   mcpSessions,
   importedAs,
   accounts,
+  skillTaxonomy,
 ];
 
 const columnTypes: Record<Engine, ColumnTypes> = {

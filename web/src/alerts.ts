@@ -24,11 +24,11 @@ export function findAlerts({ servers, activity, classified, tools, routingP95Ms 
       explanation: `p95 routing overhead is ${Math.round(value)} ms (warning from 75 ms, critical from 100 ms). Check the load of the host.`,
     })),
     ...over(
-      'Tools without a skill',
+      'Tools not classified',
       tools === 0 ? undefined : (1 - classified / tools) * 100,
       { warn: 20, bad: 50 },
       () => ({
-        explanation: `${count(tools - classified, 'tool')} of ${tools} have no skill yet, so search ranks them lower.`,
+        explanation: `${count(tools - classified, 'tool')} of ${tools} are not sorted into categories (skills) yet, so search ranks them lower.`,
       }),
     ),
   ];

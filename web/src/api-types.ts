@@ -1783,6 +1783,7 @@ export interface operations {
                                 description: string;
                                 skill_ids: string[];
                                 primary_skill_id: string | null;
+                                /** @description also true if no skill fits */
                                 is_classified: boolean;
                                 classification_state: string;
                                 input_schema: {
@@ -2178,6 +2179,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -2276,6 +2278,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -2534,6 +2537,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -2729,6 +2733,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -2775,7 +2780,9 @@ export interface operations {
                             };
                         }[];
                         total: number;
+                        /** @description also those that no skill fits */
                         classified: number;
+                        /** @description classification failed or has not run yet */
                         unclassified: number;
                     };
                 };
@@ -3084,6 +3091,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -3854,7 +3862,9 @@ export interface operations {
                         error_servers: number;
                         connecting_servers: number;
                         total_tools: number;
+                        /** @description tools that were classified, also those that no skill fits */
                         classified_tools: number;
+                        /** @description tools whose classification failed or has not run yet */
                         unclassified_tools: number;
                         /** @description tools that are not indexed yet, or are waiting for a new embedding model */
                         indexing_tools: number;
