@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const parts = new Set([
   ...['aggregator', 'bench', 'plain-bm25', 'query-collection', 'query-deps', 'query-memory'],
   ...['query-servers', 'query-tokens', 'relay', 'table'],
-  ...['search-build', 'search-floor', 'search-measures', 'search-scale', 'search-sets'],
+  ...['search-build', 'search-floor', 'search-measures', 'search-scale', 'search-sets', 'skill-labels'],
 ]);
 const names = readdirSync(new URL('.', import.meta.url))
   .filter((file) => file.endsWith('.ts'))

@@ -1,9 +1,10 @@
 import { loadStaticEmbedder } from '../src/search/embed.ts';
 import { createSearchIndex, embedTools, type SearchIndex } from '../src/search/search-index.ts';
 import type { SearchableTool } from '../src/search/tool.ts';
-import { classifyTool } from '../src/skills/classify.ts';
+import { createEmbeddedClassifier } from '../src/skills/embedded-classifier.ts';
 import { createSkillVectors } from '../src/skills/skill-vectors.ts';
 import { defaultSkills, toSkillText } from '../src/skills/taxonomy.ts';
+import { loadTrainedClassifier } from '../src/skills/trained-classifier.ts';
 
 export interface BuildTimes {
   loadMs: number;
@@ -19,12 +20,19 @@ export async function buildIndex(tools: SearchableTool[]): Promise<{ index: Sear
   marks.push(performance.now());
   const vectors = await embedTools(embedder, tools);
   marks.push(performance.now());
-  const prototypes = defaultSkills.map((skill) => ({ id: skill.id, vector: embedder.embedText(toSkillText(skill)) }));
+  const classify = createEmbeddedClassifier(loadTrainedClassifier(), embedder.embedText, defaultSkills);
   const skillVectors = createSkillVectors(embedder.dimensions);
-  for (const { id, vector } of prototypes) skillVectors.setSkill(id, vector);
+  for (const skill of defaultSkills) skillVectors.setSkill(skill.id, embedder.embedText(toSkillText(skill)));
   const classified = tools.map((tool, position) => {
     const vector = vectors[position] ?? new Float32Array(embedder.dimensions);
-    const { skillIds, primarySkillId } = classifyTool(vector, prototypes);
+    const { skillIds, primarySkillId } = classify({
+      id: tool.id,
+      name: tool.originalName,
+      title: tool.title ?? '',
+      description: tool.description,
+      parameters: '',
+      server: { name: tool.server, description: '' },
+    });
     skillVectors.setTool(tool.id, skillIds, vector);
     return { ...tool, skillIds, primarySkillId };
   });

@@ -71,7 +71,7 @@ const pages: Shot[] = [
     async ready(page) {
       await page.reload();
       await page.getByText('echo').first().waitFor();
-      await page.getByRole('button', { name: 'Skill map' }).click();
+      await page.getByRole('button', { name: 'Category map' }).click();
     },
   },
   {

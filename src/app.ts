@@ -196,9 +196,16 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       tracer,
     }),
   );
-  const vectors = { ofTools: toolSearch.vectorsOf, ofTexts: toolSearch.embed };
   const toolClassifier = owned(
-    createToolClassifier({ ...shared, catalog, skillStore, vectors, model, isOurs: replicas.leads }),
+    createToolClassifier({
+      ...shared,
+      catalog,
+      skillStore,
+      findServer: registry.find,
+      embed: toolSearch.lexicon.embedText,
+      model,
+      isOurs: replicas.leads,
+    }),
   );
   owned(createReconnector({ registry, pool, changes }));
   owned(

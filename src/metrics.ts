@@ -178,7 +178,9 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
     watch(sources) {
       describeServers(sources, exposition.read);
       exposition.read('untyped', `${prefix}tools_total`, 'Known tools.', [], () => [[[], sources.tools().total]]);
-      gauge('tools_classified', 'Tools with skills.', [], () => [[[], sources.tools().classified]]);
+      gauge('tools_classified', 'Tools that were classified, also those that no skill fits.', [], () => [
+        [[], sources.tools().classified],
+      ]);
       const { audit, pendingChanges } = sources;
       if (audit !== undefined) {
         gauge('audit_waiting', 'Audit records not stored yet.', [], () => [[[], audit().waiting]]);

@@ -13,6 +13,7 @@ import { registration, userKeyName } from '../registry/server.ts';
 import type { Vault } from '../security/credentials.ts';
 import { userKeyContextOf } from '../security/user-keys.ts';
 import { skillDefinition, skillId } from '../skills/skill-store.ts';
+import { defaultSkills } from '../skills/taxonomy.ts';
 import type { BackupRows, LeftOut } from '../store/backup.ts';
 import { newToken } from './routes/tokens.ts';
 
@@ -46,13 +47,22 @@ const token = z.object({
 
 const profile = z.object({ name: profileName, definition: profileDefinition, created_at: time, updated_at: time });
 
-const skill = z.object({
-  ...skillDefinition.shape,
-  id: skillId,
-  origin: z.enum(['builtin', 'custom']),
-  created_at: time,
-  updated_at: time,
-});
+const skill = z
+  .object({
+    ...skillDefinition.shape,
+    id: skillId,
+    origin: z.enum(['builtin', 'custom']),
+    created_at: time,
+    updated_at: time,
+  })
+  // SKL-004: of another version of the taxonomy.
+  .transform((row, context) => {
+    if (row.origin === 'custom') return row;
+    const present = defaultSkills.find(({ id }) => id === row.id);
+    if (present !== undefined) return { ...row, ...present };
+    context.addIssue('is no longer a built-in skill');
+    return z.NEVER;
+  });
 
 const setting = z.object({
   key: z.literal(rulesKey, { error: 'is not a setting that a backup contains' }),

@@ -23,7 +23,7 @@ export const toolView = z.object({
   description: z.string(),
   skill_ids: z.array(z.string()),
   primary_skill_id: z.string().nullable(),
-  is_classified: z.boolean(),
+  is_classified: z.boolean().describe('also true if no skill fits'),
   classification_state: z.string(),
   input_schema: z.record(z.string(), z.unknown()),
   output_schema: z.record(z.string(), z.unknown()).optional(),
@@ -48,8 +48,8 @@ export const toolView = z.object({
 export const toolListView = z.object({
   tools: z.array(toolView),
   total: z.int(),
-  classified: z.int(),
-  unclassified: z.int(),
+  classified: z.int().describe('also those that no skill fits'),
+  unclassified: z.int().describe('classification failed or has not run yet'),
 });
 
 export const serverView = z.object({

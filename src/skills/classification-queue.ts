@@ -1,9 +1,9 @@
 import type { ClassificationState } from '../store/schema.ts';
-import type { ToolToClassify } from './classifier-model.ts';
-import type { Classification } from './classify.ts';
+import { type Classification, toClassification } from './classification.ts';
+import type { ToolToClassify } from './tool-to-classify.ts';
 
 interface ClassificationQueueOptions {
-  /** Tools that are missing in the answer, or whose batch failed, stay UNCLASSIFIED and are retried. */
+  /** No skill fits the tools that are missing in the answer; those whose batch failed stay UNCLASSIFIED and are retried. */
   classify(tools: ToolToClassify[], signal: AbortSignal): Promise<Map<number, Classification>>;
   onClassified(toolId: number, classification: Classification): void;
   onUnclassified(toolId: number, error: unknown): void;
@@ -35,6 +35,7 @@ interface QueuedTool {
   state: ClassificationState;
 }
 
+const nothingFits = toClassification([]);
 const defaults = { batchSize: 10, concurrency: 5, retryDelaysMs: [1_000, 5_000, 30_000, 120_000] };
 
 export function createClassificationQueue(options: ClassificationQueueOptions): ClassificationQueue {
@@ -107,14 +108,8 @@ export function createClassificationQueue(options: ClassificationQueueOptions): 
 
   function settle(entry: QueuedTool, classification: Classification | undefined): void {
     if (entries.get(entry.tool.id) !== entry) return;
-    if (classification === undefined || classification.skillIds.length === 0) {
-      // The service works and found no skill: asking again would give the same answer.
-      move(entry, 'UNCLASSIFIED');
-      options.onUnclassified(entry.tool.id, null);
-      return;
-    }
     move(entry, 'CLASSIFIED');
-    options.onClassified(entry.tool.id, classification);
+    options.onClassified(entry.tool.id, classification ?? nothingFits);
   }
 
   function fail(entry: QueuedTool, error: unknown): void {

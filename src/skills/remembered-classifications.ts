@@ -1,9 +1,10 @@
 /** Caches classifications by the input of the model, so that no definition is paid for twice. */
 import { findClassifications, type KnownClassification, upsertClassifications } from '../store/classifications.ts';
 import type { Database } from '../store/database.ts';
-import type { ClassifyBatch, ModelClassifier, ToolToClassify } from './classifier-model.ts';
-import { type Classification, toClassification } from './classify.ts';
+import { type Classification, toClassification } from './classification.ts';
+import type { ClassifyBatch, ModelClassifier } from './classifier-model.ts';
 import type { Skill } from './taxonomy.ts';
+import type { ToolToClassify } from './tool-to-classify.ts';
 
 /** Twice the maximum number of tools, so that a taxonomy change can be reverted without new requests. */
 const maxRemembered = 20_000;

@@ -15,21 +15,21 @@ export const defaultSkills: Skill[] = [
   ),
   skill(
     'issue_tracking',
-    'Issue tracking',
-    'Bugs, issues and tickets of software projects: create, assign, comment, close',
-    ['create an issue', 'list open bugs', 'add a comment to a ticket'],
-  ),
-  skill(
-    'project_management',
-    'Project management',
-    'Tasks, boards, sprints, milestones, to-do lists and planning of work',
-    ['create a task', 'move a card to another list', 'list sprints'],
+    'Issues and projects',
+    'Issues, bugs, tasks, boards, sprints, milestones and to-do lists: create, assign, plan, close',
+    ['create an issue', 'move a card to another list', 'complete a task', 'list sprints'],
   ),
   skill(
     'code_analysis',
     'Code analysis',
-    'Reading, searching, linting, formatting, refactoring and explaining source code',
+    'Searching, linting, formatting, refactoring, decompiling and explaining source code',
     ['find references of a symbol', 'lint a file', 'search code'],
+  ),
+  skill(
+    'developer_docs',
+    'Developer documentation',
+    'Documentation, API references, code examples and guidelines of libraries, frameworks and platforms',
+    ['search the documentation of a library', 'get the usage of a component', 'look up an API reference'],
   ),
   skill(
     'code_execution',
@@ -42,11 +42,12 @@ export const defaultSkills: Skill[] = [
     'create a test case',
     'start a load test',
   ]),
-  skill('ci_cd', 'Builds and deployment', 'Continuous integration, pipelines, builds, releases and deployments', [
-    'trigger a build',
-    'get pipeline logs',
-    'deploy to production',
-  ]),
+  skill(
+    'ci_cd',
+    'Builds and deployment',
+    'Continuous integration, pipelines, builds, releases, app stores and deployments',
+    ['trigger a build', 'get pipeline logs', 'deploy to production'],
+  ),
   skill('file_management', 'File management', 'Reading, writing, moving, listing and searching files and directories', [
     'read a file',
     'list a directory',
@@ -65,15 +66,16 @@ export const defaultSkills: Skill[] = [
   skill(
     'vector_search',
     'Vector and full-text search',
-    'Embeddings, vector stores, search indexes and semantic retrieval',
+    'Embeddings, vector stores, search indexes and retrieval from collections of documents',
     ['search similar vectors', 'create an index', 'embed a text'],
   ),
-  skill('data_analysis', 'Data analysis', 'Datasets, statistics, aggregation, data frames and exploration of data', [
-    'compute statistics of a dataset',
-    'load a csv',
-    'find correlations',
-  ]),
-  skill('visualization', 'Charts and diagrams', 'Charts, plots, graphs, diagrams and dashboards', [
+  skill(
+    'data_analysis',
+    'Data analysis',
+    'Datasets, statistics, product and web analytics, aggregation and exploration of data',
+    ['compute statistics of a dataset', 'load a csv', 'report the visitors of a site'],
+  ),
+  skill('visualization', 'Charts and dashboards', 'Charts, diagrams, graphs, dashboards, whiteboards and mind maps', [
     'draw a bar chart',
     'generate a mermaid diagram',
     'create a dashboard',
@@ -83,26 +85,29 @@ export const defaultSkills: Skill[] = [
     'create a worksheet',
     'append a row',
   ]),
-  skill('documents', 'Documents', 'Text documents, PDF, presentations, conversion and templates', [
+  skill('documents', 'Documents', 'Text documents, PDF, presentations, forms, conversion and templates', [
     'convert a pdf to text',
     'create a word document',
     'add a slide',
   ]),
-  skill('notes_and_knowledge', 'Notes and knowledge', 'Notes, wikis, pages, knowledge bases and graphs', [
-    'create a note',
-    'search wiki pages',
-    'link two notes',
-  ]),
-  skill('memory', 'Memory and context', 'Remembering facts, entities and conversations for an assistant', [
-    'store a memory',
-    'recall what was said',
-    'add an observation to an entity',
-  ]),
-  skill('web_search', 'Web search', 'Searching the internet with search engines', [
-    'search the web',
-    'find images',
-    'look up recent pages',
-  ]),
+  skill(
+    'content_management',
+    'Content management',
+    'Websites, blogs and content management systems: pages, entries, content types, assets, themes and publishing',
+    ['publish a blog post', 'update an entry of a content type', 'create a page of a website'],
+  ),
+  skill(
+    'notes_and_knowledge',
+    'Notes, knowledge and memory',
+    'Notes, wikis, bookmarks, knowledge bases and graphs; what an assistant remembers of entities and conversations',
+    ['create a note', 'search wiki pages', 'store a memory', 'add an observation to an entity'],
+  ),
+  skill(
+    'web_search',
+    'Web search',
+    'Asking a search engine of the public internet, such as Google, Bing or DuckDuckGo, for pages and images',
+    ['search the web', 'google a question', 'find images on the internet'],
+  ),
   skill('web_scraping', 'Web scraping', 'Fetching, crawling and extracting the content of web pages', [
     'scrape a page',
     'crawl a site',
@@ -118,21 +123,18 @@ export const defaultSkills: Skill[] = [
     'search the inbox',
     'create a draft',
   ]),
-  skill('messaging', 'Messaging and chat', 'Chat channels, direct messages, threads, SMS and notifications', [
-    'post a message to a channel',
-    'send an sms',
-    'read a chat thread',
-  ]),
-  skill('calendar', 'Calendar and scheduling', 'Events, meetings, appointments, availability and reminders', [
-    'create an event',
-    'find free time',
-    'list meetings',
-  ]),
-  skill('meetings_and_calls', 'Meetings and calls', 'Video conferences, phone calls, recordings and transcripts', [
-    'start a meeting',
-    'get a transcript',
-    'make a phone call',
-  ]),
+  skill(
+    'messaging',
+    'Messaging and chat',
+    'Sending and reading messages of people in Slack, Teams, Discord or WhatsApp: channels, direct messages, SMS and push notifications',
+    ['post a message to a channel', 'send an sms', 'read a chat thread'],
+  ),
+  skill(
+    'calendar',
+    'Calendar and meetings',
+    'Calendar events, appointments, availability, video conferences, recordings and transcripts of meetings',
+    ['create an event', 'find free time', 'start a meeting', 'get the transcript of a call'],
+  ),
   skill('social_media', 'Social media', 'Posts, profiles, followers, videos and trends of social networks', [
     'publish a post',
     'get user tweets',
@@ -149,22 +151,24 @@ export const defaultSkills: Skill[] = [
     'Support tickets, help desks, conversations with customers and feedback',
     ['reply to a customer', 'list help desk tickets', 'close a conversation'],
   ),
-  skill('marketing', 'Marketing', 'Campaigns, advertising, newsletters, audiences and search engine optimisation', [
-    'create a campaign',
-    'get ad performance',
-    'analyse keywords',
-  ]),
-  skill('ecommerce', 'Commerce', 'Products, orders, carts, inventory and shopping', [
+  skill(
+    'marketing',
+    'Marketing',
+    'Campaigns, advertising, newsletters, audiences, short links and search engine optimisation',
+    ['create a campaign', 'get ad performance', 'analyse keywords'],
+  ),
+  skill('ecommerce', 'Commerce', 'Products, orders, carts, inventory, offers and shopping', [
     'list orders',
     'update a product',
     'compare prices',
   ]),
-  skill('payments', 'Payments and accounting', 'Payments, invoices, subscriptions, refunds, expenses and bookkeeping', [
-    'create an invoice',
-    'refund a charge',
-    'list transactions of an account',
-  ]),
-  skill('finance', 'Markets and investing', 'Stocks, funds, market data, exchange rates and portfolios', [
+  skill(
+    'payments',
+    'Payments and accounting',
+    'Payments, invoices, subscriptions, refunds, expenses, budgets and bookkeeping',
+    ['create an invoice', 'refund a charge', 'list transactions of an account'],
+  ),
+  skill('finance', 'Markets and investing', 'Stocks, funds, market data, exchange rates, brokers and portfolios', [
     'get a stock price',
     'company income statement',
     'place a trade',
@@ -172,12 +176,12 @@ export const defaultSkills: Skill[] = [
   skill('blockchain', 'Blockchain', 'Cryptocurrencies, wallets, tokens, smart contracts and transactions on chains', [
     'get a wallet balance',
     'swap tokens',
-    'read a contract',
+    'read a smart contract',
   ]),
   skill(
     'cloud_infrastructure',
     'Cloud infrastructure',
-    'Virtual machines, cloud resources, subscriptions, serverless functions and networks',
+    'Virtual machines, cloud resources and subscriptions, serverless functions, hosting and its environments',
     ['list virtual machines', 'create a resource group', 'deploy a function'],
   ),
   skill('containers', 'Containers', 'Docker, Kubernetes, pods, images and clusters', [
@@ -185,21 +189,29 @@ export const defaultSkills: Skill[] = [
     'start a container',
     'scale a deployment',
   ]),
-  skill('monitoring', 'Monitoring and logs', 'Metrics, logs, traces, alerts and incidents of running systems', [
-    'query logs',
-    'list alerts',
-    'get metrics',
-  ]),
-  skill('security', 'Security', 'Vulnerabilities, threats, scanning, secrets, identities and access rights', [
-    'scan for vulnerabilities',
-    'look up an ip reputation',
-    'rotate a secret',
-  ]),
   skill(
-    'image_generation',
-    'Images and design',
-    'Generating, editing and analysing images; design files, icons and 3D models',
-    ['generate an image', 'remove a background', 'export a design'],
+    'monitoring',
+    'Monitoring and logs',
+    'Metrics, logs, traces, errors, alerts, incidents and uptime of running systems',
+    ['query logs', 'list alerts', 'get metrics'],
+  ),
+  skill(
+    'networking',
+    'Networks and domains',
+    'Networks, routers, firewalls and VPN; DNS records, domain names, WHOIS, IP addresses and ports',
+    ['look up a dns record', 'check whether a domain is available', 'capture network traffic'],
+  ),
+  skill(
+    'security',
+    'Security',
+    'Vulnerabilities, threats, malware, scanning, secrets, encryption, identities and access rights',
+    ['scan for vulnerabilities', 'look up an ip reputation', 'rotate a secret'],
+  ),
+  skill(
+    'design_and_3d',
+    'Images, design and 3D',
+    'Generating, editing and analysing images; design files, icons, CAD and 3D models',
+    ['generate an image', 'remove a background', 'export a design', 'add an object to a 3D scene'],
   ),
   skill('audio_video', 'Audio and video', 'Music, speech, podcasts and video: play, edit, transcribe, generate', [
     'convert text to speech',
@@ -209,21 +221,27 @@ export const defaultSkills: Skill[] = [
   skill(
     'language_models',
     'Language models and agents',
-    'Asking language models, prompts, reasoning steps and agents',
+    'Asking language models, choosing models, prompts, evaluations and agents',
     ['ask a model', 'list prompts', 'run an agent'],
+  ),
+  skill(
+    'reasoning',
+    'Reasoning and thinking',
+    'Thinking step by step: thoughts, mental models, decisions, reflection and planning of a solution',
+    ['think through a problem step by step', 'record a thought', 'apply a mental model'],
   ),
   skill(
     'translation_and_text',
     'Text and translation',
-    'Translating, summarising, rewriting, checking and converting text',
-    ['translate a text', 'summarise an article', 'count words'],
+    'Translating, summarising, rewriting, checking and comparing text; words and dictionaries',
+    ['translate a text', 'summarise an article', 'define a word'],
   ),
   skill('maps_and_location', 'Maps and places', 'Addresses, routes, places, distances and geographic data', [
     'geocode an address',
     'get directions',
     'find places nearby',
   ]),
-  skill('travel', 'Travel', 'Flights, hotels, trains, bookings and itineraries', [
+  skill('travel', 'Travel', 'Flights, hotels, trains, bookings, sights and itineraries', [
     'search flights',
     'book a hotel',
     'plan a trip',
@@ -233,26 +251,28 @@ export const defaultSkills: Skill[] = [
     'weather alerts',
     'air quality',
   ]),
-  skill('news_and_research', 'News and research', 'News, scientific papers, books, encyclopedias and public data', [
-    'find papers',
-    'latest headlines',
-    'look up an article',
-  ]),
+  skill(
+    'news_and_research',
+    'News and research',
+    'News, scientific papers, books, museums, encyclopedias, laws and public data',
+    ['find papers', 'latest headlines', 'look up an article'],
+  ),
   skill('health', 'Health and food', 'Medicine, drugs, fitness, nutrition and recipes', [
     'look up a drug',
     'log a workout',
     'find a recipe',
   ]),
-  skill('education', 'Education', 'Courses, lessons, quizzes, students and learning', [
+  skill('education', 'Education', 'Courses, lessons, quizzes, students, flashcards and learning', [
     'list assignments',
     'grade a submission',
     'create flashcards',
   ]),
-  skill('jobs_and_people', 'Jobs and people', 'Employees, hiring, job offers, candidates, leave and payroll', [
-    'search jobs',
-    'list employees',
-    'request time off',
-  ]),
+  skill(
+    'jobs_and_people',
+    'Jobs and people',
+    'Work and human resources: employees, hiring, job postings of companies, candidates, leave and payroll',
+    ['find job postings', 'list employees of a company', 'request time off'],
+  ),
   skill('entertainment', 'Games and entertainment', 'Games, films, series, sports, jokes and fun', [
     'find a movie',
     'get match results',
@@ -266,7 +286,7 @@ export const defaultSkills: Skill[] = [
   skill(
     'api_integration',
     'APIs and automation',
-    'HTTP requests, webhooks, workflows, API specifications and connectors',
+    'HTTP requests, webhooks, workflows, API specifications, connectors and MCP servers',
     ['send an http request', 'create a workflow', 'register a webhook'],
   ),
   skill(
@@ -274,6 +294,12 @@ export const defaultSkills: Skill[] = [
     'Time, numbers and utilities',
     'Calculation, units, dates, time zones, random values and encoding',
     ['convert units', 'current time in a zone', 'evaluate an expression'],
+  ),
+  skill(
+    'server_utilities',
+    'Server utilities',
+    'About the server itself: version, ping, health check, status, help, list of its tools, echo and demonstration tools',
+    ['get the version of the server', 'ping the server', 'echo a message', 'show help'],
   ),
 ];
 

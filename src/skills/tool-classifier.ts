@@ -1,4 +1,5 @@
 /** Sorts tools into skills beside everything else, stores what it found and publishes it: catalog and search subscribe. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Changes } from '../changes.ts';
 import { describe } from '../errors.ts';
@@ -8,20 +9,15 @@ import type { Database } from '../store/database.ts';
 import type { ToolRow } from '../store/schema.ts';
 import { clearToolSkills, type ToolChanges, updateClassificationState, updateToolSkills } from '../store/tools.ts';
 import { createTimeSlice } from '../time-slice.ts';
-import {
-  type Outcome,
-  sortOutcomes,
-  toClassifiedRows,
-  toOutcome,
-  toToolToClassify,
-  unclassified,
-} from './classification-outcome.ts';
+import { type Outcome, sortOutcomes, toClassifiedRows, toOutcome } from './classification-outcome.ts';
 import { createClassificationQueue } from './classification-queue.ts';
 import { createModelClassifier } from './classifier-model.ts';
-import { classifyTool } from './classify.ts';
+import { createEmbeddedClassifier } from './embedded-classifier.ts';
 import { rememberClassifications } from './remembered-classifications.ts';
 import type { SkillStore } from './skill-store.ts';
-import { toSkillText } from './taxonomy.ts';
+import type { EmbedText } from './tool-features.ts';
+import { type DescribedServer, describeServer, type ToolToClassify, toToolToClassify } from './tool-to-classify.ts';
+import { loadTrainedClassifier } from './trained-classifier.ts';
 
 export interface ToolClassifier {
   /** Tools that wait for their skills. */
@@ -35,13 +31,10 @@ interface ToolClassifierDependencies {
   skillStore: Pick<SkillStore, 'list'>;
   changes: Changes;
   log: Logger;
-  /** In one space, where skills and tools compare. */
-  vectors: {
-    /** Waits for tools that are on their way into the index. */
-    ofTools(ids: readonly number[]): Promise<Map<number, Float32Array>>;
-    ofTexts(texts: readonly string[]): Float32Array[];
-  };
-  /** Without it the vectors decide. */
+  findServer(id: string): DescribedServer | undefined;
+  /** Of the built-in model, whatever search uses. */
+  embed: EmbedText;
+  /** Without it the embedded classifier decides. */
   model?: Model;
   /** False where another replica classifies this server's tools. */
   isOurs?: (serverId: string) => boolean;
@@ -51,13 +44,18 @@ const saveEveryMs = 100;
 const saveAgainMs = 1_000;
 
 export function createToolClassifier(deps: ToolClassifierDependencies): ToolClassifier {
-  const { db, catalog, skillStore, changes, log, vectors, isOurs = () => true } = deps;
+  const { db, catalog, skillStore, changes, log, embed, findServer, isOurs = () => true } = deps;
   const model = deps.model && rememberClassifications(db, createModelClassifier(deps.model));
   /** By tool that was ever queued: its server. */
   const serverOf = new Map<number, string>();
+  /** By server: its name and description when they were last looked at. */
+  const describedAs = new Map<string, ToolToClassify['server']>(
+    catalog.snapshot.tools.map(({ server }) => [server.id, describeServer(server)]),
+  );
   const unsaved = new Map<number, Outcome>();
   const slice = createTimeSlice();
-  let prototypes = toPrototypes();
+  const trained = loadTrainedClassifier();
+  let classifyEmbedded = createEmbeddedClassifier(trained, embed, skillStore.list());
   let saving: Promise<unknown> = Promise.resolve();
   let saveTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -65,14 +63,13 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
   const queue = createClassificationQueue({
     async classify(tools, signal) {
       if (model !== undefined) return await model(tools, skillStore.list(), signal);
-      const found = await vectors.ofTools(tools.map(({ id }) => id));
       await slice.giveWay();
-      return new Map([...found].map(([id, vector]) => [id, classifyTool(vector, prototypes)]));
+      return new Map(tools.map((tool) => [tool.id, classifyEmbedded(tool)]));
     },
     onClassified: (id, classification) => keep(id, toOutcome(classification)),
     onUnclassified(id, error) {
-      if (error !== null) log.debug({ tool: id, error: describe(error) }, 'could not classify a tool yet');
-      keep(id, error === null ? unclassified : null);
+      log.debug({ tool: id, error: describe(error) }, 'could not classify a tool yet');
+      keep(id, null);
     },
   });
 
@@ -83,9 +80,13 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
     }),
     // Another replica discovered and classifies them.
     changes.subscribe('tools.reloaded', ({ toolChanges }) => forget(toolChanges.removed.map(({ id }) => id))),
-    changes.subscribe('server.removed', ({ server_id }) =>
-      forget([...serverOf].flatMap(([id, owner]) => (owner === server_id ? [id] : []))),
-    ),
+    changes.subscribe('server.removed', ({ server_id }) => {
+      describedAs.delete(server_id);
+      forget([...serverOf].flatMap(([id, owner]) => (owner === server_id ? [id] : [])));
+    }),
+    changes.subscribe('server.updated', ({ server_id }) => {
+      if (isOurs(server_id) && isDescribedOtherwise(server_id)) addPending((id) => id === server_id, true);
+    }),
     changes.subscribe('skills.changed', reclassify),
     // Those that no replica has classified yet.
     changes.subscribe('lease.gained', ({ server_id }) => addPending((candidate) => candidate === server_id)),
@@ -94,14 +95,29 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
   addPending(isOurs);
 
   function add(rows: readonly ToolRow[]): void {
-    for (const { id, source_server_id } of rows) serverOf.set(id, source_server_id ?? '');
-    queue.add(rows.map(toToolToClassify));
+    const tools = rows.map((row) => {
+      const serverId = row.source_server_id ?? '';
+      const tool = toToolToClassify(row, findServer(serverId));
+      serverOf.set(row.id, serverId);
+      describedAs.set(serverId, tool.server);
+      return tool;
+    });
+    queue.add(tools);
   }
 
-  function addPending(concerns: (serverId: string) => boolean): void {
+  function isDescribedOtherwise(serverId: string): boolean {
+    const before = describedAs.get(serverId);
+    const now = describeServer(findServer(serverId));
+    describedAs.set(serverId, now);
+    return before !== undefined && !isDeepStrictEqual(before, now);
+  }
+
+  function addPending(concerns: (serverId: string) => boolean, again = false): void {
     const pending = catalog.snapshot.tools.filter(
       ({ row, server }) =>
-        row.classification_state !== 'CLASSIFIED' && queue.stateOf(row.id) !== 'CLASSIFYING' && concerns(server.id),
+        (again || row.classification_state !== 'CLASSIFIED') &&
+        queue.stateOf(row.id) !== 'CLASSIFYING' &&
+        concerns(server.id),
     );
     add(pending.map(({ row }) => row));
   }
@@ -115,7 +131,7 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
   }
 
   function reclassify({ reloaded }: { reloaded: boolean }): void {
-    prototypes = toPrototypes();
+    classifyEmbedded = createEmbeddedClassifier(trained, embed, skillStore.list());
     const { tools } = catalog.snapshot;
     add(tools.filter(({ server }) => isOurs(server.id)).map(({ row }) => row));
     if (reloaded) return;
@@ -124,12 +140,6 @@ export function createToolClassifier(deps: ToolClassifierDependencies): ToolClas
     saving = saving
       .then(() => updateClassificationState(db, others, 'CLASSIFYING'))
       .catch((error: unknown) => log.error({ err: error }, 'could not store skills'));
-  }
-
-  function toPrototypes(): { id: string; vector: Float32Array }[] {
-    const skills = skillStore.list();
-    const embedded = vectors.ofTexts(skills.map(toSkillText));
-    return skills.map(({ id }, place) => ({ id, vector: embedded[place] as Float32Array }));
   }
 
   function keep(id: number, outcome: Outcome): void {

@@ -15,6 +15,7 @@ import { mcpSessions } from './migrations/053-mcp-sessions.ts';
 import { importedAs } from './migrations/054-imported-as.ts';
 import { accounts } from './migrations/055-accounts.ts';
 import { userKeys } from './migrations/056-user-keys.ts';
+import { skillTaxonomy } from './migrations/060-skills.ts';
 import { lockedTransaction } from './transaction.ts';
 
 /** Column types per engine, so that both share the SQL. */
@@ -52,6 +53,7 @@ const migrations: readonly Migration[] = [
   importedAs,
   accounts,
   userKeys,
+  skillTaxonomy,
 ];
 
 const columnTypes: Record<Engine, ColumnTypes> = {

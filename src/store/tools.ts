@@ -109,13 +109,13 @@ export async function updateClassificationState(
   }
 }
 
-/** Marks tools as classified without a skill and removes their previous skills. */
+/** No skill fits: the tools are classified, and lose their previous skills. */
 export async function clearToolSkills({ kysely }: Database, ids: readonly number[]): Promise<void> {
   const none = toColumns({ skill_ids: [], primary_skill_id: null, skill_confidences: {} });
   for (const batch of batches(ids)) {
     await kysely
       .updateTable('tools')
-      .set({ ...none, classification_state: 'UNCLASSIFIED', is_classified: false })
+      .set({ ...none, classification_state: 'CLASSIFIED', is_classified: true })
       .where('id', 'in', batch)
       .execute();
   }

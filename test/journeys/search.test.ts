@@ -136,15 +136,16 @@ suite('search follows the servers', () => {
         all === 1_000 && indexing_tools === 0 && classifying_tools === 0 && done + not === 1_000 && done > 0,
     );
     const ms = performance.now() - began;
-    t.diagnostic(`${Math.round(ms)} ms, ${seen.at(-1).classified_tools} tools have a skill`);
+    t.diagnostic(`${Math.round(ms)} ms, ${seen.at(-1).classified_tools} tools are classified`);
     assert.ok(
       seen.some(({ indexing_tools: indexing, classifying_tools: classifying }) => indexing > 0 || classifying > 0),
     );
-    const { tools, metadata } = await find(app, 'search a repository of department 36');
-    assert.equal(tools[0].name, 'many.search_repository_36');
+    const { tools, metadata } = await find(app, 'list an invoice of department 65');
+    assert.equal(tools[0].name, 'many.list_invoice_65');
     assert.equal(metadata.external_tools_count, 1_000);
     assert.ok(tools[0].skill_ids.length >= 1 && tools[0].skill_ids.length <= 3);
-    assert.equal(tools[0].primary_skill_id, tools[0].skill_ids[0]);
+    assert.equal(tools[0].primary_skill_id, 'payments');
+    assert.equal(tools[0].skill_ids[0], 'payments');
   });
 
   test('BR-007: a disconnected server leaves search at once; BR-002: reconnected it is back as it was', async (t) => {

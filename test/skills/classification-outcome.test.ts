@@ -1,14 +1,8 @@
 /** What classifying a tool changes in its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type Outcome,
-  sortOutcomes,
-  toClassifiedRows,
-  toOutcome,
-  toToolToClassify,
-  unclassified,
-} from '../../src/skills/classification-outcome.ts';
+import { toClassification } from '../../src/skills/classification.ts';
+import { type Outcome, sortOutcomes, toClassifiedRows, toOutcome } from '../../src/skills/classification-outcome.ts';
 import type { ToolRow } from '../../src/store/schema.ts';
 
 const row = (id: number, more: Partial<ToolRow> = {}) =>
@@ -26,7 +20,13 @@ const fits: Outcome = { skill_ids: ['mail'], primary_skill_id: 'mail', skill_con
 
 const cases: { what: string; outcome: Outcome; state: string; skills: string[]; stored: string }[] = [
   { what: 'skills fit', outcome: fits, state: 'CLASSIFIED', skills: ['mail'], stored: 'fitting' },
-  { what: 'no skill fits', outcome: unclassified, state: 'UNCLASSIFIED', skills: [], stored: 'unfit' },
+  {
+    what: 'SKL-001: no skill fits',
+    outcome: toOutcome(toClassification([])),
+    state: 'CLASSIFIED',
+    skills: [],
+    stored: 'unfit',
+  },
   { what: 'not classified yet', outcome: null, state: 'UNCLASSIFIED', skills: ['old'], stored: 'notYet' },
 ];
 
@@ -57,18 +57,4 @@ test('an outcome keeps the confidence of every skill', () => {
     primary_skill_id: 'mail',
     skill_confidences: { mail: 0.9, files: 0.6 },
   });
-});
-
-test('what is classified has a summary of the parameters', () => {
-  const input_schema = {
-    properties: { path: { type: 'string' }, limit: { type: 'integer' }, more: true },
-    required: ['path'],
-  };
-  assert.equal(toToolToClassify(row(1, { input_schema })).parameters, 'path: string, limit?: integer, more?: any');
-  assert.equal(toToolToClassify(row(1)).parameters, '');
-});
-
-test("the server's name is part of what is classified only where the tool does not describe itself", () => {
-  assert.equal(toToolToClassify(row(1)).name, 'a.x');
-  assert.equal(toToolToClassify(row(1, { description: 'Reads mail' })).name, 'x');
 });

@@ -1,45 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createModel } from '../../src/model.ts';
+import { type Classification, toClassification } from '../../src/skills/classification.ts';
 import { createClassificationQueue } from '../../src/skills/classification-queue.ts';
 import { createModelClassifier } from '../../src/skills/classifier-model.ts';
-import { type Classification, classifyTool, toClassification } from '../../src/skills/classify.ts';
 import { createSkillVectors } from '../../src/skills/skill-vectors.ts';
-import { defaultSkills, toSkillText } from '../../src/skills/taxonomy.ts';
+import { defaultSkills } from '../../src/skills/taxonomy.ts';
 import { startLoopback } from '../search/loopback.ts';
-import { embedder } from '../search/sample-tools.ts';
 
-const prototypes = defaultSkills.map((skill) => ({ id: skill.id, vector: embedder.embedText(toSkillText(skill)) }));
-const classify = (text: string) => classifyTool(embedder.embedText(text), prototypes);
 const tools = (...ids: number[]) =>
   ids.map((id) => ({
     id,
-    name: `s.t${id}`,
+    name: `t${id}`,
+    title: '',
     description: 'Send an email',
     parameters: 'path: string, limit?: integer',
+    server: { name: 's', description: 'Mail of the team' },
   }));
 const email: Classification = toClassification([{ skillId: 'email', confidence: 0.9 }]);
 
 test('taxonomy: ids are distinct and every skill describes itself', () => {
   assert.equal(new Set(defaultSkills.map(({ id }) => id)).size, defaultSkills.length);
   for (const skill of defaultSkills) assert.ok(skill.description.length > 20 && skill.examples.length >= 3);
-});
-
-test('BR-004: the embedded classifier gives one to three skills of at least 0.5, the primary first', () => {
-  const cases = {
-    'send_email. Send an email to one or more recipients': 'email',
-    'get_forecast. Weather forecast for a city': 'weather',
-    'create_pull_request. Create a pull request in a repository': 'code_management',
-    'list_pods. List pods in a Kubernetes namespace': 'containers',
-  };
-  for (const [text, expected] of Object.entries(cases)) {
-    const { skillIds, primarySkillId, assignments } = classify(text);
-    assert.equal(primarySkillId, expected, text);
-    assert.equal(skillIds[0], expected);
-    assert.ok(skillIds.length <= 3);
-    for (const { confidence } of assignments) assert.ok(confidence >= 0.5 && confidence <= 1);
-  }
-  assert.equal(classify('').primarySkillId, null);
 });
 
 test('BR-004: assignments below 0.5 are not saved, at most three are', () => {
@@ -68,7 +50,7 @@ function modelAnswer(input: unknown) {
   return { body: { stop_reason: 'tool_use', content: [{ type: 'tool_use', id: 'x', name: 'assign_skills', input }] } };
 }
 
-test('model: one forced tool call for several tools; unknown skills and tools are dropped', async (context) => {
+test('SKL-002: model: one forced tool call for several tools; unknown skills and tools are dropped', async (context) => {
   const { url, received } = await startLoopback(context, () =>
     modelAnswer({
       tools: [
@@ -95,7 +77,13 @@ test('model: one forced tool call for several tools; unknown skills and tools ar
   assert.deepEqual(body.tool_choice, { type: 'tool', name: 'assign_skills' });
   const described = JSON.parse(body.messages[0]?.content ?? '[]');
   assert.equal(described.length, 2);
-  assert.equal(described[0].parameters, 'path: string, limit?: integer');
+  assert.deepEqual(described[0], {
+    tool: 0,
+    name: 't5',
+    description: 'Send an email',
+    parameters: 'path: string, limit?: integer',
+    server: 'Mail of the team',
+  });
   assert.ok(body.max_tokens < 1_000);
 });
 

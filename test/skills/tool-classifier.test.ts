@@ -39,21 +39,14 @@ async function open(t: TestContext, isOurs?: (serverId: string) => boolean) {
       log,
       catalog: { snapshot: createSnapshot([server], () => ({ tools: rows, items: noItems })) },
       skillStore: await createSkillStore({ db, changes }),
-      vectors: {
-        ofTools: async (ids) =>
-          new Map(
-            rows.flatMap(({ id, original_name: name, description }) =>
-              ids.includes(id) ? [[id, embedder.embedText(`${name} ${description}`)]] : [],
-            ),
-          ),
-        ofTexts: (texts) => texts.map((text) => embedder.embedText(text)),
-      },
+      findServer: registry.find,
+      embed: embedder.embedText,
       isOurs,
     });
     t.after(() => classifier.close());
     return { classifier, rows };
   };
-  return { db, changes, server, start };
+  return { db, changes, registry, server, start };
 }
 
 const nextOf = (changes: Changes): Promise<readonly ToolRow[]> =>
@@ -107,6 +100,18 @@ suite('the classifier', () => {
     await first;
     const second = nextOf(changes);
     changes.publish('skills.changed', { reloaded: false });
+    assert.equal((await second).length, 1);
+  });
+
+  test('SKL-002: classifies the tools of a server again when it is described otherwise', async (t) => {
+    const { changes, registry, server, start } = await open(t);
+    const first = nextOf(changes);
+    const { classifier } = await start();
+    await first;
+    await registry.update(server.id, { health_check_url: 'http://127.0.0.1:1/' });
+    assert.equal(classifier.backlog, 0);
+    const second = nextOf(changes);
+    await registry.update(server.id, { description: 'Pull requests of the team' });
     assert.equal((await second).length, 1);
   });
 

@@ -1901,6 +1901,7 @@ export interface operations {
                                 description: string;
                                 skill_ids: string[];
                                 primary_skill_id: string | null;
+                                /** @description also true if no skill fits */
                                 is_classified: boolean;
                                 classification_state: string;
                                 input_schema: {
@@ -2298,6 +2299,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -2398,6 +2400,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -2658,6 +2661,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -2853,6 +2857,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -2899,7 +2904,9 @@ export interface operations {
                             };
                         }[];
                         total: number;
+                        /** @description also those that no skill fits */
                         classified: number;
+                        /** @description classification failed or has not run yet */
                         unclassified: number;
                     };
                 };
@@ -3208,6 +3215,7 @@ export interface operations {
                             description: string;
                             skill_ids: string[];
                             primary_skill_id: string | null;
+                            /** @description also true if no skill fits */
                             is_classified: boolean;
                             classification_state: string;
                             input_schema: {
@@ -3988,7 +3996,9 @@ export interface operations {
                         error_servers: number;
                         connecting_servers: number;
                         total_tools: number;
+                        /** @description tools that were classified, also those that no skill fits */
                         classified_tools: number;
+                        /** @description tools whose classification failed or has not run yet */
                         unclassified_tools: number;
                         /** @description tools that are not indexed yet, or are waiting for a new embedding model */
                         indexing_tools: number;

@@ -55,7 +55,7 @@ function Loaded({ tool, server }: { tool: Tool; server: string }) {
         </div>
         {tool.skill_ids.length > 0 && (
           <div>
-            <dt>Skills</dt>
+            <dt>Categories (skills)</dt>
             <dd>{tool.skill_ids.join(', ')}</dd>
           </div>
         )}

@@ -49,7 +49,7 @@ export function ToolsPage({ initialServer }: { initialServer: string }) {
         <h1>Tools</h1>
         {skills.size > 1 && (
           <button type="button" aria-pressed={map} onClick={() => setMap(!map)}>
-            {map ? 'Hide the skill map' : 'Skill map'}
+            {map ? 'Hide the category map' : 'Category map'}
           </button>
         )}
       </div>
@@ -69,8 +69,8 @@ export function ToolsPage({ initialServer }: { initialServer: string }) {
         <Choice id="server" label="Server" all="All servers" value={server} options={servers} onChange={setServer} />
         <Choice
           id="skill"
-          label="Skill"
-          all="All skills"
+          label="Category (skill)"
+          all="All categories"
           value={skill}
           options={[...skills.keys()].sort()}
           onChange={setSkill}

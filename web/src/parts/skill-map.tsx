@@ -22,7 +22,7 @@ export function SkillMap({
   const entries = [...skills].sort((a, b) => b[1] - a[1]);
   const aspect = window.matchMedia('(max-width: 46rem)').matches ? 1 : 3;
   return (
-    <ul className="skill-map" aria-label="Skills by number of tools">
+    <ul className="skill-map" aria-label="Categories (skills) by number of tools">
       {layOut(entries, { x: 0, y: 0, width: 100, height: 100 }, aspect).map(
         ({ skill, tools, x, y, width, height }, place) => (
           <li key={skill} style={{ left: `${x}%`, top: `${y}%`, width: `${width}%`, height: `${height}%` }}>
