@@ -17,7 +17,9 @@ import { type Block, blocksOf, patternOf, type Step } from '../support/document-
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const pages = globSync(['README.md', 'docs/*.md', 'examples/README.md'], { cwd: root }).sort();
+const pages = globSync(['README.md', 'docs/*.md', 'examples/README.md'], { cwd: root })
+  .map((path) => path.replaceAll('\\', '/'))
+  .sort();
 const isCommands = ({ language }: Block) => language === 'sh' || language === 'console';
 
 const addFiles = 'mcp-aggregator add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes';
