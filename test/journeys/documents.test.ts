@@ -114,6 +114,13 @@ const optionsOf = (command: Command): string[] => [
   ...command.commands.flatMap(optionsOf),
 ];
 
+test('files in running text exist', () => {
+  const folders = /`((?:src|test|deploy|examples|scripts|bench|docs)\/[\w./-]+)`/g;
+  for (const page of pages)
+    for (const [, path = ''] of read(page).matchAll(folders))
+      assert.ok(path === 'examples/data' || existsSync(join(root, path)), `${page}: ${path}`);
+});
+
 test('scripts, settings and paths of the API exist', async () => {
   const { scripts } = JSON.parse(read('package.json'));
   const variables = new Set(Object.values(settings).flatMap(({ env }) => [env, `${env}_FILE`]));
