@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,21 @@ export type SuiteResult = Record<string, ScenarioResult>;
 /** Runs the official suite's server scenarios against an MCP server. */
 export function runConformance(options: { requirements: Requirements; url: string }): Promise<SuiteResult> {
   return runSuite(['server', '--url', options.url, '--requirements', options.requirements]);
+}
+
+/** One scenario that no revision requires, such as those of extensions. */
+export async function runScenario(options: { scenario: string; url: string }): Promise<ScenarioResult> {
+  const output = await mkdtemp(join(tmpdir(), 'conformance-'));
+  const args = [program, 'server', '--url', options.url, '--scenario', options.scenario, '-o', output];
+  const child = spawn(process.execPath, args, { stdio: 'ignore' });
+  await once(child, 'close');
+  const result: ScenarioResult = { passed: 0, failed: 0, failures: [] };
+  for (const { checks } of await readChecks(output)) {
+    result.passed += checks.filter(({ status }) => status === 'SUCCESS').length;
+    result.failures.push(...failuresOf(checks));
+  }
+  await rm(output, { recursive: true });
+  return { ...result, failed: result.failures.length };
 }
 
 /** Runs its client scenarios; the command gets the address of a test server as its last argument. */
@@ -50,16 +66,28 @@ export function parseSummary(stdout: string): SuiteResult {
 }
 
 const checksFile = z.array(z.object({ id: z.string(), status: z.string(), errorMessage: z.string().optional() }));
+type Check = z.infer<typeof checksFile>[number];
 
 async function addFailures(result: SuiteResult, output: string): Promise<void> {
-  const files = (await readdir(output, { recursive: true })).filter((file) => file.endsWith('checks.json'));
-  for (const file of files) {
+  for (const { file, checks } of await readChecks(output)) {
     const scenario = Object.keys(result).find((name) => new RegExp(`^((server|client)-)?${name}-\\d{4}-`).test(file));
-    if (scenario === undefined) continue;
-    const checks = checksFile.parse(JSON.parse(await readFile(join(output, file), 'utf8')));
-    const failed = checks.filter((check) => check.status === 'FAILURE');
-    result[scenario]?.failures.push(...failed.map((check) => `${check.id}: ${check.errorMessage ?? 'failed'}`));
+    if (scenario !== undefined) result[scenario]?.failures.push(...failuresOf(checks));
   }
+}
+
+async function readChecks(output: string): Promise<{ file: string; checks: Check[] }[]> {
+  const files = (await readdir(output, { recursive: true })).filter((file) => file.endsWith('checks.json'));
+  return await Promise.all(
+    files.map(async (file) => ({
+      file,
+      checks: checksFile.parse(JSON.parse(await readFile(join(output, file), 'utf8'))),
+    })),
+  );
+}
+
+function failuresOf(checks: readonly Check[]): string[] {
+  const failed = checks.filter(({ status }) => status === 'FAILURE');
+  return failed.map(({ id, errorMessage }) => `${id}: ${errorMessage ?? 'failed'}`);
 }
 
 export function totals(result: SuiteResult): { passed: number; failed: number } {

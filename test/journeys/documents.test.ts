@@ -17,7 +17,9 @@ import { type Block, blocksOf, patternOf, type Step } from '../support/document-
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const pages = globSync(['README.md', 'docs/*.md', 'examples/README.md'], { cwd: root }).sort();
+const pages = globSync(['README.md', 'docs/*.md', 'examples/README.md'], { cwd: root })
+  .map((path) => path.replaceAll('\\', '/'))
+  .sort();
 const isCommands = ({ language }: Block) => language === 'sh' || language === 'console';
 
 const addFiles = 'mcp-aggregator add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes';
@@ -111,6 +113,13 @@ const optionsOf = (command: Command): string[] => [
   ...command.options.flatMap(({ long }) => (long == null ? [] : [long])),
   ...command.commands.flatMap(optionsOf),
 ];
+
+test('files in running text exist', () => {
+  const folders = /`((?:src|test|deploy|examples|scripts|bench|docs)\/[\w./-]+)`/g;
+  for (const page of pages)
+    for (const [, path = ''] of read(page).matchAll(folders))
+      assert.ok(path === 'examples/data' || existsSync(join(root, path)), `${page}: ${path}`);
+});
 
 test('scripts, settings and paths of the API exist', async () => {
   const { scripts } = JSON.parse(read('package.json'));

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
+import { runScenario } from '../conformance/suite.ts';
 import { type Body, startApp } from '../support/app.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
-import type { JsonObject } from '../support/servers/json-rpc.ts';
+import { errorCodes, type JsonObject, RpcError } from '../support/servers/json-rpc.ts';
 import { createProgram, type ProgramParts } from '../support/servers/program.ts';
 import { until } from '../support/until.ts';
 import { openSession, postModern } from './clients.ts';
@@ -12,46 +13,82 @@ import { openSession, postModern } from './clients.ts';
 const extension = 'io.modelcontextprotocol/skills';
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
+interface File {
+  skill: string;
+  uri: string;
+  mimeType: string;
+  text: string;
+}
+
+const cacheHints = { ttlMs: 0, cacheScope: 'private' };
+const textMime = 'text/markdown';
+const addressOf = (name: string) => `skill://${name}/SKILL.md`;
+const unknown = (uri: unknown) => new RpcError(errorCodes.invalidParams, `Unknown: ${uri}`);
+
 /** A server with skills, each a directory with a SKILL.md and a further file. */
 function keeper(server: string, names: readonly string[]): ProgramParts {
-  const files = names.flatMap((name) =>
-    ['SKILL.md', 'references/style.md'].map((path) => ({
-      skill: `skill://${name}/SKILL.md`,
+  const frontmatterOf = (name: string) => ({ name, description: `How ${server} does a ${name}` });
+  const files = names.flatMap((name): File[] => {
+    const { description } = frontmatterOf(name);
+    const head = `---\nname: ${name}\ndescription: ${description}\n---\n`;
+    const file = (path: string, start: string) => ({
+      skill: name,
       uri: `skill://${name}/${path}`,
-      text: `${path} of ${name} at ${server}`,
-    })),
-  );
+      mimeType: textMime,
+      text: `${start}${path} of ${name} at ${server}`,
+    });
+    return [file('SKILL.md', head), file('references/style.md', '')];
+  });
   const entryOf = (name: string): JsonObject => {
-    const own = files.filter(({ skill }) => skill === `skill://${name}/SKILL.md`);
-    return {
-      uri: `skill://${name}/SKILL.md`,
-      name,
-      description: `How ${server} does a ${name}`,
-      resources: own.map(({ uri, text }) => ({ uri, digest: digestOf(text) })),
-    };
+    const own = files.filter(({ skill }) => skill === name);
+    const resources = own.map(({ uri, mimeType, text }) => ({
+      uri,
+      mimeType,
+      digest: digestOf(text),
+      size: Buffer.byteLength(text),
+    }));
+    return { uri: addressOf(name), frontmatter: frontmatterOf(name), resources };
   };
   return {
     info: { name: server, version: '1' },
     extensions: { [extension]: { directoryRead: true } },
     tools: [{ definition: { name: 'work', inputSchema: { type: 'object' } }, call: () => ({ content: [] }) }],
-    unlistedResources: files.map(({ uri, text }) => ({ definition: { uri, name: uri }, read: () => ({ uri, text }) })),
+    unlistedResources: files.map(({ skill, uri, mimeType, text }) => ({
+      definition: { uri, mimeType, ...frontmatterOf(skill) },
+      read: () => ({ uri, mimeType, text }),
+    })),
     methods: {
-      'skills/list': () => ({ skills: names.map(entryOf) }),
-      'skills/get': ({ params }) => {
-        const name = names.find((one) => params.uri === `skill://${one}/SKILL.md`) ?? assert.fail(String(params.uri));
-        return { skill: entryOf(name) };
+      'skills/list': () => ({ skills: names.map(entryOf), ...cacheHints }),
+      'skills/get': ({ params: { uri } }) => {
+        const name = names.find((one) => uri === addressOf(one));
+        if (name === undefined) throw unknown(uri);
+        return { skill: entryOf(name), ...cacheHints };
       },
-      'resources/directory/read': ({ params }) => ({
-        resources: files
-          .filter(({ uri }) => uri.startsWith(`${params.uri}/`))
-          .map(({ uri }) => ({ uri, name: uri.slice(uri.lastIndexOf('/') + 1) })),
-      }),
+      'resources/directory/read': ({ params: { uri } }) => {
+        const below = files.filter((file) => file.uri.startsWith(`${uri}/`));
+        if (below.length === 0) throw unknown(uri);
+        return { resources: toDirectory(String(uri), below) };
+      },
     },
   };
 }
 
-async function start(t: TestContext, programs: readonly ProgramParts[], count: number) {
-  const app = await startApp();
+/** What is directly in it: files, and directories of files. */
+function toDirectory(uri: string, files: readonly File[]): JsonObject[] {
+  const names = new Map(files.map((file) => [file.uri.slice(uri.length + 1).split('/')[0] ?? '', file]));
+  return [...names].map(([name, { uri: first, mimeType }]) => {
+    const isFile = first === `${uri}/${name}`;
+    return { uri: `${uri}/${name}`, name, mimeType: isFile ? mimeType : 'inode/directory' };
+  });
+}
+
+async function start(
+  t: TestContext,
+  programs: readonly ProgramParts[],
+  count: number,
+  env: Record<string, string> = {},
+) {
+  const app = await startApp(env);
   t.after(app.close);
   for (const parts of programs) {
     const server = await startHttpProgram(createProgram(parts), { transport: 'streamable-legacy' });
@@ -86,9 +123,10 @@ suite('skills', () => {
         'skill://release/SKILL.md',
         'skill://west/review/SKILL.md',
       ]);
-      for (const { uri, description, resources } of skills) {
-        const server = description.includes('east') ? 'east' : 'west';
-        assert.deepEqual((await ask('skills/get', { uri })).skill, { ...(await entry(ask, uri)), description });
+      for (const entry of skills) {
+        const { uri, frontmatter, resources } = entry;
+        const server = frontmatter.description.includes('east') ? 'east' : 'west';
+        assert.deepEqual((await ask('skills/get', { uri })).skill, entry);
         for (const file of resources) {
           const [content] = (await ask('resources/read', { uri: file.uri })).contents;
           assert.match(content.text, new RegExp(`at ${server}$`));
@@ -98,7 +136,7 @@ suite('skills', () => {
         const directory = uri.slice(0, uri.lastIndexOf('/'));
         const read = await ask('resources/directory/read', { uri: directory });
         const files: string[] = read.resources.map((file: Body) => file.uri);
-        assert.deepEqual(files, [`${directory}/SKILL.md`, `${directory}/references/style.md`]);
+        assert.deepEqual(files, [`${directory}/SKILL.md`, `${directory}/references`]);
       }
     });
   }
@@ -119,7 +157,19 @@ suite('skills', () => {
   });
 });
 
-/** As the list has it. */
-async function entry(ask: Awaited<ReturnType<typeof asking>>, uri: string): Promise<Body> {
-  return (await ask('skills/list')).skills.find((one: Body) => one.uri === uri);
-}
+suite('the conformance suite', () => {
+  for (const scenario of ['enumeration', 'directory', 'manifest']) {
+    test(`MCP-009: sep-2640-skills-${scenario} passes as it does directly`, { timeout: 120_000 }, async (t) => {
+      const name = `sep-2640-skills-${scenario}`;
+      const parts = keeper('east', ['review', 'release']);
+      const alone = await startHttpProgram(createProgram(parts), { transport: 'streamable-modern' });
+      t.after(alone.close);
+      const direct = await runScenario({ scenario: name, url: alone.url });
+      assert.deepEqual(direct.failures, []);
+      assert.ok(direct.passed > 0);
+      const app = await start(t, [parts, keeper('west', ['deploy'])], 3, { MCP_AGGREGATOR_ANONYMOUS: 'caller' });
+      for (const path of ['/mcp', '/mcp/servers/east'])
+        assert.deepEqual(await runScenario({ scenario: name, url: `${app.url}${path}` }), direct, path);
+    });
+  }
+});
