@@ -1,5 +1,5 @@
 /** From scores to confidences, fitted to what was right; and the confidence from which on enough is right. */
-import { type Calibration, toConfidence } from '../../src/skills/trained-classifier.ts';
+import { type ClassifierCalibration, toConfidence } from '../../src/skills/trained-classifier.ts';
 
 export interface Outcome {
   scores: number[];
@@ -11,7 +11,7 @@ const ridge = 1e-6;
 /** Fewer would be luck. */
 const fewest = 12;
 
-export function calibrate(outcomes: readonly Outcome[], precision: number): Calibration {
+export function calibrate(outcomes: readonly Outcome[], precision: number): ClassifierCalibration {
   const fitted = fitLogistic(outcomes);
   const ranked = outcomes
     .map(({ scores, isRight }) => ({ confidence: toConfidence(fitted, ...scores), isRight }))
@@ -26,7 +26,7 @@ export function calibrate(outcomes: readonly Outcome[], precision: number): Cali
 }
 
 /** By Newton's method. */
-function fitLogistic(outcomes: readonly Outcome[]): Calibration {
+function fitLogistic(outcomes: readonly Outcome[]): ClassifierCalibration {
   const rows = outcomes.map(({ scores, isRight }) => ({ values: [1, ...scores], isRight: isRight ? 1 : 0 }));
   const size = (outcomes[0]?.scores.length ?? 0) + 1;
   let weights = Array.from({ length: size }, () => 0);

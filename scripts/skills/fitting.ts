@@ -4,7 +4,7 @@ import { defaultSkills, toSkillText } from '../../src/skills/taxonomy.ts';
 import { type EmbedText, embedTool, featuresOf, toFeatures } from '../../src/skills/tool-features.ts';
 import type { ToolToClassify } from '../../src/skills/tool-to-classify.ts';
 import {
-  type Calibration,
+  type ClassifierCalibration,
   createTrainedClassifier,
   logit,
   type TrainedClassifier,
@@ -92,7 +92,7 @@ export function fitCalibrations(judged: readonly Judged[]): Pick<Calibrations, '
 }
 
 /** As if every skill were one that an admin wrote. */
-export function fitDescribed(tools: readonly LabelledTool[], embed: EmbedText): Calibration {
+export function fitDescribed(tools: readonly LabelledTool[], embed: EmbedText): ClassifierCalibration {
   const leadOf = createLead(embed);
   const skills = defaultSkills.map((skill) => ({ id: skill.id, vector: embed(toSkillText(skill)) }));
   const outcomes = tools.flatMap(({ tool, accepted }) => {

@@ -51,7 +51,7 @@ export async function signInByBrowser(client: Client, request: BrowserSignIn): P
   }
 }
 
-interface DeviceAnswer {
+interface DeviceSignIn {
   device_code: string;
   user_code: string;
   verification_uri: string;
@@ -63,10 +63,10 @@ interface DeviceAnswer {
 /** On another device (RFC 8628), for machines without a browser. */
 export async function signInByDevice(
   client: Client,
-  request: { name: string; timeoutMs: number; show(device: DeviceAnswer): void },
+  request: { name: string; timeoutMs: number; show(device: DeviceSignIn): void },
 ): Promise<AggregatorSession> {
   const { name } = request;
-  const begun = await client.post<DeviceAnswer>(`${session}/device`, { name });
+  const begun = await client.post<DeviceSignIn>(`${session}/device`, { name });
   request.show(begun);
   const deadline = Math.min(Date.parse(begun.expires_at), Date.now() + request.timeoutMs);
   for (let seconds = begun.interval; Date.now() + seconds * 1_000 < deadline; ) {

@@ -58,12 +58,12 @@ interface SealedKey {
 }
 
 /** The user's keys for one server. */
-type Rows = readonly UserKeyRow[];
+type KeyRows = readonly UserKeyRow[];
 
 export async function createUserKeys(deps: UserKeyDependencies): Promise<UserKeys> {
   const { db, vault, changes, log } = deps;
   const pending = new Set<Promise<void>>();
-  const keys = await createStoredCollection<string, Rows>({
+  const keys = await createStoredCollection<string, KeyRows>({
     async load(key) {
       const [server_id, principal] = key === undefined ? [] : partsOf(key);
       return Map.groupBy(await findUserKeys(db, { server_id, principal }), placeOf);
@@ -89,8 +89,8 @@ export async function createUserKeys(deps: UserKeyDependencies): Promise<UserKey
   for (const user of new Set([...keys.entries.values()].flat().map(({ principal }) => principal)))
     if (deps.isEnded(user)) await forget(user);
 
-  function publishIfChanged(key: string, before: Rows | undefined, after: Rows | undefined): void {
-    const sealedIn = (rows: Rows = []) => rows.map(({ name, updated_at }) => `${name} ${updated_at}`).join();
+  function publishIfChanged(key: string, before: KeyRows | undefined, after: KeyRows | undefined): void {
+    const sealedIn = (rows: KeyRows = []) => rows.map(({ name, updated_at }) => `${name} ${updated_at}`).join();
     if (sealedIn(before) !== sealedIn(after)) publishChanged(...partsOf(key));
   }
 
@@ -120,7 +120,7 @@ export async function createUserKeys(deps: UserKeyDependencies): Promise<UserKey
     for (const key of own) publishChanged(...partsOf(key));
   }
 
-  const rowsOf = (serverId: string, user: string): Rows => keys.entries.get(keyOf(serverId, user)) ?? [];
+  const rowsOf = (serverId: string, user: string): KeyRows => keys.entries.get(keyOf(serverId, user)) ?? [];
 
   /** Undefined where it was sealed with a key that is not configured: the user enters it again. */
   function openRow(row: UserKeyRow): SealedKey | undefined {
@@ -187,15 +187,15 @@ export async function createUserKeys(deps: UserKeyDependencies): Promise<UserKey
   };
 }
 
-type Place = Pick<UserKeyRow, 'server_id' | 'principal' | 'name'>;
+type KeyPlace = Pick<UserKeyRow, 'server_id' | 'principal' | 'name'>;
 
 const keyOf = (serverId: string, user: string) => JSON.stringify([serverId, user]);
 const partsOf = (key: string) => JSON.parse(key) as [string, string];
 const placeOf = ({ server_id, principal }: UserKeyRow) => keyOf(server_id, principal);
-const idOf = ({ server_id, principal, name }: Place) => JSON.stringify([server_id, principal, name]);
-const firstTime = (rows: Rows) => Math.min(...rows.map(({ updated_at }) => Date.parse(updated_at)));
+const idOf = ({ server_id, principal, name }: KeyPlace) => JSON.stringify([server_id, principal, name]);
+const firstTime = (rows: KeyRows) => Math.min(...rows.map(({ updated_at }) => Date.parse(updated_at)));
 
 /** What a key is sealed for: it opens in its own row only. */
-export function userKeyContextOf(row: Place): string {
+export function userKeyContextOf(row: KeyPlace): string {
   return `user-key:${createHash('sha256').update(idOf(row)).digest('hex')}`;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** From a score to the chance that an assignment is right; below `min` nothing is assigned. */
-export interface Calibration {
+export interface ClassifierCalibration {
   slopes: number[];
   bias: number;
   min: number;
@@ -77,7 +77,7 @@ export const logit = (share: number): number => {
   return Math.log(bounded / (1 - bounded));
 };
 
-export function toConfidence({ slopes, bias }: Calibration, ...scores: number[]): number {
+export function toConfidence({ slopes, bias }: ClassifierCalibration, ...scores: number[]): number {
   const value = scores.reduce((sum, score, at) => sum + score * (slopes[at] ?? 0), bias);
   return 1 / (1 + Math.exp(-value));
 }

@@ -1,10 +1,10 @@
 import type { Database } from './database.ts';
 import type { UserKeyRow } from './schema.ts';
 
-type Place = Pick<UserKeyRow, 'server_id' | 'principal'>;
+type KeyOwner = Pick<UserKeyRow, 'server_id' | 'principal'>;
 
 /** The oldest first. */
-export function findUserKeys({ kysely }: Database, of: Partial<Place> = {}): Promise<UserKeyRow[]> {
+export function findUserKeys({ kysely }: Database, of: Partial<KeyOwner> = {}): Promise<UserKeyRow[]> {
   let query = kysely.selectFrom('user_keys').selectAll();
   if (of.server_id !== undefined) query = query.where('server_id', '=', of.server_id);
   if (of.principal !== undefined) query = query.where('principal', '=', of.principal);
@@ -23,7 +23,7 @@ export async function upsertUserKey({ kysely }: Database, row: UserKeyRow): Prom
 /** False where it is no longer sealed as it was. */
 export async function updateUserKeySealed(
   { kysely }: Database,
-  { server_id, principal, name }: Place & Pick<UserKeyRow, 'name'>,
+  { server_id, principal, name }: KeyOwner & Pick<UserKeyRow, 'name'>,
   before: string,
   sealed: string,
 ): Promise<boolean> {
@@ -40,7 +40,7 @@ export async function updateUserKeySealed(
 
 export async function deleteUserKey(
   { kysely }: Database,
-  { server_id, principal, name }: Place & Pick<UserKeyRow, 'name'>,
+  { server_id, principal, name }: KeyOwner & Pick<UserKeyRow, 'name'>,
 ): Promise<boolean> {
   const { numDeletedRows } = await kysely
     .deleteFrom('user_keys')

@@ -41,9 +41,9 @@ suite('access', () => {
     assert.ok(!JSON.stringify(health.body).includes('alpha'));
 
     const { body: document } = await app.api('GET', '/openapi.json');
-    // Beside health and the probes only what somebody needs who has yet to sign in, here or at a server.
+    // Beside health and the probes only what is needed to sign in, here or at a server, and the page for keys, which asks who it is for.
     const open =
-      /^\/(livez$|readyz$|api\/v1\/(aggregator\/health|aggregator\/identity|session|session\/(ways|program|device|device\/token))$|oauth\/|\.well-known\/)/;
+      /^\/(livez$|readyz$|api\/v1\/(aggregator\/health|aggregator\/identity|session|session\/(ways|program|device|device\/token))$|oauth\/|keys\/|\.well-known\/)/;
     for (const [path, operations] of Object.entries((document as Document).paths)) {
       for (const method of Object.keys(operations)) {
         if (open.test(path)) continue;
