@@ -20,7 +20,7 @@ import type { ServerLists } from './server-lists.ts';
 import { findStatefulTool } from './stateful-tools.ts';
 import { differences, hasChanges, namesOf, shortened, toDiscovered } from './tool-diff.ts';
 
-interface Discovery {
+export interface Discovery {
   /** One per server at a time: what is asked for meanwhile is discovered afterwards. */
   refresh(serverId: string, which?: readonly Kind[]): Promise<void>;
   running(serverId: string): Promise<void> | undefined;

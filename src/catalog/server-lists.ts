@@ -12,7 +12,7 @@ import { createSnapshot, eachKind, itemKinds, type ListedItem, type Snapshot } f
 import { withNews } from './tool-diff.ts';
 import { toCanonical } from './tool-name.ts';
 
-type Items = Readonly<Record<ServerItemKind, readonly ListedItem[]>>;
+export type Items = Readonly<Record<ServerItemKind, readonly ListedItem[]>>;
 
 /** A list is replaced and never changed: one that is the same object is the same list. */
 export interface ServerLists {

@@ -1,12 +1,14 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+/** Who a request comes from: the principal of its token, from memory, limited to what the user of the token may do now. */
 import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
-import type { Role, TokenRow } from '../store/schema.ts';
+import type { Role } from '../store/schema.ts';
 import { createStoredCollection } from '../store/stored-collection.ts';
 import { deleteToken, findTokens, insertToken, updateTokensUsed } from '../store/tokens.ts';
 import type { Accounts } from './accounts.ts';
-import { lowerRole, userOf } from './policy.ts';
+import { issueToken, type KnownToken, limitedTo, type NewToken, type Token, toKnownToken } from './known-token.ts';
+import { createTokenExpiry } from './token-expiry.ts';
+import { createTokenRecognition, unauthenticated } from './token-recognition.ts';
 
 /** The caller. `servers` null means all servers. */
 export interface Principal {
@@ -17,19 +19,6 @@ export interface Principal {
   role: Role;
   servers: ReadonlySet<string> | null;
   profile: string | null;
-}
-
-export type Token = Omit<TokenRow, 'hash'>;
-
-interface NewToken {
-  name: string;
-  role: Role;
-  servers?: string[] | null;
-  profile?: string | null;
-  expiresAt?: string | null;
-  /** The user whose token it is; without one, it is a user of its own. */
-  owner?: string | null;
-  origin?: Token['origin'];
 }
 
 export interface Authenticator {
@@ -75,40 +64,23 @@ export interface AuthenticatorOptions {
   onError?: (error: unknown) => void;
 }
 
-interface KnownToken {
-  row: Token;
-  digest: Buffer;
-  expiresAtMs: number;
-  principal: Principal;
-  /** Of the user who created it; the principal is limited to what this one may do. */
-  holder?: Principal;
-  /** Since the start. */
-  usedAtMs?: number;
-}
-
-/** Headers that are recognised without hashing; a client sends the same one with every request. */
-const maxRecognised = 1_000;
-
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { db, changes, adminToken, accounts, anonymous, flushEveryMs = 10_000, onError = () => {} } = options;
-  const adminDigest = digest(adminToken);
   const anonymousCaller = anonymous && anonymousPrincipal(anonymous);
   const used = new Map<string, number>();
-  /** By the complete header. An entry counts only as long as its token is the stored one. */
-  const recognised = new Map<string, KnownToken | 'admin'>();
-  /** Expired tokens with their expiry date; they stay expired if the clock is set back. */
-  const expired = new Map<string, string | null>();
+  const expiry = createTokenExpiry(end);
   const tokens = await createStoredCollection<string, KnownToken>({
-    load: async () => (await findTokens(db)).map((row) => [row.id, toEntry(row)]),
+    load: async () => (await findTokens(db)).map((row) => [row.id, toKnownToken(row)]),
     replicated: { changes, topic: 'tokens.stored' },
     onReloaded(before, after) {
       for (const id of before.keys()) {
         if (after.has(id)) continue;
-        expired.delete(id);
+        expiry.forget(id);
         end(id);
       }
     },
   });
+  const recognise = createTokenRecognition(adminToken, (id) => tokens.entries.get(id));
 
   function end(principal_id: string): void {
     changes.publish('principal.ended', { principal_id });
@@ -128,7 +100,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     if (id === adminPrincipal.id) return adminPrincipal;
     const entry = tokens.entries.get(id);
     if (entry === undefined) return accounts?.findActive(id);
-    return entry.row.owner === null && !isExpired(entry) ? entry.principal : undefined;
+    return entry.row.owner === null && !expiry.isExpired(entry) ? entry.principal : undefined;
   }
 
   /** Undefined where the user who created the token may no longer come in. */
@@ -151,40 +123,12 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     for (const [id, ms] of batch) if (used.get(id) === ms) used.delete(id);
   }
 
-  function isExpired({ row, expiresAtMs }: KnownToken): boolean {
-    if (row.expires_at !== null && expired.get(row.id) === row.expires_at) return true;
-    // Written so that an unreadable date counts as expired.
-    if (Date.now() < expiresAtMs) return false;
-    expired.set(row.id, row.expires_at);
-    end(row.id);
-    return true;
-  }
-
-  /** Tokens that had expired before the start need no event. */
-  function recordExpired({ row, expiresAtMs }: KnownToken): void {
-    if (!(Date.now() < expiresAtMs)) expired.set(row.id, row.expires_at);
-  }
-
-  for (const entry of tokens.entries.values()) recordExpired(entry);
+  for (const entry of tokens.entries.values()) expiry.recordKnown(entry);
 
   const timer = setInterval(() => {
-    for (const entry of tokens.entries.values()) isExpired(entry);
+    for (const entry of tokens.entries.values()) expiry.isExpired(entry);
     flush().catch(onError);
   }, flushEveryMs).unref();
-
-  function recognise(authorization: string): KnownToken | 'admin' {
-    const before = recognised.get(authorization);
-    if (before === 'admin' || (before !== undefined && tokens.entries.get(before.row.id) === before)) return before;
-    const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-    if (token === undefined) throw unauthenticated('the Authorization header must be "Bearer <token>"');
-    const presented = digest(token);
-    const entry = timingSafeEqual(presented, adminDigest) ? 'admin' : tokens.entries.get(tokenId(token));
-    if (entry === undefined || (entry !== 'admin' && !isSame(presented, entry.digest)))
-      throw unauthenticated('the token is not valid');
-    if (recognised.size >= maxRecognised) recognised.clear();
-    recognised.set(authorization, entry);
-    return entry;
-  }
 
   /** Which of them there were. */
   async function revoke(ids: readonly string[]): Promise<boolean[]> {
@@ -194,7 +138,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
         wereStored.push(await deleteToken(db, id));
         entries.delete(id);
         used.delete(id);
-        expired.delete(id);
+        expiry.forget(id);
       }
       return wereStored;
     });
@@ -210,7 +154,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       }
       const entry = recognise(authorization);
       if (entry === 'admin') return adminPrincipal;
-      if (isExpired(entry)) throw new ExpiredToken();
+      if (expiry.isExpired(entry)) throw new ExpiredToken();
       const principal = principalOf(entry);
       if (principal === undefined) throw new ExpiredToken('the user of this token must sign in again');
       entry.usedAtMs = Date.now();
@@ -219,30 +163,14 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     },
 
     async createToken(given, createdBy) {
-      const { name, role, servers = null, profile = null, expiresAt = null, owner = null, origin = 'api' } = given;
-      const id = randomBytes(8).toString('hex');
-      const token = `${prefix}_${id}_${randomBytes(32).toString('base64url')}`;
-      const entry = await tokens.change(async (entries) => {
-        const row = await insertToken(db, {
-          id,
-          name,
-          hash: digest(token).toString('hex'),
-          role,
-          servers,
-          profile,
-          created_at: new Date().toISOString(),
-          last_used_at: null,
-          expires_at: expiresAt,
-          created_by: createdBy,
-          owner,
-          origin,
-        });
-        const saved = toEntry(row);
-        recordExpired(saved);
-        entries.set(id, saved);
-        return saved;
+      const { token, row } = issueToken(given, createdBy);
+      const saved = await tokens.change(async (entries) => {
+        const entry = toKnownToken(await insertToken(db, row));
+        expiry.recordKnown(entry);
+        entries.set(row.id, entry);
+        return entry;
       });
-      return { token, row: { ...entry.row } };
+      return { token, row: { ...saved.row } };
     },
 
     listTokens: () =>
@@ -263,7 +191,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       if (id === adminPrincipal.id) return adminPrincipal;
       if (id === 'anonymous') return anonymous === undefined ? undefined : anonymousPrincipal(anonymous);
       const entry = tokens.entries.get(id);
-      return entry !== undefined && !isExpired(entry) ? principalOf(entry) : undefined;
+      return entry !== undefined && !expiry.isExpired(entry) ? principalOf(entry) : undefined;
     },
 
     reload: () => tokens.reload(),
@@ -273,51 +201,6 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       off();
       await flush();
     },
-  };
-}
-
-const prefix = 'mcpa';
-
-/** `mcpa_<id>_<secret>`: the id finds the row, so that the secret is compared with one hash only. */
-function tokenId(token: string): string {
-  const [start, id] = token.split('_', 2);
-  return start === prefix && id !== undefined ? id : '';
-}
-
-/** `timingSafeEqual` throws for different lengths, so those are rejected first. */
-const isSame = (presented: Buffer, stored: Buffer) =>
-  presented.length === stored.length && timingSafeEqual(presented, stored);
-
-/** The secrets are random and long, so a plain hash can't be searched; digests have one length, as the comparison needs. */
-function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
-}
-
-function toEntry({ hash, ...row }: TokenRow): KnownToken {
-  return {
-    row,
-    digest: Buffer.from(hash, 'hex'),
-    expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
-    principal: {
-      id: row.id,
-      name: row.name,
-      role: row.role,
-      servers: row.servers === null ? null : new Set(row.servers),
-      profile: row.profile,
-    },
-  };
-}
-
-/** What the token may do, within what its user may do now. */
-function limitedTo(holder: Principal, { id, name, role, servers, profile }: Token): Principal {
-  const allowed = holder.servers;
-  return {
-    id,
-    user: userOf(holder),
-    name: `${holder.name} (${name})`,
-    role: lowerRole(role, holder.role),
-    servers: servers === null ? allowed : new Set(servers.filter((server) => allowed?.has(server) ?? true)),
-    profile: holder.profile ?? profile,
   };
 }
 
@@ -332,8 +215,4 @@ export class ExpiredToken extends AppError {
   constructor(reason = 'the token has expired') {
     super('UNAUTHENTICATED', `Not authenticated: ${reason}`);
   }
-}
-
-function unauthenticated(reason: string): AppError {
-  return new AppError('UNAUTHENTICATED', `Not authenticated: ${reason}`);
 }

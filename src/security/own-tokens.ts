@@ -2,7 +2,8 @@
 import type { Config } from '../config/config.ts';
 import { AppError, ValidationError } from '../errors.ts';
 import type { Role } from '../store/schema.ts';
-import type { Authenticator, Principal, Token } from './auth.ts';
+import type { Authenticator, Principal } from './auth.ts';
+import type { Token } from './known-token.ts';
 import { isWithin, limitsOf, lowerRole, userOf } from './policy.ts';
 
 interface WantedToken {
