@@ -82,7 +82,7 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
     case 'query':
       return <QueryPage />;
     case 'traffic':
-      return <TrafficPage />;
+      return <TrafficPage view={name} />;
     case 'access':
       return <AccessPage />;
     case 'connect':

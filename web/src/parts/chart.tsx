@@ -32,7 +32,7 @@ export function Chart({ title, times, lines, format, summary }: Props) {
   return (
     <figure className={`${styles.chart} figure`} style={{ margin: 0 }}>
       <figcaption className={styles.head}>
-        <h3>{title}</h3>
+        <strong>{title}</strong>
         {lines.map(({ name, colour, values }) => (
           <span key={name} className={styles.value} style={{ '--colour': `var(${colour})` } as React.CSSProperties}>
             {name} {at === undefined ? '' : toText(values[shown], format)}
