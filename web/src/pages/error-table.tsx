@@ -1,7 +1,7 @@
 import { toolOf } from '../calls.ts';
 import { OutcomeBadge } from '../parts/badge.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
-import { linkWith } from '../route.ts';
+import { PanelLink } from '../parts/panel.tsx';
 import { clock } from '../words.ts';
 import { callParameter } from './call-panel.tsx';
 import type { ErrorGroup } from './error-groups.ts';
@@ -11,7 +11,11 @@ const columns: Column<ErrorGroup>[] = [
     id: 'tool',
     name: 'Tool',
     sortBy: ({ tool }) => tool,
-    cell: (group) => <a href={linkWith({ [callParameter]: group.last.call_id })}>{toolOf(group)}</a>,
+    cell: (group) => (
+      <PanelLink parameter={callParameter} value={group.last.call_id}>
+        {toolOf(group)}
+      </PanelLink>
+    ),
   },
   {
     id: 'server',

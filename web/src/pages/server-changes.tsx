@@ -3,8 +3,9 @@ import { serverPath } from '../api.ts';
 import { RiskBadge } from '../parts/badge.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
+import { PanelLink } from '../parts/panel.tsx';
 import { useResource } from '../resource.ts';
-import { linkWith, usePlace } from '../route.ts';
+import { usePlace } from '../route.ts';
 import { ago } from '../words.ts';
 import { type Change, changeAddress, changeParameter } from './change-review.tsx';
 
@@ -36,7 +37,11 @@ export function ServerChanges({ server }: { server: ServerDetail }) {
       id: 'tool',
       name: 'Tool',
       sortBy: ({ tool }) => tool,
-      cell: ({ id, tool }) => <a href={linkWith({ [changeParameter]: changeAddress(server.name, id) })}>{tool}</a>,
+      cell: ({ id, tool }) => (
+        <PanelLink parameter={changeParameter} value={changeAddress(server.name, id)}>
+          {tool}
+        </PanelLink>
+      ),
     },
     { id: 'risk', name: 'Risk', width: '13rem', cell: ({ risk }) => <RiskBadge risk={risk} /> },
     {

@@ -4,7 +4,7 @@ import { api, type Json, type ServerDetail, serverPath } from '../api.ts';
 import { useAction } from '../parts/action.ts';
 import { say } from '../parts/messages.tsx';
 import { Failure } from '../parts/notice.tsx';
-import { type Pair, Pairs } from '../parts/pairs.tsx';
+import { masked, type Pair, Pairs } from '../parts/pairs.tsx';
 import { resources } from '../resource.ts';
 import { useIsUnboundAdmin } from '../session.ts';
 import styles from './server-configuration.module.css';
@@ -157,6 +157,11 @@ function ConfigurationForm({ server }: { server: ServerDetail }) {
       </label>
       <OptionFields options={draft.options} onChange={(options) => change({ options })} />
       <Failure error={error} />
+      {error?.problems.some(({ msg }) => msg.includes(masked)) === true && (
+        <p className="problem">
+          The command or the address changed: enter the stored secrets again. They are not sent elsewhere unasked.
+        </p>
+      )}
       <div className={`actions ${styles.save}`}>
         <button type="submit" className="primary" disabled={running || !isChanged}>
           {'connection_config' in patch ? 'Save and reconnect' : 'Save'}

@@ -5,10 +5,11 @@ import { RiskBadge } from '../parts/badge.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { say } from '../parts/messages.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
+import { PanelLink } from '../parts/panel.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { Switch } from '../parts/switch.tsx';
 import { resources, useResource } from '../resource.ts';
-import { linkTo, linkWith, useParameter } from '../route.ts';
+import { linkTo, useParameter } from '../route.ts';
 import { useIsAdmin } from '../session.ts';
 import { type StatisticsSeries, useStatistics } from '../statistics.ts';
 import { count, duration } from '../words.ts';
@@ -115,12 +116,13 @@ function ToolState({ tool, server }: { tool: Tool; server: string }) {
   const { held_change: held, warnings } = tool;
   if (held !== undefined) {
     return (
-      <a
-        href={linkWith({ [changeParameter]: changeAddress(server, held.id) })}
+      <PanelLink
+        parameter={changeParameter}
+        value={changeAddress(server, held.id)}
         aria-label={`Review ${tool.original_name}`}
       >
         <RiskBadge risk={held.risk} />
-      </a>
+      </PanelLink>
     );
   }
   if (warnings !== undefined && warnings.length > 0) return <span className="badge warn">suspicious text</span>;

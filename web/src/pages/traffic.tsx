@@ -6,10 +6,11 @@ import { type Column, DataTable } from '../parts/data-table.tsx';
 import { say } from '../parts/messages.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
+import { PanelLink } from '../parts/panel.tsx';
 import { Choice, SearchBar } from '../parts/search-bar.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { resources } from '../resource.ts';
-import { linkTo, linkWith, useParameter, usePlace } from '../route.ts';
+import { linkTo, useParameter, usePlace } from '../route.ts';
 import { ranges, toRange, useStatistics } from '../statistics.ts';
 import { clock, count, duration, outcomeWords } from '../words.ts';
 import { CallCharts } from './call-charts.tsx';
@@ -87,10 +88,10 @@ function Recent({ calls, isErrors }: { calls: readonly EndedCall[]; isErrors: bo
     return calls.filter(
       (call) =>
         (server === '' || call.server === server) &&
-        (outcome === '' || (outcome === 'errors' ? isError(call) : call.outcome === outcome)) &&
+        (isErrors || outcome === '' || (outcome === 'errors' ? isError(call) : call.outcome === outcome)) &&
         `${call.tool} ${call.principal} ${call.client ?? ''} ${call.error_code ?? ''}`.toLowerCase().includes(words),
     );
-  }, [calls, query, outcome, server]);
+  }, [calls, query, outcome, server, isErrors]);
   if (calls.length === 0) {
     return (
       <Empty title="No calls yet">
@@ -124,7 +125,11 @@ const columns: Column<EndedCall>[] = [
     id: 'tool',
     name: 'Tool',
     sortBy: ({ tool }) => tool,
-    cell: (call) => <a href={linkWith({ [callParameter]: call.call_id })}>{toolOf(call)}</a>,
+    cell: (call) => (
+      <PanelLink parameter={callParameter} value={call.call_id}>
+        {toolOf(call)}
+      </PanelLink>
+    ),
   },
   {
     id: 'server',
@@ -190,7 +195,11 @@ const runningColumns: Column<RunningCall>[] = [
   {
     id: 'running-tool',
     name: 'Tool',
-    cell: (call) => <a href={linkWith({ [callParameter]: call.call_id })}>{toolOf(call)}</a>,
+    cell: (call) => (
+      <PanelLink parameter={callParameter} value={call.call_id}>
+        {toolOf(call)}
+      </PanelLink>
+    ),
   },
   { id: 'running-server', name: 'Server', width: '11rem', onlyWide: true, cell: ({ server }) => server },
   { id: 'phase', name: 'Phase', width: '11rem', onlyWide: true, cell: ({ phase }) => phaseWords[phase] },

@@ -6,7 +6,7 @@ export interface Pair {
 }
 
 /** How the API shows a stored secret; sent back unchanged, it stays as it is. */
-const masked = '***';
+export const masked = '***';
 
 /** Names and values, such as headers or an environment. A stored secret is replaced by typing, and kept otherwise. */
 export function Pairs({
