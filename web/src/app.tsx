@@ -65,14 +65,14 @@ export function App() {
 }
 
 function CurrentPage({ place: { parts, query } }: { place: Place }) {
-  const [section = '', name] = parts;
+  const [section = '', name, tab] = parts;
   switch (section) {
     case '':
     case 'health': // its former address
       return <OverviewPage />;
     case 'servers':
       if (name === undefined) return <ServersPage />;
-      return name === '+' ? <AddServerPage /> : <ServerPage key={name} name={name} />;
+      return name === '+' ? <AddServerPage /> : <ServerPage key={name} name={name} tab={tab} />;
     case 'tools':
       return name === undefined ? (
         <ToolsPage initialServer={query.get('server') ?? ''} />
@@ -82,7 +82,7 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
     case 'query':
       return <QueryPage />;
     case 'traffic':
-      return <TrafficPage />;
+      return <TrafficPage view={name} />;
     case 'access':
       return <AccessPage />;
     case 'connect':

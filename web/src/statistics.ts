@@ -16,6 +16,8 @@ export const ranges = [
 export interface Range {
   seconds: number;
   step: number;
+  /** Ends with the last whole step, for rates of now. */
+  whole?: boolean;
 }
 export const toRange = (value: string) => ranges.find((range) => range.value === value) ?? ranges[0];
 
@@ -31,13 +33,13 @@ const freshMs = 2_500;
 const longMs = 30_000;
 
 export function useStatistics(range: Range, query: StatisticsQuery = {}): Resource<Statistics> {
-  const { seconds, step } = range;
+  const { seconds, step, whole = false } = range;
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
   const parameters = new URLSearchParams(given);
   return useAnswer(
     ['stats', String(seconds), parameters.toString()],
     (signal) => {
-      const to = Date.now();
+      const to = whole ? Math.floor(Date.now() / (step * 1_000)) * step * 1_000 : Date.now();
       parameters.set('from', new Date(to - seconds * 1_000).toISOString());
       parameters.set('to', new Date(to).toISOString());
       parameters.set('step', String(step));

@@ -5,8 +5,9 @@ import { useAction } from '../parts/action.ts';
 import { RiskBadge } from '../parts/badge.tsx';
 import { say } from '../parts/messages.tsx';
 import { Failure } from '../parts/notice.tsx';
+import { PanelLink } from '../parts/panel.tsx';
 import { serverEvents, useResource } from '../resource.ts';
-import { linkTo, linkWith } from '../route.ts';
+import { linkTo } from '../route.ts';
 import { useIsUnboundAdmin, useSession } from '../session.ts';
 import { count } from '../words.ts';
 import styles from './attention.module.css';
@@ -88,7 +89,11 @@ function AttentionAction({ item: { kind, server, tool, change } }: { item: Atten
   const open = link('Open', linkTo('servers', server));
   switch (kind) {
     case 'held_tool':
-      return link('Review', linkWith({ [changeParameter]: changeAddress(server, change?.id ?? 0) }));
+      return (
+        <PanelLink className="button small" parameter={changeParameter} value={changeAddress(server, change?.id ?? 0)}>
+          Review
+        </PanelLink>
+      );
     case 'login':
       return role === 'viewer' ? open : button('Log in', () => logIn(server));
     case 'missing_variable':

@@ -14,7 +14,7 @@ import styles from './first-steps.module.css';
 const FoundServers = lazy(async () => ({ default: (await import('./add-server.tsx')).Found }));
 const ResultView = lazy(async () => ({ default: (await import('../parts/result-view.tsx')).ResultView }));
 
-const month = { seconds: 2_592_000, step: 2_592_000 };
+const month = { seconds: 2_592_000, step: 86_400 };
 
 export function FirstSteps() {
   const { data: list } = useResource<ServerList>(`${serversPath}?limit=1000`, { on: serverEvents });

@@ -1,14 +1,14 @@
 import type { Activity, AnswerOf } from '../api.ts';
-import { Chart, Charts } from '../parts/chart.tsx';
 import { HeatMap } from '../parts/heat-map.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { Choice } from '../parts/search-bar.tsx';
 import { serverEvents, useResource } from '../resource.ts';
 import { linkTo, useParameter } from '../route.ts';
-import { percent, perSecond, ranges, type Statistics, timesOf, toRange, useStatistics } from '../statistics.ts';
+import { percent, perSecond, ranges, type Statistics, toRange, useStatistics } from '../statistics.ts';
 import { bytes, count, duration } from '../words.ts';
 import { AttentionList } from './attention.tsx';
+import { CallCharts } from './call-charts.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import styles from './overview.module.css';
 import { TrafficMap } from './traffic-map.tsx';
@@ -52,46 +52,6 @@ function Running({ state, range }: { state: State; range: string }) {
         <span className="swatch off" /> disconnected
       </p>
     </>
-  );
-}
-
-export function CallCharts({ statistics }: { statistics: Statistics }) {
-  const { total, step } = statistics;
-  const times = timesOf(statistics);
-  const { points } = total;
-  const rate = (value: number) => value / step;
-  return (
-    <Charts>
-      <Chart
-        title="Calls"
-        times={times}
-        lines={[{ name: 'per second', colour: '--chart-calls', values: points.calls.map(rate), kind: 'bars' }]}
-        format={(value) => perSecond(value)}
-        summary={`${count(total.calls, 'call')}, ${perSecond(total.calls_per_second)} on average`}
-      />
-      <Chart
-        title="Errors"
-        times={times}
-        lines={[
-          { name: 'failed', colour: '--chart-errors', values: points.failed, kind: 'bars' },
-          { name: 'tool errors', colour: '--chart-p95', values: points.tool_errors, kind: 'line' },
-        ]}
-        format={(value) => String(Math.round(value))}
-        summary={`${total.failed} failed, ${count(total.tool_errors, 'tool error')}`}
-      />
-      <Chart
-        title="Latency"
-        times={times}
-        lines={[
-          { name: 'p50', colour: '--chart-p50', values: points.p50_ms },
-          { name: 'p95', colour: '--chart-p95', values: points.p95_ms },
-        ]}
-        format={duration}
-        summary={
-          total.p50_ms === null ? 'No calls' : `p50 ${duration(total.p50_ms)}, p95 ${duration(total.p95_ms ?? 0)}`
-        }
-      />
-    </Charts>
   );
 }
 

@@ -1,123 +1,267 @@
-import { useState } from 'react';
-import { type Activity, type Server, type ServerList, type Status, serversPath } from '../api.ts';
-import { StatusBadge } from '../parts/badge.tsx';
+import { useMemo, useState } from 'react';
+import { type AnswerOf, api, type Server, type ServerList, type Status, serverPath, serversPath } from '../api.ts';
+import { useAction } from '../parts/action.ts';
+import { RiskBadge, StatusBadge } from '../parts/badge.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { say } from '../parts/messages.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
+import { Page } from '../parts/page.tsx';
+import { Choice, SearchBar } from '../parts/search-bar.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
-import { serverEvents, useResource } from '../resource.ts';
-import { linkTo } from '../route.ts';
+import { resources, serverEvents, useResource } from '../resource.ts';
+import { linkTo, useParameter } from '../route.ts';
 import { useIsUnboundAdmin } from '../session.ts';
-import { ago, count, explain } from '../words.ts';
-import { ServerActions } from './server-actions.tsx';
+import { percent, type StatisticsSeries, useStatistics } from '../statistics.ts';
+import { count, duration, explain } from '../words.ts';
+import { useAttention } from './attention.tsx';
+import { ConfirmRemoval, connectServer, disconnectServer } from './server-actions.tsx';
 
-/** Servers that need attention come first. */
-const order: Status[] = ['ERROR', 'DEGRADED', 'CONNECTING', 'DISCONNECTING', 'CONNECTED', 'DISCONNECTED'];
+interface ServerRow {
+  server: Server;
+  statistics: StatisticsSeries | undefined;
+  /** The gravest risk of its held tools. */
+  risk: string | undefined;
+}
 
-/** Calls come in bursts; once in a second is live enough, also to see a server drain. */
-const activityOptions = { on: ['call.finished', 'server.status'] as const, gather: 1_000 };
+const hour = { seconds: 3_600, step: 150 };
+const states = [
+  { value: '', name: 'All states' },
+  { value: 'problems', name: 'With problems' },
+  { value: 'connected', name: 'Connected' },
+  { value: 'disconnected', name: 'Disconnected' },
+];
+const connected: Status[] = ['CONNECTED', 'DEGRADED'];
 
 export function ServersPage() {
-  const list = useResource<ServerList>(`${serversPath}?limit=1000`, { on: serverEvents });
-  const activity = useResource<Activity>('/api/v1/aggregator/activity', activityOptions);
-  const [filter, setFilter] = useState('');
+  const list = useResource<ServerList>(`${serversPath}?limit=1000`, { on: serverEvents, gather: 500 });
+  const statistics = useStatistics(hour, { by: 'server', limit: 100 });
+  const attention = useAttention();
+  const [query] = useParameter('q');
+  const [state] = useParameter('state');
   const mayAdd = useIsUnboundAdmin();
-  const servers = list.data?.servers ?? [];
-  const shown = servers
-    .filter(({ name, description }) => `${name} ${description ?? ''}`.toLowerCase().includes(filter.toLowerCase()))
-    .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || (a.name < b.name ? -1 : 1));
-
+  const rows = useMemo(
+    () => toRows(list.data, statistics.data?.series, attention.data?.items),
+    [list.data, statistics.data, attention.data],
+  );
+  const shown = useMemo(() => rows.filter((row) => fits(row, query, state)), [rows, query, state]);
+  const add = mayAdd && (
+    <a className="button primary" href={linkTo('servers', '+')}>
+      Add servers
+    </a>
+  );
   return (
-    <>
-      <div className="title">
-        <h1>Servers</h1>
-        {mayAdd && (
-          <a className="button primary" href={linkTo('servers', '+')}>
-            Add servers
-          </a>
-        )}
-      </div>
+    <Page title="Servers" actions={add}>
       <Failure error={list.error} retry={list.reload} />
       {list.loading && <Loading />}
-      {list.data !== undefined && servers.length === 0 && (
+      {list.data !== undefined && rows.length === 0 && (
         <Empty title="No servers yet">
           <p>Import the servers of Claude, Cursor or VS Code, or add one manually.</p>
-          {mayAdd && (
-            <a className="button primary" href={linkTo('servers', '+')}>
-              Add servers
-            </a>
-          )}
+          {add}
         </Empty>
       )}
-      {servers.length > 0 && <Summary servers={servers} />}
-      {servers.length > 5 && (
-        <div className="field filter">
-          <label htmlFor="filter">Filter by name</label>
-          <input id="filter" type="search" value={filter} onChange={(event) => setFilter(event.target.value)} />
-        </div>
+      {rows.length > 0 && (
+        <>
+          <SearchBar label="Filter servers">
+            <Choice parameter="state" label="State" options={states} />
+          </SearchBar>
+          <ServerTable rows={shown} />
+          <Summary rows={rows} shown={shown.length} />
+        </>
       )}
-      <ul className="cards" aria-label="Servers">
-        {shown.map((server) => (
-          <ServerCard
-            key={server.id}
-            server={server}
-            activity={activity.data?.servers.find(({ id }) => id === server.id)}
-          />
-        ))}
-      </ul>
+    </Page>
+  );
+}
+
+type Attention = AnswerOf<'getAggregatorAttention'>['items'];
+
+function toRows(
+  list: ServerList | undefined,
+  series: readonly StatisticsSeries[] = [],
+  attention: Attention = [],
+): ServerRow[] {
+  const statistics = new Map(series.map((each) => [each.server, each]));
+  const held = attention.filter(({ kind }) => kind === 'held_tool').reverse();
+  const risks = new Map(held.map(({ server, change }) => [server, change?.risk]));
+  return (list?.servers ?? []).map((server) => ({
+    server,
+    statistics: statistics.get(server.name),
+    risk: risks.get(server.name),
+  }));
+}
+
+const hasProblem = ({ server: { status, error_message: error, login }, risk }: ServerRow) =>
+  status === 'ERROR' || status === 'DEGRADED' || login !== null || risk !== undefined || error !== null;
+
+function fits(row: ServerRow, query: string, state: string): boolean {
+  const { name, description, status } = row.server;
+  if (!`${name} ${description ?? ''}`.toLowerCase().includes(query.toLowerCase())) return false;
+  if (state === 'problems') return hasProblem(row);
+  if (state === 'connected') return connected.includes(status);
+  return state !== 'disconnected' || status === 'DISCONNECTED';
+}
+
+const columns: Column<ServerRow>[] = [
+  {
+    id: 'name',
+    name: 'Name',
+    width: '14rem',
+    sortBy: ({ server }) => server.name,
+    cell: ({ server }) => <a href={linkTo('servers', server.name)}>{server.name}</a>,
+  },
+  {
+    id: 'status',
+    name: 'Status',
+    width: '12rem',
+    sortBy: ({ server }) => (server.login === null ? server.status : 'LOGIN'),
+    cell: ({ server, risk }) => (
+      <>
+        <StatusBadge {...server} /> {risk !== undefined && <RiskBadge risk={risk} />}
+      </>
+    ),
+  },
+  {
+    id: 'problem',
+    name: 'Description',
+    onlyWide: true,
+    cell: ({ server }) => {
+      const why = server.status === 'ERROR' || server.status === 'DEGRADED' ? explain(server)?.reason : undefined;
+      const text = why ?? server.description ?? '';
+      return (
+        <span className={why === undefined ? 'dim' : 'bad-text'} title={text}>
+          {text}
+        </span>
+      );
+    },
+  },
+  {
+    id: 'tools',
+    name: 'Tools',
+    width: '5rem',
+    isNumber: true,
+    onlyWide: true,
+    sortBy: ({ server }) => server.tool_count,
+    cell: ({ server }) => server.tool_count.toLocaleString('en-US'),
+  },
+  {
+    id: 'calls',
+    name: 'Calls (1 h)',
+    width: '6.5rem',
+    isNumber: true,
+    sortBy: ({ statistics }) => statistics?.calls ?? 0,
+    cell: ({ statistics }) => (statistics?.calls ?? 0).toLocaleString('en-US'),
+  },
+  {
+    id: 'trend',
+    name: 'Trend',
+    width: '8.5rem',
+    onlyWide: true,
+    cell: ({ statistics }) =>
+      statistics !== undefined && (
+        <Sparkline values={statistics.points.calls} failed={statistics.points.failed} label="Calls of the last hour" />
+      ),
+  },
+  {
+    id: 'failed',
+    name: 'Failed',
+    width: '5.5rem',
+    isNumber: true,
+    onlyWide: true,
+    sortBy: ({ statistics }) => (statistics === undefined ? null : statistics.failed / Math.max(1, statistics.calls)),
+    cell: ({ statistics }) => (statistics === undefined ? '–' : percent(statistics.failed, statistics.calls)),
+  },
+  {
+    id: 'p95',
+    name: 'p95',
+    width: '5rem',
+    isNumber: true,
+    onlyWide: true,
+    sortBy: ({ statistics }) => statistics?.p95_ms ?? null,
+    cell: ({ statistics }) => (statistics?.p95_ms == null ? '–' : duration(statistics.p95_ms)),
+  },
+];
+
+function ServerTable({ rows }: { rows: readonly ServerRow[] }) {
+  const isAdmin = useIsUnboundAdmin();
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
+  const chosen = rows.map(({ server }) => server).filter(({ id }) => keys.has(id));
+  const clear = () => setKeys(new Set());
+  return (
+    <DataTable
+      label="Servers"
+      rows={rows}
+      columns={columns}
+      keyOf={({ server }) => server.id}
+      sort="name"
+      selection={
+        isAdmin
+          ? {
+              keys,
+              onChange: setKeys,
+              nameOf: (key) => rows.find(({ server }) => server.id === key)?.server.name ?? key,
+              actions: <BulkActions servers={chosen} onDone={clear} />,
+            }
+          : undefined
+      }
+    />
+  );
+}
+
+function BulkActions({ servers, onDone }: { servers: readonly Server[]; onDone: () => void }) {
+  const { running, error, run } = useAction();
+  const [removing, setRemoving] = useState(false);
+  const start = (task: () => Promise<unknown>) => () =>
+    void run(async () => {
+      await task();
+      await resources.invalidateQueries();
+      onDone();
+    });
+  const off = servers.filter(({ status }) => status === 'DISCONNECTED' || status === 'ERROR');
+  const on = servers.filter(({ status }) => connected.includes(status));
+  const connectAll = (all: readonly Server[]) => Promise.all(all.map(({ id }) => connectServer(id)));
+  const [only] = on;
+  const disconnect = async () => {
+    if (on.length === 1 && only !== undefined) return await disconnectServer(only);
+    await Promise.all(on.map(({ id }) => api('POST', `${serverPath(id)}/disconnect`, { force: false })));
+    say(`${count(on.length, 'server')} disconnected.`, { undo: () => connectAll(on) });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className="small"
+        disabled={running || off.length === 0}
+        onClick={start(() => connectAll(off))}
+      >
+        Connect
+      </button>
+      <button type="button" className="small" disabled={running || on.length === 0} onClick={start(disconnect)}>
+        Disconnect
+      </button>
+      <button type="button" className="small" disabled={running} onClick={() => setRemoving(true)}>
+        Remove
+      </button>
+      <Failure error={error} />
+      {removing && (
+        <ConfirmRemoval
+          servers={servers}
+          onClose={() => setRemoving(false)}
+          onConfirm={start(async () => {
+            await Promise.all(servers.map(({ id }) => api('DELETE', serverPath(id))));
+            say(`${count(servers.length, 'server')} removed.`);
+          })}
+        />
+      )}
     </>
   );
 }
 
-function Summary({ servers }: { servers: readonly Server[] }) {
-  const number = (...wanted: Status[]) => servers.filter(({ status }) => wanted.includes(status)).length;
-  const tools = servers.reduce((sum, server) => sum + server.tool_count, 0);
-  const bad = number('ERROR');
+function Summary({ rows, shown }: { rows: readonly ServerRow[]; shown: number }) {
+  const number = rows.filter(({ server }) => connected.includes(server.status)).length;
+  const tools = rows.reduce((sum, { server }) => sum + server.tool_count, 0);
   return (
-    <p className="summary">
-      {number('CONNECTED', 'DEGRADED')} of {count(servers.length, 'server')} connected, {count(tools, 'tool')}
-      {bad > 0 && <strong className="bad-text">, {bad} not reachable</strong>}
+    <p className="summary" role="status">
+      {shown < rows.length && `${shown} of `}
+      {count(rows.length, 'server')}: {number} connected, {count(tools, 'tool')}
     </p>
-  );
-}
-
-function ServerCard({ server, activity }: { server: Server; activity: Activity['servers'][number] | undefined }) {
-  const why = explain(server);
-  return (
-    <li className="card server">
-      <div className="head">
-        <h2>
-          <a href={linkTo('servers', server.name)}>{server.name}</a>
-        </h2>
-        <StatusBadge status={server.status} />
-      </div>
-      {server.description !== null && <p className="dim">{server.description}</p>}
-      {why !== undefined && (
-        <p className="why">
-          <span className="lines">{why.reason}</span> <span className="dim">{why.advice}</span>
-        </p>
-      )}
-      <dl className="facts">
-        <div>
-          <dt>Transport</dt>
-          <dd>{server.transport_type}</dd>
-        </div>
-        <div>
-          <dt>Tools</dt>
-          <dd>
-            <a href={`${linkTo('tools')}?server=${encodeURIComponent(server.name)}`}>{server.tool_count}</a>
-          </dd>
-        </div>
-        <div>
-          <dt>Calls</dt>
-          <dd>
-            <Sparkline slices={activity?.slices ?? []} />
-          </dd>
-        </div>
-        <div>
-          <dt>Checked</dt>
-          <dd>{server.last_health_check === null ? 'not yet' : ago(server.last_health_check)}</dd>
-        </div>
-      </dl>
-      <ServerActions server={server} pending={(activity?.active_calls ?? 0) + (activity?.queued_calls ?? 0)} />
-    </li>
   );
 }

@@ -7,7 +7,7 @@ import { perSecond, type StatisticsSeries, useStatistics } from '../statistics.t
 import { statusTone, statusWords } from '../words.ts';
 import styles from './traffic-map.module.css';
 
-const minute = { seconds: 60, step: 60 };
+const minute = { seconds: 60, step: 10, whole: true };
 const maxClients = 8;
 const maxServers = 14;
 const rowHeight = 34;

@@ -1,245 +1,239 @@
-import { useEffect, useRef, useState } from 'react';
-import type { Activity, Payload, PayloadPart, RecentCall } from '../api.ts';
-import { onLive } from '../live.ts';
+import { useMemo, useState } from 'react';
+import { cancelCall, type EndedCall, type RunningCall, toolOf, useCalls } from '../calls.ts';
+import { useAction } from '../parts/action.ts';
 import { OutcomeBadge } from '../parts/badge.tsx';
-import { Dialog } from '../parts/dialog.tsx';
-import { JsonTree } from '../parts/json-tree.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { say } from '../parts/messages.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
-import { ResultView } from '../parts/result-view.tsx';
-import { Scroll } from '../parts/scroll.tsx';
-import { useResource } from '../resource.ts';
-import { linkTo } from '../route.ts';
-import { isObject } from '../schema.ts';
-import { useIsAdmin } from '../session.ts';
-import { bytes, clock, count, duration, outcomeWords } from '../words.ts';
+import { Page } from '../parts/page.tsx';
+import { PanelLink } from '../parts/panel.tsx';
+import { Choice, SearchBar } from '../parts/search-bar.tsx';
+import { Tabs } from '../parts/tabs.tsx';
+import { resources } from '../resource.ts';
+import { linkTo, useParameter, usePlace } from '../route.ts';
+import { ranges, toRange, useStatistics } from '../statistics.ts';
+import { clock, count, duration, outcomeWords } from '../words.ts';
+import { CallCharts } from './call-charts.tsx';
+import { CallPanel, callParameter } from './call-panel.tsx';
+import { groupErrors, isError } from './error-groups.ts';
+import { ErrorTable } from './error-table.tsx';
 
-const maxKept = 1_000;
-const maxShown = 200;
+const outcomes = [
+  { value: '', name: 'Any outcome' },
+  { value: 'errors', name: 'All errors' },
+  ...Object.entries(outcomeWords)
+    .filter(([value]) => value !== 'running')
+    .map(([value, name]) => ({ value, name })),
+];
 
-export function TrafficPage() {
-  const { data, error, reload } = useResource<Activity>('/api/v1/aggregator/activity');
+export function TrafficPage({ view }: { view: string | undefined }) {
+  const [range] = useParameter('range', ranges[0].value);
+  const [server] = useParameter('server');
+  const statistics = useStatistics(toRange(range), { server: server === '' ? undefined : server });
+  const calls = useCalls();
   const [paused, setPaused] = useState(false);
-  const [filter, setFilter] = useState('');
-  const [outcome, setOutcome] = useState('');
-  const [openId, setOpenId] = useState<string>();
-  const { calls, missed } = useCalls(data?.recent_calls, paused);
-  const open = calls.find((call) => call.call_id === openId);
-  const words = filter.toLowerCase();
-  const shown = calls.filter(
-    (call) =>
-      (outcome === '' || call.outcome === outcome) &&
-      `${call.server} ${call.tool} ${call.principal}`.toLowerCase().includes(words),
-  );
+  const current = view === 'errors' ? 'errors' : 'calls';
+  const recent = useFrozen(calls.data?.recent, paused);
   return (
-    <>
-      <div className="title">
-        <h1>Traffic</h1>
-        <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? `Resume${missed > 0 ? ` (${missed} new)` : ''}` : 'Pause'}
-        </button>
-      </div>
-      <Failure error={error} retry={reload} />
-      <search className="bar">
-        <div className="field grow">
-          <label htmlFor="filter">Filter by tool, server or principal</label>
-          <input id="filter" type="search" value={filter} onChange={(event) => setFilter(event.target.value)} />
-        </div>
-        <div className="field">
-          <label htmlFor="outcome">Outcome</label>
-          <select id="outcome" value={outcome} onChange={(event) => setOutcome(event.target.value)}>
-            <option value="">Any</option>
-            {Object.entries(outcomeWords).map(([value, word]) => (
-              <option key={value} value={value}>
-                {word}
-              </option>
-            ))}
-          </select>
-        </div>
-      </search>
-      {calls.length === 0 ? (
-        <Empty title="No calls yet">
-          <p>
-            Calls of all clients appear here in real time. <a href={linkTo('tools')}>Try a tool</a> or{' '}
-            <a href={linkTo('connect')}>connect a client</a>.
-          </p>
-        </Empty>
-      ) : (
-        <p className="summary">
-          {count(shown.length, 'call')}
-          {shown.length > maxShown && `, the newest ${maxShown} shown`}
-        </p>
-      )}
-      {shown.length > 0 && (
-        <Scroll label="Calls">
-          <table className="traffic">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Tool</th>
-                <th scope="col">Outcome</th>
-                <th scope="col" className="number">
-                  Duration
-                </th>
-                <th scope="col">Server</th>
-                <th scope="col">Principal</th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.slice(0, maxShown).map((call) => (
-                <tr key={call.call_id}>
-                  <td>{clock(call.at)}</td>
-                  <th scope="row">
-                    <button type="button" className="link" onClick={() => setOpenId(call.call_id)}>
-                      {toolOf(call)}
-                    </button>
-                  </th>
-                  <td>
-                    <OutcomeBadge outcome={call.outcome} />
-                  </td>
-                  <td className="number">{call.outcome === 'running' ? '' : duration(call.duration_ms)}</td>
-                  <td>{call.server}</td>
-                  <td>{call.principal}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      )}
-      {open !== undefined && (
-        <CallDetail call={open} showsPayloads={data?.shows_payloads} onClose={() => setOpenId(undefined)} />
-      )}
-    </>
-  );
-}
-
-const toolOf = ({ tool, server }: RecentCall) => (tool.startsWith(`${server}.`) ? tool.slice(server.length + 1) : tool);
-
-function CallDetail({
-  call,
-  showsPayloads,
-  onClose,
-}: {
-  call: RecentCall;
-  showsPayloads: boolean | undefined;
-  onClose: () => void;
-}) {
-  const isAdmin = useIsAdmin();
-  const canonical = `${call.server}.${toolOf(call)}`;
-  const rows: [string, string][] = [
-    ['Tool', canonical],
-    ['Principal', call.principal],
-    ['When', `${new Date(call.at).toLocaleDateString()}, ${clock(call.at)}`],
-    ['Duration', call.outcome === 'running' ? 'still running' : duration(call.duration_ms)],
-    ['Outcome', outcomeWords[call.outcome] ?? call.outcome],
-    ['Call ID', call.call_id],
-  ];
-  return (
-    <Dialog title="Call details" onClose={onClose}>
-      <dl className="rows">
-        {rows.map(([term, text]) => (
-          <div key={term}>
-            <dt>{term}</dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
-      {showsPayloads === true && isAdmin && <PayloadView call={call} />}
-      {showsPayloads === true && !isAdmin && <p className="dim">Arguments and result are visible to admins only.</p>}
-      {showsPayloads === false && (
-        <p className="dim">
-          Arguments and result are not kept: they may be private. Started with{' '}
-          <code>MCP_AGGREGATOR_SHOW_PAYLOADS=true</code>, the aggregator shows them to admins.
-        </p>
-      )}
-      <a className="button" href={linkTo('tools', canonical)}>
-        Open the tool
-      </a>
-    </Dialog>
-  );
-}
-
-function PayloadView({ call }: { call: RecentCall }) {
-  const path = `/api/v1/aggregator/activity/calls/${encodeURIComponent(call.call_id)}`;
-  const { data, error, loading } = useResource<Payload>(path, {
-    on: ['call.finished'],
-    when: (event) => event.call_id === call.call_id,
-  });
-  if (error?.status === 404) return <p className="dim">Arguments and result of this call are no longer kept.</p>;
-  if (loading) return <Loading what="Loading arguments and result" />;
-  if (data === undefined) return <Failure error={error} />;
-  return (
-    <>
-      <Part title="Arguments" part={data.arguments} />
-      {data.result !== null && <Part title="Result" part={data.result} />}
-      {data.error !== null && <Part title="Error" part={data.error} />}
-      {data.result === null && data.error === null && <p className="dim">The call is still running.</p>}
-    </>
-  );
-}
-
-function Part({ title, part: { json, bytes: size, cut } }: { title: string; part: PayloadPart }) {
-  return (
-    <section aria-label={title} className="payload">
-      <h3>{title}</h3>
-      {cut ? (
+    <Page
+      title="Traffic"
+      actions={
         <>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-          <pre tabIndex={0}>{json}</pre>
-          <p className="dim">
-            Cut: the first {bytes(new Blob([json]).size)} of {bytes(size)}.
-          </p>
+          <Choice parameter="range" label="Time range" options={ranges} />
+          <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+            {paused ? 'Resume' : 'Pause'}
+          </button>
         </>
-      ) : (
-        <Whole value={JSON.parse(json)} isResult={title === 'Result'} />
-      )}
-    </section>
+      }
+    >
+      <Failure error={calls.error ?? statistics.error} retry={calls.reload} />
+      {calls.loading && <Loading />}
+      {statistics.data !== undefined && <CallCharts statistics={statistics.data} />}
+      <RunningCalls calls={calls.data?.running ?? []} />
+      <Tabs
+        label="Views"
+        current={current}
+        tabs={[
+          { id: 'calls', name: 'Calls', href: withFilters(linkTo('traffic')) },
+          { id: 'errors', name: 'Errors', href: withFilters(linkTo('traffic', 'errors')) },
+        ]}
+      >
+        {recent !== undefined && <Recent calls={recent} isErrors={current === 'errors'} />}
+      </Tabs>
+      <CallPanel calls={calls.data} />
+    </Page>
   );
 }
 
-function Whole({ value, isResult }: { value: unknown; isResult: boolean }) {
-  if (typeof value === 'string') return <p className="lines">{value}</p>;
-  return isResult && isObject(value) ? <ResultView result={value} /> : <JsonTree value={value} />;
+/** The filters hold in both views. */
+function withFilters(href: string): string {
+  const query = window.location.hash.split('?')[1];
+  return query === undefined ? href : `${href}?${query}`;
 }
 
-/** The newest first. While paused, what happens is counted and shown afterwards. */
-function useCalls(earlier: RecentCall[] | undefined, paused: boolean): { calls: RecentCall[]; missed: number } {
-  const calls = useRef(new Map<string, RecentCall>());
-  const [shown, setShown] = useState<RecentCall[]>([]);
-  const [missed, setMissed] = useState(0);
-  const isPaused = useRef(paused);
-  isPaused.current = paused;
+/** As it was when it was paused. */
+function useFrozen<Value>(value: Value, isFrozen: boolean): Value {
+  const [kept, setKept] = useState({ value, isFrozen });
+  if (kept.isFrozen !== isFrozen) setKept({ value, isFrozen });
+  return isFrozen && kept.isFrozen ? kept.value : value;
+}
 
-  useEffect(() => {
-    let frame: number | undefined;
-    const show = () => {
-      frame = undefined;
-      if (isPaused.current) return;
-      setMissed(0);
-      setShown([...calls.current.values()].sort((a, b) => (a.at < b.at ? 1 : -1)));
-    };
-    const later = () => {
-      frame ??= window.requestAnimationFrame(show);
-    };
-    for (const call of earlier ?? []) {
-      if (!calls.current.has(call.call_id)) calls.current.set(call.call_id, call);
-    }
-    if (!paused) later();
-    const off = onLive((name, event) => {
-      if (name !== 'call.started' && name !== 'call.finished') return;
-      const heard = event as unknown as RecentCall;
-      const known = calls.current.get(heard.call_id);
-      const at = known?.at ?? new Date().toISOString();
-      calls.current.set(heard.call_id, { ...known, ...heard, at, outcome: heard.outcome ?? 'running' });
-      const [oldest] = calls.current.keys();
-      if (calls.current.size > maxKept && oldest !== undefined) calls.current.delete(oldest);
-      if (isPaused.current && name === 'call.started') setMissed((number) => number + 1);
-      later();
+function Recent({ calls, isErrors }: { calls: readonly EndedCall[]; isErrors: boolean }) {
+  const [query] = useParameter('q');
+  const [outcome] = useParameter('outcome');
+  const [server] = useParameter('server');
+  const servers = useMemo(() => [...new Set(calls.map((call) => call.server))].sort(), [calls]);
+  const shown = useMemo(() => {
+    const words = query.toLowerCase();
+    return calls.filter(
+      (call) =>
+        (server === '' || call.server === server) &&
+        (isErrors || outcome === '' || (outcome === 'errors' ? isError(call) : call.outcome === outcome)) &&
+        `${call.tool} ${call.principal} ${call.client ?? ''} ${call.error_code ?? ''}`.toLowerCase().includes(words),
+    );
+  }, [calls, query, outcome, server, isErrors]);
+  if (calls.length === 0) {
+    return (
+      <Empty title="No calls yet">
+        <p>
+          Calls of all clients appear here in real time. <a href={linkTo('tools')}>Try a tool</a> or{' '}
+          <a href={linkTo('connect')}>connect a client</a>.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <SearchBar label="Filter by tool, client, principal or error">
+        <Choice
+          parameter="server"
+          label="Server"
+          options={[{ value: '', name: 'All servers' }, ...servers.map((name) => ({ value: name, name }))]}
+        />
+        {!isErrors && <Choice parameter="outcome" label="Outcome" options={outcomes} />}
+      </SearchBar>
+      {isErrors ? <ErrorTable groups={groupErrors(shown)} /> : <CallTable calls={shown} />}
+      <p className="summary">
+        {count(shown.length, 'call')} of the latest {calls.length}
+      </p>
+    </>
+  );
+}
+
+const columns: Column<EndedCall>[] = [
+  {
+    id: 'tool',
+    name: 'Tool',
+    sortBy: ({ tool }) => tool,
+    cell: (call) => (
+      <PanelLink parameter={callParameter} value={call.call_id}>
+        {toolOf(call)}
+      </PanelLink>
+    ),
+  },
+  {
+    id: 'server',
+    name: 'Server',
+    width: '11rem',
+    onlyWide: true,
+    sortBy: ({ server }) => server,
+    cell: ({ server }) => server,
+  },
+  {
+    id: 'outcome',
+    name: 'Outcome',
+    width: '9.5rem',
+    sortBy: ({ outcome }) => outcome,
+    cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
+  },
+  {
+    id: 'duration',
+    name: 'Duration',
+    width: '6.5rem',
+    isNumber: true,
+    sortBy: ({ duration_ms: ms }) => ms,
+    cell: ({ duration_ms: ms }) => duration(ms),
+  },
+  {
+    id: 'client',
+    name: 'Client',
+    width: '14rem',
+    onlyWide: true,
+    sortBy: ({ client, principal }) => `${client ?? ''} ${principal}`,
+    cell: ({ client, principal }) => `${client ?? 'REST API'} · ${principal}`,
+  },
+  { id: 'at', name: 'Ended', width: '6.5rem', onlyWide: true, sortBy: ({ at }) => at, cell: ({ at }) => clock(at) },
+];
+
+function CallTable({ calls }: { calls: readonly EndedCall[] }) {
+  return (
+    <DataTable
+      label="Calls"
+      rows={calls}
+      columns={columns}
+      keyOf={({ call_id }) => call_id}
+      newRows="wait"
+      openKey={usePlace().query.get(callParameter)}
+    />
+  );
+}
+
+const phaseWords = { queue: 'waits in the queue', connect: 'waits for a session', server: 'at the server' };
+
+/** Calls run on when the page that started them is left: here they are found and cancelled. */
+function RunningCalls({ calls }: { calls: readonly RunningCall[] }) {
+  if (calls.length === 0) return null;
+  return (
+    <>
+      <h2>{count(calls.length, 'running call')}</h2>
+      <DataTable label="Running calls" rows={calls} columns={runningColumns} keyOf={({ call_id }) => call_id} />
+    </>
+  );
+}
+
+const runningColumns: Column<RunningCall>[] = [
+  {
+    id: 'running-tool',
+    name: 'Tool',
+    cell: (call) => (
+      <PanelLink parameter={callParameter} value={call.call_id}>
+        {toolOf(call)}
+      </PanelLink>
+    ),
+  },
+  { id: 'running-server', name: 'Server', width: '11rem', onlyWide: true, cell: ({ server }) => server },
+  { id: 'phase', name: 'Phase', width: '11rem', onlyWide: true, cell: ({ phase }) => phaseWords[phase] },
+  { id: 'for', name: 'For', width: '6rem', isNumber: true, cell: ({ running_ms: ms }) => duration(ms) },
+  {
+    id: 'caller',
+    name: 'Client',
+    width: '14rem',
+    onlyWide: true,
+    cell: ({ client, principal }) => `${client ?? 'REST API'} · ${principal}`,
+  },
+  { id: 'cancel', name: 'Action', width: '7rem', cell: (call) => <CancelButton call={call} /> },
+];
+
+function CancelButton({ call }: { call: RunningCall }) {
+  const { running, run } = useAction();
+  if (!call.can_cancel) return null;
+  const cancel = () =>
+    run(async () => {
+      await cancelCall(call.call_id).then(
+        () => say(`${toolOf(call)} is cancelled.`),
+        () => say(`${toolOf(call)} had already ended.`),
+      );
+      await resources.invalidateQueries();
     });
-    return () => {
-      off();
-      if (frame !== undefined) window.cancelAnimationFrame(frame);
-    };
-  }, [earlier, paused]);
-
-  return { calls: shown, missed };
+  return (
+    <button
+      type="button"
+      className="small"
+      aria-label={`Cancel ${toolOf(call)}`}
+      disabled={running}
+      onClick={() => void cancel()}
+    >
+      Cancel
+    </button>
+  );
 }

@@ -32,7 +32,7 @@ export function Chart({ title, times, lines, format, summary }: Props) {
   return (
     <figure className={`${styles.chart} figure`} style={{ margin: 0 }}>
       <figcaption className={styles.head}>
-        <h3>{title}</h3>
+        <strong>{title}</strong>
         {lines.map(({ name, colour, values }) => (
           <span key={name} className={styles.value} style={{ '--colour': `var(${colour})` } as React.CSSProperties}>
             {name} {at === undefined ? '' : toText(values[shown], format)}
@@ -95,13 +95,13 @@ function optionsOf(
   return {
     width: element.clientWidth,
     height,
-    padding: [8, 4, 0, 0],
+    padding: [8, 14, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
     scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, Number.MIN_VALUE) || 1] } },
     axes: [
-      { ...axis, grid: { show: false }, ticks: { show: false }, size: 24 },
+      { ...axis, grid: { show: false }, ticks: { show: false }, size: 22, space: 70, values: toTimes },
       {
         ...axis,
         grid: line,
@@ -113,6 +113,16 @@ function optionsOf(
     ],
     series: [{}, ...lines.map((each) => seriesOf(each, colourOf))],
   };
+}
+
+/** The time of day, or the day where the labels are that far apart. */
+function toTimes(_plot: uPlot, times: number[]): string[] {
+  const isDays = times.length > 1 && (times.at(-1) ?? 0) - (times[0] ?? 0) > 100_000;
+  return times.map((time) => {
+    const date = new Date(time * 1_000);
+    if (isDays) return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+    return date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  });
 }
 
 function seriesOf({ name, colour, kind }: ChartLine, colourOf: (token: string) => string): uPlot.Series {

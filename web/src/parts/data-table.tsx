@@ -62,20 +62,18 @@ export function DataTable<Row>(props: Props<Row>) {
   const { label, rows, columns, keyOf, sort: initialSort = '', newRows = 'append', openKey, selection, empty } = props;
   const [sort, setSort] = useParameter('sort', initialSort);
   const frame = useRef<HTMLDivElement>(null);
-  const [pointed, setPointed] = useState(false);
+  const [, setLeft] = useState(0);
   const [top, setTop] = useState(0);
-  const { arranged, showAll } = useArranged(rows, columns, keyOf, sort, { held: pointed || top > 0, newRows });
+  const { arranged, showAll } = useArranged(rows, columns, keyOf, sort, {
+    held: top > 0 || isPointedAt(frame.current),
+    newRows,
+  });
   const isLong = arranged.rows.length > maxDrawn;
   const toggle = useToggle(selection);
   const { first, last, rowHeight } = useWindow(frame, isLong, top, arranged.rows.length);
   const drawn = isLong ? arranged.rows.slice(first, last) : arranged.rows;
   return (
-    <div
-      ref={frame}
-      className={styles.frame}
-      onPointerEnter={({ pointerType }) => setPointed(pointerType === 'mouse')}
-      onPointerLeave={() => setPointed(false)}
-    >
+    <div ref={frame} className={styles.frame} onPointerLeave={() => setLeft((count) => count + 1)}>
       {selection !== undefined && selection.keys.size > 0 && (
         <div className={styles.bulk}>
           <strong>{selection.keys.size} selected</strong>
@@ -129,6 +127,10 @@ export function DataTable<Row>(props: Props<Row>) {
     </div>
   );
 }
+
+/** Asked of the browser, because events miss what happens when rows come and go under a pointer that rests. */
+const isPointedAt = (element: HTMLElement | null) =>
+  element?.matches(':hover') === true && window.matchMedia('(hover: hover)').matches;
 
 function useArranged<Row>(
   rows: readonly Row[],

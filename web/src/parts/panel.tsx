@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from 'react';
-import { pushParameters } from '../route.ts';
+import { linkWith, pushParameters, usePlace } from '../route.ts';
 import styles from './panel.module.css';
 
 /**
@@ -39,5 +39,26 @@ export function Panel({ title, parameter, children }: { title: string; parameter
       </header>
       {children}
     </section>
+  );
+}
+
+/** Opens a panel on the page as it is; drawn again when a filter in the address changes. */
+export function PanelLink({
+  parameter,
+  value,
+  children,
+  ...more
+}: {
+  parameter: string;
+  value: string;
+  children: ReactNode;
+  className?: string;
+  'aria-label'?: string;
+}) {
+  usePlace();
+  return (
+    <a href={linkWith({ [parameter]: value })} {...more}>
+      {children}
+    </a>
   );
 }

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useId } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId } from 'react';
 
 export interface Tab {
   id: string;
@@ -23,6 +23,10 @@ export function Tabs({
   children: ReactNode;
 }) {
   const base = useId();
+  // On a phone they are wider than the window.
+  useEffect(() => {
+    document.getElementById(`${base}-${current}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [base, current]);
   const move = (event: KeyboardEvent<HTMLElement>) => {
     const place = tabs.findIndex(({ id }) => id === current);
     const target =
