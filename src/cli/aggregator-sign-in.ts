@@ -51,7 +51,7 @@ export async function signInByBrowser(client: Client, request: BrowserSignIn): P
   }
 }
 
-interface DeviceSignIn {
+interface DeviceCode {
   device_code: string;
   user_code: string;
   verification_uri: string;
@@ -63,10 +63,10 @@ interface DeviceSignIn {
 /** On another device (RFC 8628), for machines without a browser. */
 export async function signInByDevice(
   client: Client,
-  request: { name: string; timeoutMs: number; show(device: DeviceSignIn): void },
+  request: { name: string; timeoutMs: number; show(device: DeviceCode): void },
 ): Promise<AggregatorSession> {
   const { name } = request;
-  const begun = await client.post<DeviceSignIn>(`${session}/device`, { name });
+  const begun = await client.post<DeviceCode>(`${session}/device`, { name });
   request.show(begun);
   const deadline = Math.min(Date.parse(begun.expires_at), Date.now() + request.timeoutMs);
   for (let seconds = begun.interval; Date.now() + seconds * 1_000 < deadline; ) {
