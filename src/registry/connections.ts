@@ -17,7 +17,7 @@ interface ResolvedConnection {
   mask: (text: string) => string;
 }
 
-export interface Connections {
+export interface ServerConnections {
   openConnection(id: string): Connection;
   /** With the keys of the user, where the server asks each for some; without a user, with those of an admin. */
   resolveConnection(id: string, user?: string): Promise<ResolvedConnection>;

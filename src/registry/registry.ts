@@ -12,7 +12,7 @@ import type { Database } from '../store/database.ts';
 import type { ServerRow } from '../store/schema.ts';
 import { deleteServer, insertServer, updateServer, updateToolOverrides } from '../store/servers.ts';
 import { type ConnectionOrigin, patchedConnection, requireAllowed } from './connection-patch.ts';
-import { type Connections, createConnections } from './connections.ts';
+import { createConnections, type ServerConnections } from './connections.ts';
 import { createObservations, type Observations } from './observations.ts';
 import type { SecretSources } from './resolve-connection.ts';
 import type { Connection, Registration, ServerPatch } from './server.ts';
@@ -23,7 +23,7 @@ import { type ToolOverridePatch, type ToolOverrides, withOverride } from './tool
 
 export { overallStatus, type ReplicaView, type Server } from './server-record.ts';
 
-export interface Registry extends Connections, Observations {
+export interface Registry extends ServerConnections, Observations {
   /** Another number after every change of any server: what was made of their values is then out of date. */
   readonly version: number;
   list(): Server[];

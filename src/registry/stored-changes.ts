@@ -48,8 +48,8 @@ export function createStoredChanges(deps: StoredChangesDependencies): StoredChan
       changes.publish('server.registered', { server_id: row.id, name: row.name });
       return { server, kind: 'added', reconnect: false };
     }
-    const { server, isChanged, reconnect } = withStored(before, row, isMoved(before, row));
-    table.put(server);
+    const { server: stored, isChanged, reconnect } = withStored(before, row, isMoved(before, row));
+    const server = table.put(stored);
     if (!isChanged) return undefined;
     const { name: previous } = before;
     if (previous !== row.name) changes.publish('server.renamed', { server_id: row.id, name: row.name, previous });
