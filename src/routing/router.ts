@@ -243,8 +243,9 @@ function asServerKnowsIt(call: ToolCall, signal: Cancellation): ToolCall {
   const { tool, params: given } = call;
   const { listed, server, override } = tool;
   const args = override === undefined ? given.arguments : passedArguments(given.arguments, override);
+  const params: JsonObject = { ...given, name: listed.original_name, arguments: args };
   // Tasks of 2025-11-25 are offered to no client, so what it says of them is ignored.
-  const { task: _task, ...params }: JsonObject = { ...given, name: listed.original_name, arguments: args };
+  if (params.task !== undefined) delete params.task;
   return {
     ...call,
     signal,
