@@ -90,7 +90,7 @@ export async function startInstallations(scale: number, directory: string): Prom
   }
 }
 
-/** A model whose service is down: tools stay without skills. */
+/** A model whose service is down: tools stay unclassified. */
 export async function deadModel(): Promise<Record<string, string>> {
   return { ANTHROPIC_API_KEY: 'not-a-key', ANTHROPIC_BASE_URL: `http://127.0.0.1:${await freePort()}` };
 }

@@ -108,6 +108,25 @@ test('rows that the API would refuse are left out by name, the others are taken'
   ]);
 });
 
+test('SKL-004: built-in skills of another version are imported as they are now, own skills as they were', async (t) => {
+  const { app, backup } = await setUp({ MCP_CREDENTIAL_KEY: key() });
+  t.after(app.close);
+  const present = backup.skills.find(({ id }: Body) => id === 'email');
+  const given: Body = structuredClone(backup);
+  given.skills = [
+    { ...present, description: 'As it was' },
+    { ...present, id: 'memory' },
+    { ...present, id: 'gardening', origin: 'custom', description: 'Flowers' },
+  ];
+  const { body } = await app.api('POST', path, given);
+  assert.equal(body.skills, 2);
+  const [{ kind, name, reason }] = body.left_out;
+  assert.deepEqual([kind, name], ['skills', 'Email']);
+  assert.match(reason, /no longer a built-in skill/);
+  const descriptionOf = async (id: string) => (await app.api('GET', `/api/v1/skills/${id}`)).body.description;
+  assert.deepEqual([await descriptionOf('email'), await descriptionOf('gardening')], [present.description, 'Flowers']);
+});
+
 test('logins to a server that was left out keep nothing else out, and the limit of servers holds', async (t) => {
   const MCP_CREDENTIAL_KEY = key();
   const { app, backup } = await setUp({ MCP_CREDENTIAL_KEY, MCP_AGGREGATOR_MAX_SERVERS: '1' });

@@ -21,10 +21,10 @@ const path = '/api/v1/skills';
 const skillPath = (id: string) => `${path}/${encodeURIComponent(id)}`;
 
 export const addSkills: AddCommand = (program, environment) => {
-  const group = program.command('skills').description('manage skills, the categories of tools');
+  const group = program.command('skills').description('manage categories (skills) of tools');
 
   withGlobalFlags(group.command('list', { isDefault: true }))
-    .description('list the skills and how many tools each has')
+    .description('list the categories (skills) and how many tools each has')
     .action(async (_options, self: Command) => {
       const { client, terminal } = createContext(self, environment);
       const answer = await client.get<{ skills: SkillAnswer[] }>(path);
