@@ -1,11 +1,12 @@
 import { toTerms } from '../src/search/lexical.ts';
-import { type SearchableTool, toParameters } from '../src/search/tool.ts';
+import { toParameters } from '../src/search/tool.ts';
 import { toWords } from '../src/search/words.ts';
+import type { SetTool } from './search-sets.ts';
 
 /** What goes into the one field, and how it is split. */
 export interface Field {
   name: string;
-  textOf(tool: SearchableTool): string;
+  textOf(tool: SetTool): string;
   toTerms(text: string): string[];
 }
 
@@ -21,8 +22,8 @@ export interface PlainBm25 {
 export const textbook: Bm25Parameters = { saturation: 1.2, lengthPenalty: 0.75 };
 
 const asWritten = (text: string) => toWords(text).flatMap(({ whole, parts }) => (parts.length > 0 ? parts : [whole]));
-const nameAndDescription = ({ originalName, description }: SearchableTool) => `${originalName} ${description}`;
-const withParameters = (tool: SearchableTool) =>
+const nameAndDescription = ({ originalName, description }: SetTool) => `${originalName} ${description}`;
+const withParameters = (tool: SetTool) =>
   [nameAndDescription(tool), tool.title, ...toParameters(tool.inputSchema).map(({ name }) => name)].join(' ');
 
 /** By the textbook: name and description, words as they are written. */
@@ -52,7 +53,7 @@ interface Postings {
 }
 
 /** Robertson's formula over one field, every tool in one list; it shares nothing with the index but the splitting. */
-export function createPlainBm25(tools: readonly SearchableTool[], { textOf, toTerms }: Field): PlainBm25 {
+export function createPlainBm25(tools: readonly SetTool[], { textOf, toTerms }: Field): PlainBm25 {
   const postings = new Map<string, Postings>();
   const lengths = tools.map((tool, place) => {
     const terms = toTerms(textOf(tool));

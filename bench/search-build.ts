@@ -1,10 +1,10 @@
 import { loadStaticEmbedder } from '../src/search/embed.ts';
 import { createSearchIndex, embedTools, type SearchIndex } from '../src/search/search-index.ts';
-import type { SearchableTool } from '../src/search/tool.ts';
 import { createEmbeddedClassifier } from '../src/skills/embedded-classifier.ts';
 import { createSkillVectors } from '../src/skills/skill-vectors.ts';
 import { defaultSkills, toSkillText } from '../src/skills/taxonomy.ts';
 import { loadTrainedClassifier } from '../src/skills/trained-classifier.ts';
+import type { SetTool } from './search-sets.ts';
 
 export interface BuildTimes {
   loadMs: number;
@@ -14,7 +14,7 @@ export interface BuildTimes {
 }
 
 /** Embeds, classifies and indexes tools the way the application does. */
-export async function buildIndex(tools: SearchableTool[]): Promise<{ index: SearchIndex; times: BuildTimes }> {
+export async function buildIndex(tools: SetTool[]): Promise<{ index: SearchIndex; times: BuildTimes }> {
   const marks = [performance.now()];
   const embedder = loadStaticEmbedder();
   marks.push(performance.now());
@@ -38,6 +38,7 @@ export async function buildIndex(tools: SearchableTool[]): Promise<{ index: Sear
   });
   marks.push(performance.now());
   const index = createSearchIndex(embedder, embedder);
+  for (const { server, serverText = '' } of tools) index.describeServer(server, serverText);
   for (const [position, tool] of classified.entries()) index.upsert(tool, vectors[position] ?? null);
   index.setSkills(
     defaultSkills.flatMap(({ id, name }) => {

@@ -1,8 +1,7 @@
 /** The strongest plain BM25 that can be made for a set: the field and the parameters that do best on half of its requests. */
-import type { SearchableTool } from '../src/search/tool.ts';
 import { type Bm25Parameters, createPlainBm25, fields } from './plain-bm25.ts';
 import { measure } from './search-measures.ts';
-import type { Request } from './search-sets.ts';
+import type { Request, SetTool } from './search-sets.ts';
 
 const saturations = [0.6, 1.2, 2];
 const lengthPenalties = [0.2, 0.5, 0.75];
@@ -14,7 +13,7 @@ export interface Floor {
   search(query: string, limit: number): { id: number; score: number }[];
 }
 
-export function tuneFloor(tools: readonly SearchableTool[], requests: readonly Request[]): Floor {
+export function tuneFloor(tools: readonly SetTool[], requests: readonly Request[]): Floor {
   const every = Math.ceil(requests.length / maxTried);
   const tried = requests.filter((_, place) => place % every === 0);
   let best: (Floor & { gain: number }) | undefined;

@@ -1,8 +1,7 @@
 import { search } from '../src/search/search.ts';
-import type { SearchableTool } from '../src/search/tool.ts';
 import { buildIndex } from './search-build.ts';
 import { percentile } from './search-measures.ts';
-import { readScaleTools, readSets } from './search-sets.ts';
+import { readScaleTools, readSets, type SetTool } from './search-sets.ts';
 
 const sizes = [1_000, 10_000, 100_000];
 const strategies = ['lexical', 'direct', 'hierarchical'] as const;
@@ -43,7 +42,7 @@ export async function measureScale(folder: string): Promise<void> {
   }
 }
 
-function copy(corpus: SearchableTool[], position: number): SearchableTool {
+function copy(corpus: SetTool[], position: number): SetTool {
   const tool = corpus[position % corpus.length];
   if (tool === undefined) throw new RangeError('the corpus is empty');
   const round = Math.floor(position / corpus.length);

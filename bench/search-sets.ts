@@ -3,10 +3,15 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { SearchableTool } from '../src/search/tool.ts';
 
+export interface SetTool extends SearchableTool {
+  /** What the server says of itself. */
+  serverText?: string | undefined;
+}
+
 /** One set of requests over one catalog, in the form search takes. */
 export interface RequestSet {
   name: string;
-  tools: SearchableTool[];
+  tools: SetTool[];
   requests: Request[];
   /** Requests that no tool of the catalog answers. */
   unanswerable: string[];
@@ -90,11 +95,11 @@ export function readSteps(): Map<string, string[]> {
   );
 }
 
-export function readScaleTools(folder: string): SearchableTool[] {
+export function readScaleTools(folder: string): SetTool[] {
   return readLines<ToolLine>(join(folder, 'corpus_scale.jsonl.gz')).map((line, index) => toTool(line, index + 1));
 }
 
-function toTool(line: ToolLine, id: number): SearchableTool {
+function toTool(line: ToolLine, id: number): SetTool {
   return {
     id,
     name: `${line.server}.${line.name}`,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { toUnit } from '../similarity/cosine.ts';
 import type { Embedder } from './embedder.ts';
+import { createTokenMatcher, type TokenMatcher } from './token-matcher.ts';
 import { createWordPieces } from './word-pieces.ts';
 
 /**
@@ -10,6 +11,10 @@ import { createWordPieces } from './word-pieces.ts';
  */
 export interface StaticEmbedder extends Embedder {
   embedText(text: string): Float32Array;
+  /** The tokens of a text, as numbers of rows; what they are is known only here. */
+  tokensOf(text: string): number[];
+  /** Compares tokens one by one, where a text's vector blurs them. */
+  createTokenMatcher(): TokenMatcher;
   /** How rare a lower-case word is in English, 0 to 1. */
   rarity(word: string): number;
 }
@@ -55,6 +60,8 @@ export function loadStaticEmbedder(folder: URL = new URL('../../assets/', import
     dimensions,
     embedText,
     rarity,
+    tokensOf: toPieces,
+    createTokenMatcher: () => createTokenMatcher({ rows, scales, dimensions }),
     embed: async (texts) => texts.map(embedText),
   };
 }

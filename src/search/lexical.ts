@@ -1,4 +1,5 @@
 import { stem } from '../similarity/stem.ts';
+import { stopWords } from '../similarity/stop-words.ts';
 import { type SearchableTool, toDescription, toParameters } from './tool.ts';
 import { toWords } from './words.ts';
 
@@ -8,10 +9,20 @@ import { toWords } from './words.ts';
  */
 export interface LexicalIndex {
   readonly size: number;
+  /** Above every slot in use. */
+  readonly capacity: number;
   add(slot: number, tool: SearchableTool): void;
   remove(slot: number): void;
-  score(query: LexicalQuery): LexicalScores;
-  explain(query: LexicalQuery, slot: number): string[];
+  /** Adds the weighted evidence for every tool that has a word of the request to `scores`, by slot. */
+  score(query: LexicalQuery, weights: LexicalWeights, scores: Float32Array): void;
+  /** What the server says of itself, beside its name. */
+  describeServer(name: string, text: string): void;
+  /** The share of the request's weight (idf) that each tool explains, and each server with all its tools and its own text. */
+  coverage(query: LexicalQuery, serverOfSlot: Int32Array, serverNumbers: ReadonlyMap<string, number>): Coverage;
+  /** How strongly the request names each server, by the server's name; servers it does not name are missing. */
+  serversNamed(query: LexicalQuery): Map<string, number>;
+  /** The words of a tool that are in the request too, as the tool spells them, the rarest first. */
+  explain(query: LexicalQuery, tool: SearchableTool): string[];
 }
 
 interface LexicalQuery {
@@ -19,17 +30,21 @@ interface LexicalQuery {
   terms: Map<string, number>;
 }
 
-interface LexicalScores {
-  /** BM25F by slot, divided by the most this request could reach: 0 to 1 whatever the request's length. */
-  tool: Float32Array;
-  /** Share of the request's weight (idf) that the tool's own words explain, by slot. */
-  covered: Float32Array;
-  /** Share of the tool's name that the request says, by slot. */
-  named: Float32Array;
-  /** How strongly the request names the tool's server, by slot. */
-  server: Float32Array;
-  /** Share of the request's weight that any tool of the index knows at all. */
-  known: number;
+interface Coverage {
+  /** By slot. */
+  tools: Float32Array;
+  /** By server number. */
+  servers: Float32Array;
+}
+
+/** Every kind of evidence lies between 0 and 1, whatever the request's length. */
+export interface LexicalWeights {
+  /** BM25F, divided by the most this request could reach. */
+  lexical: number;
+  /** Share of the request's weight (idf) that the tool's own words explain. */
+  covered: number;
+  /** Share of the tool's name that the request says. */
+  named: number;
 }
 
 const fields = ['name', 'title', 'description', 'parameterNames', 'parameterDescriptions'] as const;
@@ -40,12 +55,23 @@ const saturation = 1.2;
 /** Words that more tools than this share hold tell tools apart no more; leaving them out also makes requests faster. */
 const commonShare = 0.4;
 
+const noImpacts = new Float32Array(0);
+
 interface Postings {
   slots: Int32Array;
   /** How often the term occurs, `fieldCount` numbers for each slot. */
   counts: Uint8Array;
   length: number;
+  /** The saturated frequency of each entry, and its share of the tool's name, as of `version`; made when they are needed. */
+  impacts: Float32Array;
+  nameShares: Float32Array;
+  version: number;
 }
+
+const noPostings = { slots: new Int32Array(0), length: 0 };
+/** Instructions can be long; what a server is for stands at the beginning. */
+const maxServerText = 2_000;
+const maxServerTerms = 200;
 
 interface ServerEntry {
   terms: string[];
@@ -58,11 +84,15 @@ export function createLexicalIndex(): LexicalIndex {
   const serverBySlot = new Map<number, string>();
   const servers = new Map<string, ServerEntry>();
   const serversByTerm = new Map<string, Set<string>>();
+  /** By what the server says of itself. */
+  const describedByTerm = new Map<string, Set<string>>();
+  const descriptions = new Map<string, Set<string>>();
   const totals = new Float64Array(fieldCount);
   let lengths = new Uint16Array(0);
   let nameShares = new Float32Array(0);
-  let norms = new Float32Array(0);
-  let normsAreStale = true;
+  let averages = new Float64Array(fieldCount).fill(1);
+  let averagesAreStale = true;
+  let version = 0;
   let capacity = 0;
 
   function grow(slot: number): void {
@@ -71,7 +101,6 @@ export function createLexicalIndex(): LexicalIndex {
     const wider = new Uint16Array(capacity * fieldCount);
     wider.set(lengths);
     lengths = wider;
-    norms = new Float32Array(capacity * fieldCount);
     const widerShares = new Float32Array(capacity);
     widerShares.set(nameShares);
     nameShares = widerShares;
@@ -97,13 +126,14 @@ export function createLexicalIndex(): LexicalIndex {
     termsBySlot.set(slot, [...counts.keys()]);
     nameShares[slot] = 1 / Math.max(1, new Set(toTerms(tool.originalName)).size);
     addServer(slot, tool.server);
-    normsAreStale = true;
+    averagesAreStale = true;
   }
 
   function append(term: string, slot: number, row: Uint8Array): void {
     let list = postings.get(term);
     if (list === undefined) {
-      list = { slots: new Int32Array(2), counts: new Uint8Array(2 * fieldCount), length: 0 };
+      const [slots, counts] = [new Int32Array(2), new Uint8Array(2 * fieldCount)];
+      list = { slots, counts, length: 0, impacts: noImpacts, nameShares: noImpacts, version: -1 };
       postings.set(term, list);
     }
     if (list.length === list.slots.length) {
@@ -117,6 +147,7 @@ export function createLexicalIndex(): LexicalIndex {
     list.slots[list.length] = slot;
     list.counts.set(row, list.length * fieldCount);
     list.length++;
+    list.version = -1;
   }
 
   function remove(slot: number): void {
@@ -129,7 +160,7 @@ export function createLexicalIndex(): LexicalIndex {
     }
     termsBySlot.delete(slot);
     removeServer(slot);
-    normsAreStale = true;
+    averagesAreStale = true;
   }
 
   function drop(term: string, slot: number): void {
@@ -141,6 +172,7 @@ export function createLexicalIndex(): LexicalIndex {
     list.slots[position] = list.slots[last] as number;
     list.counts.copyWithin(position * fieldCount, last * fieldCount, list.length * fieldCount);
     list.length = last;
+    list.version = -1;
     if (last === 0) postings.delete(term);
   }
 
@@ -149,11 +181,7 @@ export function createLexicalIndex(): LexicalIndex {
     if (entry === undefined) {
       entry = { terms: toServerTerms(name), slots: new Set() };
       servers.set(name, entry);
-      for (const term of entry.terms) {
-        const holders = serversByTerm.get(term) ?? new Set();
-        holders.add(name);
-        serversByTerm.set(term, holders);
-      }
+      for (const term of entry.terms) addHolder(serversByTerm, term, name);
     }
     entry.slots.add(slot);
     serverBySlot.set(slot, name);
@@ -167,23 +195,46 @@ export function createLexicalIndex(): LexicalIndex {
     entry.slots.delete(slot);
     if (entry.slots.size > 0) return;
     servers.delete(name);
-    for (const term of entry.terms) {
-      const holders = serversByTerm.get(term);
-      holders?.delete(name);
-      if (holders?.size === 0) serversByTerm.delete(term);
-    }
+    for (const term of entry.terms) dropHolder(serversByTerm, term, name);
+    describeServer(name, '');
   }
 
-  function refreshNorms(): void {
+  function describeServer(name: string, text: string): void {
+    for (const term of descriptions.get(name) ?? []) dropHolder(describedByTerm, term, name);
+    const terms = new Set(toTerms(text.slice(0, maxServerText)).slice(0, maxServerTerms));
+    if (terms.size === 0) descriptions.delete(name);
+    else descriptions.set(name, terms);
+    for (const term of terms) addHolder(describedByTerm, term, name);
+  }
+
+  function refreshAverages(): void {
     const count = Math.max(1, termsBySlot.size);
-    const averages = Array.from(totals, (total) => Math.max(total / count, 1e-6));
-    for (let index = 0; index < norms.length; index++) {
-      const field = index % fieldCount;
-      const penalty = lengthPenalties[field] ?? 0;
-      norms[index] =
-        (fieldWeights[field] ?? 0) / (1 - penalty + (penalty * (lengths[index] as number)) / (averages[field] ?? 1));
+    averages = totals.map((total) => Math.max(total / count, 1e-6));
+    averagesAreStale = false;
+    version++;
+  }
+
+  /** A word costs this once after a change, and then one multiplication for each tool that has it. */
+  function refreshImpacts(list: Postings): void {
+    const { slots, counts, length } = list;
+    const impacts = new Float32Array(length);
+    const shares = new Float32Array(length);
+    for (let entry = 0; entry < length; entry++) {
+      const slot = slots[entry] as number;
+      let frequency = 0;
+      for (let field = 0; field < fieldCount; field++) {
+        const count = counts[entry * fieldCount + field] as number;
+        if (count === 0) continue;
+        const penalty = lengthPenalties[field] as number;
+        const share = (lengths[slot * fieldCount + field] as number) / (averages[field] as number);
+        frequency += (count * (fieldWeights[field] as number)) / (1 - penalty + penalty * share);
+      }
+      impacts[entry] = frequency / (saturation + frequency);
+      shares[entry] = (counts[entry * fieldCount] as number) > 0 ? (nameShares[slot] as number) : 0;
     }
-    normsAreStale = false;
+    list.impacts = impacts;
+    list.nameShares = shares;
+    list.version = version;
   }
 
   function inverseFrequency(term: string): number {
@@ -192,75 +243,121 @@ export function createLexicalIndex(): LexicalIndex {
     return Math.log(1 + (count - frequency + 0.5) / (frequency + 0.5));
   }
 
-  function score(query: LexicalQuery): LexicalScores {
-    if (normsAreStale) refreshNorms();
-    const tool = new Float32Array(capacity);
-    const covered = new Float32Array(capacity);
-    const named = new Float32Array(capacity);
-    const weights = [...query.terms]
-      .filter(([term]) => (postings.get(term)?.length ?? 0) <= commonShare * termsBySlot.size + 20)
+  function weigh(query: LexicalQuery) {
+    const terms = [...query.terms]
+      .filter(([term]) => !isCommon(term))
       .map(([term, occurrences]) => ({ term, occurrences, idf: inverseFrequency(term) }));
-    const whole = weights.reduce((sum, { idf }) => sum + idf, 0);
-    const most = weights.reduce((sum, { idf, occurrences }) => sum + idf * occurrences, 0);
-    let known = 0;
-    for (const { term, occurrences, idf } of weights) {
-      const list = postings.get(term);
-      if (list === undefined) continue;
-      known += idf / whole;
-      const factor = (idf * occurrences) / most;
-      const share = idf / whole;
-      // Reads stay inside the arrays' bounds, which the checker cannot know. One helper for all of them would be slow: an
-      // access that meets five kinds of arrays is never compiled for any.
-      const { slots, counts, length } = list;
-      for (let entry = 0; entry < length; entry++) {
-        const slot = slots[entry] as number;
-        const from = entry * fieldCount;
-        const normFrom = slot * fieldCount;
-        let frequency = 0;
-        for (let field = 0; field < fieldCount; field++) {
-          frequency += (counts[from + field] as number) * (norms[normFrom + field] as number);
-        }
-        tool[slot] = (tool[slot] as number) + (factor * frequency) / (saturation + frequency);
-        covered[slot] = (covered[slot] as number) + share;
-        if ((counts[from] as number) > 0) named[slot] = (named[slot] as number) + (nameShares[slot] as number);
-      }
-    }
-    return { tool, covered, named, server: scoreServers(query), known };
+    const whole = terms.reduce((sum, { idf }) => sum + idf, 0);
+    return terms.map((term) => ({ ...term, share: term.idf / whole }));
   }
 
+  function score(query: LexicalQuery, weights: LexicalWeights, scores: Float32Array): void {
+    if (averagesAreStale) refreshAverages();
+    const terms = weigh(query);
+    const most = terms.reduce((sum, { idf, occurrences }) => sum + idf * occurrences, 0);
+    for (const { term, occurrences, idf, share } of terms) {
+      const list = postings.get(term);
+      if (list === undefined) continue;
+      if (list.version !== version) refreshImpacts(list);
+      const byImpact = (weights.lexical * idf * occurrences) / most;
+      const byPresence = weights.covered * share;
+      // Reads stay inside the arrays' bounds, which the checker cannot know.
+      const { slots, impacts, nameShares, length } = list;
+      for (let entry = 0; entry < length; entry++) {
+        const slot = slots[entry] as number;
+        scores[slot] =
+          (scores[slot] as number) +
+          byImpact * (impacts[entry] as number) +
+          byPresence +
+          weights.named * (nameShares[entry] as number);
+      }
+    }
+  }
+
+  function coverage(
+    query: LexicalQuery,
+    serverOfSlot: Int32Array,
+    serverNumbers: ReadonlyMap<string, number>,
+  ): Coverage {
+    const tools = new Float32Array(capacity);
+    const count = Math.max(0, ...serverNumbers.values()) + 1;
+    const servers = new Float32Array(count);
+    const countedFor = new Int32Array(count).fill(-1);
+    for (const [place, { term, share }] of weigh(query).entries()) {
+      const countServer = (server: number) => {
+        if (server < 0 || countedFor[server] === place) return;
+        countedFor[server] = place;
+        servers[server] = (servers[server] as number) + share;
+      };
+      const { slots, length } = postings.get(term) ?? noPostings;
+      for (let entry = 0; entry < length; entry++) {
+        const slot = slots[entry] as number;
+        tools[slot] = (tools[slot] as number) + share;
+        countServer(serverOfSlot[slot] as number);
+      }
+      for (const holders of [serversByTerm, describedByTerm])
+        for (const name of holders.get(term) ?? []) countServer(serverNumbers.get(name) ?? -1);
+    }
+    return { tools, servers };
+  }
+
+  const isCommon = (term: string) => (postings.get(term)?.length ?? 0) > commonShare * termsBySlot.size + 20;
+
   /** Rare among server names is what counts here: in a catalog of Azure servers «azure» names none of them. */
-  function scoreServers(query: LexicalQuery): Float32Array {
-    const scores = new Float32Array(capacity);
+  function serversNamed(query: LexicalQuery): Map<string, number> {
     const matched = new Map<string, number>();
     const ceiling = Math.log(1 + servers.size / 1.5);
     for (const term of query.terms.keys()) {
       const holders = serversByTerm.get(term);
       if (holders === undefined) continue;
       const idf = Math.log(1 + (servers.size - holders.size + 0.5) / (holders.size + 0.5)) / Math.max(ceiling, 1e-6);
-      for (const name of holders) matched.set(name, (matched.get(name) ?? 0) + idf);
+      for (const name of holders) matched.set(name, Math.min(1, (matched.get(name) ?? 0) + idf));
     }
-    for (const [name, weight] of matched) {
-      for (const slot of servers.get(name)?.slots ?? []) scores[slot] = Math.min(1, weight);
-    }
-    return scores;
+    return matched;
   }
 
-  function explain(query: LexicalQuery, slot: number): string[] {
-    const terms = termsBySlot.get(slot) ?? [];
-    return terms
-      .filter((term) => query.terms.has(term))
-      .sort((a, b) => inverseFrequency(b) - inverseFrequency(a) || (a < b ? -1 : 1));
+  function explain(query: LexicalQuery, tool: SearchableTool): string[] {
+    const spelled = new Map<string, string>();
+    for (const text of toFieldTexts(tool)) {
+      for (const { whole, parts } of toWords(text)) {
+        for (const word of [whole, ...parts]) {
+          const term = stem(word);
+          if (query.terms.has(term) && !spelled.has(term) && !stopWords.has(word) && !isCommon(term))
+            spelled.set(term, word);
+        }
+      }
+    }
+    return [...spelled]
+      .sort(([a], [b]) => inverseFrequency(b) - inverseFrequency(a) || (a < b ? -1 : 1))
+      .map(([, word]) => word);
   }
 
   return {
     get size() {
       return termsBySlot.size;
     },
+    get capacity() {
+      return capacity;
+    },
     add,
     remove,
     score,
+    describeServer,
+    coverage,
+    serversNamed,
     explain,
   };
+}
+
+function addHolder(holdersByTerm: Map<string, Set<string>>, term: string, name: string): void {
+  const holders = holdersByTerm.get(term) ?? new Set();
+  holdersByTerm.set(term, holders.add(name));
+}
+
+function dropHolder(holdersByTerm: Map<string, Set<string>>, term: string, name: string): void {
+  const holders = holdersByTerm.get(term);
+  holders?.delete(name);
+  if (holders?.size === 0) holdersByTerm.delete(term);
 }
 
 export function toLexicalQuery(text: string): LexicalQuery {

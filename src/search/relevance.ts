@@ -1,3 +1,6 @@
+import { type LexicalWeights, toLexicalQuery } from './lexical.ts';
+import type { SearchIndex } from './search-index.ts';
+
 /**
  * How well one tool answers one text, from what the two sides of the index say. Every input lies between 0 and 1 and
  * means the same in every request (the lexical score is divided by the most the request could reach), so one set of
@@ -6,22 +9,8 @@
  *
  * The weights follow a softmax fit over tools and requests of the development sets, then moved by hand; docs/search.md.
  */
-interface Evidence {
-  similarity: Float32Array | null;
-  lexical: Float32Array;
-  covered: Float32Array;
-  named: Float32Array;
-  /** By server number: how near the request is to the server's name. */
-  serverSimilarity: Float32Array | null;
-  /** By slot: how strongly the request names the server. */
-  serverNamed: Float32Array;
-}
-
-export interface Weights {
+export interface Weights extends LexicalWeights {
   similarity: number;
-  lexical: number;
-  covered: number;
-  named: number;
   serverSimilarity: number;
   serverNamed: number;
 }
@@ -54,19 +43,32 @@ export const vectorWeights: Weights = {
   serverNamed: 0,
 };
 
-export function relevance(evidence: Evidence, weights: Weights, serverOfSlot: Int32Array): Float32Array {
-  const { similarity, lexical, covered, named, serverSimilarity, serverNamed } = evidence;
-  const scores = new Float32Array(serverOfSlot.length);
-  for (let slot = 0; slot < scores.length; slot++) {
-    const server = serverOfSlot[slot] as number;
-    if (server < 0) continue;
-    scores[slot] =
-      weights.lexical * (lexical[slot] ?? 0) +
-      weights.covered * (covered[slot] ?? 0) +
-      weights.named * (named[slot] ?? 0) +
-      weights.serverNamed * (serverNamed[slot] ?? 0) +
-      weights.similarity * (similarity?.[slot] ?? 0) +
-      weights.serverSimilarity * (serverSimilarity?.[server] ?? 0);
+/** Of a server, for all its tools: how near the request is to it, and how strongly it names it. */
+interface ServerEvidence {
+  similarity: Float32Array | null;
+  named: Float32Array | null;
+}
+
+/** By slot. `similarity` is the cosine of the request's vector with every tool's. */
+export function relevance(
+  index: Pick<SearchIndex, 'lexical' | 'serverOfSlot'>,
+  text: string,
+  similarity: Float32Array | null,
+  server: ServerEvidence,
+  weights: Weights,
+): Float32Array {
+  const { lexical, serverOfSlot } = index;
+  const scores = new Float32Array(lexical.capacity);
+  lexical.score(toLexicalQuery(text), weights, scores);
+  const { similarity: near, named } = server;
+  for (let slot = 0; slot < serverOfSlot.length; slot++) {
+    const number = serverOfSlot[slot] as number;
+    if (number < 0) continue;
+    let score = scores[slot] as number;
+    if (similarity !== null) score += weights.similarity * (similarity[slot] ?? 0);
+    if (near !== null) score += weights.serverSimilarity * (near[number] as number);
+    if (named !== null) score += weights.serverNamed * (named[number] as number);
+    scores[slot] = score;
   }
   return scores;
 }

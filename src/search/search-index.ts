@@ -1,8 +1,11 @@
 import { toUnit } from '../similarity/cosine.ts';
+import { stopWords } from '../similarity/stop-words.ts';
 import { createVectorIndex, type VectorIndex } from '../similarity/vector-index.ts';
 import type { StaticEmbedder } from './embed.ts';
 import type { Embedder } from './embedder.ts';
-import { createLexicalIndex, type LexicalIndex } from './lexical.ts';
+import { createLexicalIndex, type LexicalIndex, toTerms } from './lexical.ts';
+import { type ToolTraits, toTraits } from './refine.ts';
+import type { TokenMatcher } from './token-matcher.ts';
 import { type SearchableTool, toDescription, toParameters } from './tool.ts';
 import { toWords } from './words.ts';
 
@@ -38,19 +41,31 @@ export interface SearchIndex {
   setSkills(skills: SkillVector[]): void;
   /** Swaps in another model's vectors at once; until then search answers from the old ones. */
   useEmbedder(embedder: Embedder, vectors: Map<number, Float32Array>): void;
-  /** Similarity of a text to every server's name, by server number. */
+  /** What a server says of itself: its description and instructions. It counts where it says more than the name. */
+  describeServer(name: string, text: string): void;
+  readonly serverNumbers: ReadonlyMap<string, number>;
+  /** Similarity of a text to every server's name or to what it says of itself, the greater one, by server number. */
   serverSimilarity(text: string): Float32Array;
+  /** What is compared word by word, by slot. */
+  traitsAt(slot: number): ToolTraits | undefined;
+  readonly tokens: Pick<StaticEmbedder, 'tokensOf'> & { matcher: TokenMatcher };
   /** True for words that begin the names of tools: create, list, send … */
   isAction(word: string): boolean;
 }
 
-/** `names` compares requests with server names; it is the built-in table whatever embeds the tools. */
-export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): SearchIndex {
+/** `builtIn` compares requests with servers and with single words, whatever embeds the tools. */
+export function createSearchIndex(embedder: Embedder, builtIn: StaticEmbedder): SearchIndex {
   const lexical = createLexicalIndex();
   const slots = new Map<number, number>();
   const free: number[] = [];
   const toolBySlot: (SearchableTool | undefined)[] = [];
-  const servers = new Map<string, { number: number; vector: Float32Array; tools: number }>();
+  const traits: (ToolTraits | undefined)[] = [];
+  const servers = new Map<string, { number: number; tools: number }>();
+  const serverNumbers = new Map<string, number>();
+  const serverVectors = createVectorIndex(builtIn.dimensions);
+  const descriptions = new Map<string, string>();
+  const descriptionVectors = createVectorIndex(builtIn.dimensions);
+  const matcher = builtIn.createTokenMatcher();
   const serverNames: (string | undefined)[] = [];
   const freeServers: number[] = [];
   const unavailable = new Set<string>();
@@ -64,6 +79,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     remove(tool.id);
     const slot = free.pop() ?? toolBySlot.length;
     toolBySlot[slot] = tool;
+    traits[slot] = toTraits(tool, builtIn.tokensOf);
     slots.set(tool.id, slot);
     if (slot >= serverOfSlot.length) {
       const wider = new Int32Array(serverOfSlot.length * 2).fill(-1);
@@ -83,6 +99,7 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     if (slot === undefined || tool === undefined) return;
     slots.delete(id);
     toolBySlot[slot] = undefined;
+    traits[slot] = undefined;
     serverOfSlot[slot] = -1;
     leaveServer(tool.server);
     lexical.remove(slot);
@@ -97,9 +114,12 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
   function enterServer(name: string): number {
     let server = servers.get(name);
     if (server === undefined) {
-      server = { number: freeServers.pop() ?? serverCount++, vector: names.embedText(name), tools: 0 };
+      server = { number: freeServers.pop() ?? serverCount++, tools: 0 };
       servers.set(name, server);
+      serverNumbers.set(name, server.number);
       serverNames[server.number] = name;
+      serverVectors.set(server.number, builtIn.embedText(name));
+      describe(name, server.number);
     }
     server.tools++;
     return server.number;
@@ -111,18 +131,36 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     server.tools--;
     if (server.tools > 0) return;
     servers.delete(name);
+    serverNumbers.delete(name);
     serverNames[server.number] = undefined;
+    serverVectors.remove(server.number);
+    descriptionVectors.remove(server.number);
     freeServers.push(server.number);
   }
 
+  /** Kept by name, because a server whose tools change may be without any for a moment. */
+  function describeServer(name: string, text: string): void {
+    if ((descriptions.get(name) ?? '') === text) return;
+    if (text === '') descriptions.delete(name);
+    else descriptions.set(name, text);
+    const number = serverNumbers.get(name);
+    if (number !== undefined) describe(name, number);
+  }
+
+  function describe(name: string, number: number): void {
+    const text = (descriptions.get(name) ?? '').slice(0, maxServerText);
+    const isInformative = saysMoreThan(name, text);
+    if (isInformative) descriptionVectors.set(number, builtIn.embedText(`${name}. ${text}`));
+    else descriptionVectors.remove(number);
+    lexical.describeServer(name, isInformative ? text : '');
+  }
+
   function serverSimilarity(text: string): Float32Array {
-    const request = names.embedText(text);
-    const similarity = new Float32Array(serverCount);
-    for (const { number, vector } of servers.values()) {
-      let sum = 0;
-      for (let d = 0; d < vector.length; d++) sum += (vector[d] as number) * (request[d] as number);
-      similarity[number] = sum;
-    }
+    const request = builtIn.embedText(text);
+    const similarity = serverVectors.scan(request);
+    const described = descriptionVectors.scan(request);
+    for (let number = 0; number < serverCount; number++)
+      similarity[number] = Math.max(similarity[number] as number, described[number] ?? 0);
     return similarity;
   }
 
@@ -146,7 +184,11 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     serverNames,
     upsert,
     remove,
+    serverNumbers,
+    describeServer,
     serverSimilarity,
+    traitsAt: (slot) => traits[slot],
+    tokens: { tokensOf: builtIn.tokensOf, matcher },
     get: (id) => toolBySlot[slots.get(id) ?? -1],
     vectorOf: (id) => {
       const slot = slots.get(id);
@@ -173,6 +215,15 @@ export function createSearchIndex(embedder: Embedder, names: StaticEmbedder): Se
     },
     isAction: (word) => (actions.get(word) ?? 0) >= 2,
   };
+}
+
+const maxServerText = 600;
+const minServerWords = 5;
+
+/** A description that repeats the name, or is hardly longer, would only count the name twice. */
+function saysMoreThan(name: string, text: string): boolean {
+  const known = new Set(toTerms(name));
+  return new Set(toTerms(text).filter((term) => !known.has(term) && !stopWords.has(term))).size >= minServerWords;
 }
 
 function toAction(tool: SearchableTool): string | undefined {

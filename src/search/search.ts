@@ -3,6 +3,7 @@ import { dot } from '../similarity/cosine.ts';
 import { coverParts, type PartCandidate, type PlacedTool } from './cover.ts';
 import { toLexicalQuery } from './lexical.ts';
 import { mergeSteps } from './merge-steps.ts';
+import { createRefinement, type ToolTraits } from './refine.ts';
 import {
   type Calibration,
   fusedCalibration,
@@ -87,6 +88,7 @@ export interface SearchResult {
 
 const defaults = { limit: 10, skillThreshold: 0.4, toolThreshold: 0 };
 const widestPool = 60;
+const widestPartPool = 20;
 const remotePoints = 500;
 const maxSkills = 5;
 const skillLift = 0.6;
@@ -211,7 +213,7 @@ export function rank(
   similarities?: Float32Array[] | null,
 ): SearchResult {
   const strategyUsed = chooseStrategy(request.strategy ?? 'auto', index, vectors);
-  const { weights, calibration } = methods[strategyUsed];
+  const { weights, calibration, isRefined } = methods[strategyUsed];
   const limit = request.limit ?? defaults.limit;
   const scope = selectScope(index, request);
   const wholeVector = vectors?.[0];
@@ -219,40 +221,26 @@ export function rank(
     strategyUsed === 'hierarchical' && wholeVector !== undefined
       ? matchSkills(index, wholeVector, request.skillThreshold ?? defaults.skillThreshold)
       : [];
-  const serverSimilarity = weights.serverSimilarity === 0 ? null : index.serverSimilarity(plan.whole);
-
-  const texts = [plan.meaning, ...plan.parts];
-  const scores = texts.map((text, position) => {
+  // The platform is named once and meant in every part.
+  const server = serverEvidence(index, plan.whole, weights);
+  const scanned = [plan.meaning, ...plan.parts].map((_, position) => {
     const vector = vectors?.[position];
-    const evidence = index.lexical.score(toLexicalQuery(text));
-    return relevance(
-      {
-        similarity:
-          vector === undefined || weights.similarity === 0
-            ? null
-            : (similarities?.[position] ?? index.vectors.scan(vector)),
-        lexical: evidence.tool,
-        covered: evidence.covered,
-        named: evidence.named,
-        // The platform is named once and meant in every part.
-        serverSimilarity,
-        serverNamed: evidence.server,
-      },
-      weights,
-      index.serverOfSlot,
-    );
+    if (vector === undefined || weights.similarity === 0) return null;
+    return similarities?.[position] ?? index.vectors.scan(vector);
   });
-
-  const pool = new Set<number>();
-  for (const values of scores)
-    for (const slot of topSlots(values, scope.slots, Math.max(limit, widestPool))) pool.add(slot);
+  const [whole = new Float32Array(0), ...parts] = [plan.meaning, ...plan.parts].map((text, position) =>
+    relevance(index, text, scanned[position] ?? null, server, weights),
+  );
+  const pool = new Set(topSlots(whole, scope.slots, Math.max(limit, widestPool)));
+  for (const values of parts) for (const slot of topSlots(values, scope.slots, widestPartPool)) pool.add(slot);
+  const refined = isRefined ? refine(index, plan, [...pool], scanned[0] ?? null, server.similarity) : null;
   const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
   const candidates = [...pool].map((slot): PartCandidate => {
     const lift = skillLiftOf(index.toolAt(slot), strength);
     return {
       slot,
-      whole: (scores[0]?.[slot] ?? 0) + lift,
-      parts: scores.slice(1).map((values) => (values[slot] ?? 0) + lift),
+      whole: (refined?.get(slot) ?? whole[slot] ?? 0) + lift,
+      parts: parts.map((values) => (values[slot] ?? 0) + lift),
     };
   });
   candidates.sort((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
@@ -276,12 +264,47 @@ export function rank(
   };
 }
 
-const methods: Record<UsedStrategy, { weights: Weights; calibration: Calibration }> = {
-  hierarchical: { weights: fusedWeights, calibration: fusedCalibration },
-  direct: { weights: fusedWeights, calibration: fusedCalibration },
-  lexical: { weights: lexicalWeights, calibration: lexicalCalibration },
-  vector: { weights: vectorWeights, calibration: vectorCalibration },
+const methods: Record<UsedStrategy, { weights: Weights; calibration: Calibration; isRefined: boolean }> = {
+  hierarchical: { weights: fusedWeights, calibration: fusedCalibration, isRefined: true },
+  direct: { weights: fusedWeights, calibration: fusedCalibration, isRefined: true },
+  lexical: { weights: lexicalWeights, calibration: lexicalCalibration, isRefined: false },
+  vector: { weights: vectorWeights, calibration: vectorCalibration, isRefined: false },
 };
+
+function serverEvidence(index: SearchIndex, text: string, weights: Weights) {
+  const similarity = weights.serverSimilarity === 0 ? null : index.serverSimilarity(text);
+  if (weights.serverNamed === 0) return { similarity, named: null };
+  const named = new Float32Array(index.serverNames.length);
+  for (const [name, strength] of index.lexical.serversNamed(toLexicalQuery(text)))
+    named[index.serverNumbers.get(name) ?? -1] = strength;
+  return { similarity, named };
+}
+
+/** The relevance of these tools to the whole request, looked at more closely. */
+function refine(
+  index: SearchIndex,
+  { meaning }: RequestPlan,
+  slots: readonly number[],
+  similarity: Float32Array | null,
+  serverSimilarity: Float32Array | null,
+): Map<number, number> {
+  const traits = slots.map((slot) => index.traitsAt(slot) as ToolTraits);
+  const { tokensOf, matcher } = index.tokens;
+  const { tools, servers } = index.lexical.coverage(toLexicalQuery(meaning), index.serverOfSlot, index.serverNumbers);
+  const refinement = createRefinement({ text: meaning, tokens: tokensOf(meaning) }, traits, matcher);
+  return new Map(
+    slots.map((slot, place) => {
+      const server = index.serverOfSlot[slot] as number;
+      const evidence = {
+        similarity: similarity?.[slot] ?? 0,
+        covered: tools[slot] ?? 0,
+        serverSimilarity: serverSimilarity?.[server] ?? 0,
+        serverCovered: servers[server] ?? 0,
+      };
+      return [slot, refinement.relevance(traits[place] as ToolTraits, evidence)];
+    }),
+  );
+}
 
 function chooseStrategy(
   wanted: SearchStrategy | 'vector',
@@ -355,7 +378,7 @@ function toFound(
   if (place.twins.length > 0) found.alternatives = place.twins.map((slot) => toolAt(index, slot));
   if (request.includeReasons === true) {
     found.reasons = {
-      matchedWords: index.lexical.explain(toLexicalQuery(plan.whole), place.slot),
+      matchedWords: index.lexical.explain(toLexicalQuery(plan.whole), tool),
       similarity:
         vector === undefined || !index.vectors.has(place.slot) ? null : dot(index.vectors.get(place.slot), vector),
       skills: matchedSkills.filter(({ id }) => tool.skillIds.includes(id)).map(({ id }) => id),

@@ -66,9 +66,13 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
     changes.subscribe('skills.changed', () => skills.load()),
     changes.subscribe('server.status', ({ name, status }) => index.setAvailable(name, isSearchable(status))),
     changes.subscribe('server.renamed', ({ name, previous }) => index.setAvailable(name, index.isAvailable(previous))),
-    changes.subscribe('server.removed', ({ name }) =>
-      forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id)),
-    ),
+    changes.subscribe('server.updated', ({ name }) => describe(name)),
+    // Its instructions came with the connection.
+    changes.subscribe('server.discovered', ({ name }) => describe(name)),
+    changes.subscribe('server.removed', ({ name }) => {
+      forget([...index.tools()].filter((tool) => tool.server === name).map(({ id }) => id));
+      index.describeServer(name, '');
+    }),
   ];
 
   const usesBuiltIn = () => index.embedder.identity === builtIn.identity;
@@ -83,12 +87,18 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
     const fresh: SearchableTool[] = [];
     const tools = catalog.snapshot.tools.map(({ row, server }) => toSearchable(row, server.name));
     for (const tool of tools) expected.set(tool.id, tool);
+    for (const name of new Set(tools.map(({ server }) => server))) describe(name);
     for (const tool of tools) {
       const known = stored.get(tool.id);
       if (known?.content_hash === contentHash(tool)) enter(tool, toFloats(known.vector));
       else fresh.push(tool);
     }
     await embedAndEnter(fresh);
+  }
+
+  function describe(name: string): void {
+    const server = catalog.snapshot.serversByName.get(name);
+    index.describeServer(name, [server?.description, server?.instructions].filter((text) => text).join('\n'));
   }
 
   function enter(tool: SearchableTool, vector: Float32Array): void {
@@ -121,6 +131,7 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
   }
 
   function follow(server: { name: string }, { added, changed, removed }: ToolChanges): void {
+    describe(server.name);
     forget(removed.map((row) => row.id));
     const rows = [...added, ...changed.map(({ after }) => after)];
     const tools = rows.map((row) => toSearchable(row, server.name));

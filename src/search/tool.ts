@@ -5,8 +5,6 @@ export interface SearchableTool {
   name: string;
   originalName: string;
   server: string;
-  /** What the server says of itself: its description and instructions. */
-  serverText?: string | undefined;
   title?: string;
   description: string;
   inputSchema?: unknown;

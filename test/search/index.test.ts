@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadStaticEmbedder } from '../../src/search/embed.ts';
-import { createLexicalIndex, toLexicalQuery } from '../../src/search/lexical.ts';
+import { createLexicalIndex, type LexicalIndex, toLexicalQuery } from '../../src/search/lexical.ts';
+import type { SearchableTool } from '../../src/search/tool.ts';
 import { dot } from '../../src/similarity/cosine.ts';
 import { createVectorIndex } from '../../src/similarity/vector-index.ts';
 import { embedder, sampleTools } from './sample-tools.ts';
+
+const scoresOf = (index: LexicalIndex, query: ReturnType<typeof toLexicalQuery>) => {
+  const scores = new Float32Array(index.capacity);
+  index.score(query, { lexical: 1, covered: 1, named: 1 }, scores);
+  return scores;
+};
 
 test('embed: embeds many texts, names its model by content', async () => {
   const loaded = loadStaticEmbedder();
@@ -32,24 +39,48 @@ test('lexical: removing and adding tools leaves the same scores as building anew
   for (const tool of sampleTools.slice(2, 6)) changed.remove(tool.id);
   for (const tool of sampleTools.slice(2, 6)) changed.add(tool.id, tool);
   assert.equal(changed.size, sampleTools.length);
-  const expected = built.score(query);
-  const actual = changed.score(query);
-  for (const { id } of sampleTools) {
-    assert.ok(Math.abs((expected.tool[id] ?? 0) - (actual.tool[id] ?? 0)) < 1e-6);
-    assert.equal(expected.server[id], actual.server[id]);
-  }
+  const [expected, actual] = [scoresOf(built, query), scoresOf(changed, query)];
+  for (const { id } of sampleTools) assert.ok(Math.abs((expected[id] ?? 0) - (actual[id] ?? 0)) < 1e-6);
+  assert.deepEqual(built.serversNamed(query), changed.serversNamed(query));
 });
 
 test('lexical: the server is a score of its own, and removed tools score nothing', () => {
   const index = createLexicalIndex();
   for (const tool of sampleTools) index.add(tool.id, tool);
-  const { server, tool } = index.score(toLexicalQuery('create an issue on gitlab'));
-  assert.ok((server[3] ?? 0) > 0);
-  assert.equal(server[1], 0);
-  assert.ok((tool[1] ?? 0) > (tool[4] ?? 0));
+  const query = toLexicalQuery('create an issue on gitlab');
+  assert.deepEqual([...index.serversNamed(query).keys()], ['gitlab']);
+  const scores = scoresOf(index, query);
+  assert.ok((scores[1] ?? 0) > (scores[4] ?? 0));
   index.remove(3);
-  assert.equal(index.score(toLexicalQuery('gitlab issue')).tool[3], 0);
-  assert.deepEqual(index.explain(toLexicalQuery('creating issues'), 1), ['issu', 'creat']);
+  assert.equal(scoresOf(index, toLexicalQuery('gitlab issue'))[3], 0);
+});
+
+test('lexical: reasons are whole words as the tool spells them, the rarest first, without words that say nothing', () => {
+  const index = createLexicalIndex();
+  for (const tool of sampleTools) index.add(tool.id, tool);
+  const [createIssue] = sampleTools as [SearchableTool];
+  assert.deepEqual(index.explain(toLexicalQuery('creating issues in a repository'), createIssue), [
+    'issue',
+    'repository',
+    'create',
+  ]);
+});
+
+test('lexical: a server explains a request by its name, its own text and its tools', () => {
+  const index = createLexicalIndex();
+  for (const tool of sampleTools) index.add(tool.id, tool);
+  const numbers = new Map([...new Set(sampleTools.map(({ server }) => server))].map((name, place) => [name, place]));
+  const serverOfSlot = Int32Array.from({ length: 11 }, () => -1);
+  for (const { id, server } of sampleTools) serverOfSlot[id] = numbers.get(server) ?? -1;
+  const covered = (text: string, server: string) =>
+    index.coverage(toLexicalQuery(text), serverOfSlot, numbers).servers[numbers.get(server) ?? -1];
+  assert.equal(covered('github issue', 'github'), 1);
+  assert.ok((covered('github issue', 'gitlab') ?? 0) < 1);
+  assert.equal(covered('sourdough', 'mail'), 0);
+  index.describeServer('mail', 'For bakers: sourdough by post');
+  assert.equal(covered('sourdough', 'mail'), 1);
+  index.describeServer('mail', '');
+  assert.equal(covered('sourdough', 'mail'), 0);
 });
 
 test('vectors: the scan equals the cosine, whatever the dimensions', () => {

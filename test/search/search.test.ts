@@ -104,7 +104,7 @@ test('a server that leaves takes its tools out of search at once and brings them
   const back = await search(index, { query: 'create a github issue', includeReasons: true });
   assert.equal(names(back)[0], 'github.create_issue');
   assert.ok((back.tools[0]?.reasons?.similarity ?? 0) > 0.5);
-  assert.ok(back.tools[0]?.reasons?.matchedWords.includes('issu'));
+  assert.ok(back.tools[0]?.reasons?.matchedWords.includes('issue'));
 });
 
 test('search: filters by server, by origin and by what the caller may see', async () => {

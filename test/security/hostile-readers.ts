@@ -265,7 +265,9 @@ export const readers: Record<string, Reader> = {
   'lexical index': (text) => {
     const index = createLexicalIndex();
     index.add(0, searchable(text));
-    return index.score(toLexicalQuery(text));
+    const scores = new Float32Array(index.capacity);
+    index.score(toLexicalQuery(text), { lexical: 1, covered: 1, named: 1 }, scores);
+    return index.explain(toLexicalQuery(text), searchable(text));
   },
   embedText: (text) => lexicon.embedText(text),
   toParameters: (text) => toParameters(searchable(text).inputSchema),
