@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, afterEach, before, suite, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { startScriptedServer } from '../oauth/scripted-server.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';
@@ -147,6 +148,22 @@ suite('the control room', { skip: skipReason }, () => {
     await page.getByText('The ticket system').first().waitFor();
     await open('#/');
     await page.getByText('No problems.').waitFor();
+  });
+
+  test('a server that needs a login says so, and is not called unreachable', async () => {
+    const calendar = await startScriptedServer();
+    await app.register('calendar', { base_url: calendar.url });
+    await app.untilStatus('calendar', 'ERROR');
+    await open('#/servers');
+    const row = page.getByRole('row', { name: /calendar/ });
+    await row.getByText('Login required').waitFor();
+    assert.equal(await row.getByText('Not reachable').count(), 0);
+    await open('#/');
+    const item = page.getByRole('listitem').filter({ hasText: 'calendar requires a login' });
+    await item.getByRole('button', { name: 'Log in' }).waitFor();
+    await app.api('DELETE', `${api}/servers/calendar`);
+    await item.waitFor({ state: 'detached' });
+    await calendar.close();
   });
 
   test('a call that was started and left is found in the traffic and cancelled', async () => {

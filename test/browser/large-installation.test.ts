@@ -65,4 +65,16 @@ suite('22 servers, 2,011 tools, 10 calls per second', { skip: skipReason }, () =
     assert.ok(Math.abs(number - sent) / sent <= 0.02, `${number} shown, ${sent} sent`);
     await close();
   });
+
+  test('when the aggregator is gone, no server looks connected', async () => {
+    const { page, close } = await createVisitor(browser, aggregator.url);
+    await signIn(page, aggregator.token);
+    await page.goto('/#/servers');
+    await page.locator('[data-status=CONNECTED]').first().waitFor();
+    await aggregator.stop();
+    await page.getByText('The aggregator does not respond').waitFor();
+    await page.getByText('Unknown (was: Connected)').first().waitFor();
+    assert.equal(await page.locator('.badge.good').count(), 0);
+    await close();
+  });
 });

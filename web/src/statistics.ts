@@ -45,7 +45,7 @@ export function useStatistics(range: Range, query: StatisticsQuery = {}): Resour
       parameters.set('step', String(step));
       return api<Statistics>('GET', `/api/v1/aggregator/stats?${parameters}`, undefined, signal);
     },
-    { everyMs: seconds <= 3_600 ? freshMs : longMs },
+    seconds <= 3_600 ? { everyMs: freshMs } : { everyMs: longMs, on: ['call.finished'], gather: 2 * freshMs },
   );
 }
 
