@@ -106,7 +106,7 @@ const pages: Shot[] = [
     },
   },
   {
-    name: 'categories',
+    name: 'skills',
     hash: '#/tools',
     async ready(page) {
       await page.reload();

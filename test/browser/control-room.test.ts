@@ -285,6 +285,27 @@ suite('the control room', { skip: skipReason }, () => {
     await insecure.close();
   });
 
+  test('a viewer whose token is limited sees its servers, and nothing is refused', async () => {
+    const { body } = await app.api('POST', '/api/v1/tokens', { name: 'limited', role: 'viewer', servers: ['sums'] });
+    const limited = await createVisitor(browser, app.url);
+    await signIn(limited.page, body.token);
+    await limited.page.getByText('Clients are visible to tokens without limits.').waitFor();
+    for (const hash of [
+      '#/servers',
+      '#/traffic',
+      '#/servers/sums',
+      '#/servers/sums/tools',
+      '#/servers/sums/configuration',
+    ]) {
+      await limited.page.goto(`/${hash}`);
+      await limited.page.getByRole('heading', { level: 1 }).waitFor();
+      await limited.page.getByText('Loading…').first().waitFor({ state: 'detached' });
+    }
+    await limited.page.getByText(upstream.url).waitFor();
+    await limited.close();
+    assert.deepEqual(limited.complaints, []);
+  });
+
   test('the first page weighs at most 200 KB, and nothing is asked twice or in vain', async () => {
     const fresh = await createVisitor(browser, app.url);
     const asked: string[] = [];
