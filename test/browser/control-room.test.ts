@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, afterEach, before, suite, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { startScriptedServer } from '../oauth/scripted-server.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
 import type { RunningServer } from '../support/servers/http-wire.ts';
@@ -149,6 +150,22 @@ suite('the control room', { skip: skipReason }, () => {
     await page.getByText('No problems.').waitFor();
   });
 
+  test('a server that needs a login says so, and is not called unreachable', async () => {
+    const calendar = await startScriptedServer();
+    await app.register('calendar', { base_url: calendar.url });
+    await app.untilStatus('calendar', 'ERROR');
+    await open('#/servers');
+    const row = page.getByRole('row', { name: /calendar/ });
+    await row.getByText('Login required').waitFor();
+    assert.equal(await row.getByText('Not reachable').count(), 0);
+    await open('#/');
+    const item = page.getByRole('listitem').filter({ hasText: 'calendar requires a login' });
+    await item.getByRole('button', { name: 'Log in' }).waitFor();
+    await app.api('DELETE', `${api}/servers/calendar`);
+    await item.waitFor({ state: 'detached' });
+    await calendar.close();
+  });
+
   test('a call that was started and left is found in the traffic and cancelled', async () => {
     await open('#/tools/sums.wait');
     await page.getByRole('button', { name: 'Call', exact: true }).click();
@@ -266,6 +283,27 @@ suite('the control room', { skip: skipReason }, () => {
     const copy = insecure.page.getByRole('dialog', { name: 'Copy manually' });
     assert.match(await copy.getByLabel('Text to copy').inputValue(), /mcp-aggregator connect-client/);
     await insecure.close();
+  });
+
+  test('a viewer whose token is limited sees its servers, and nothing is refused', async () => {
+    const { body } = await app.api('POST', '/api/v1/tokens', { name: 'limited', role: 'viewer', servers: ['sums'] });
+    const limited = await createVisitor(browser, app.url);
+    await signIn(limited.page, body.token);
+    await limited.page.getByText('Clients are visible to tokens without limits.').waitFor();
+    for (const hash of [
+      '#/servers',
+      '#/traffic',
+      '#/servers/sums',
+      '#/servers/sums/tools',
+      '#/servers/sums/configuration',
+    ]) {
+      await limited.page.goto(`/${hash}`);
+      await limited.page.getByRole('heading', { level: 1 }).waitFor();
+      await limited.page.getByText('Loading…').first().waitFor({ state: 'detached' });
+    }
+    await limited.page.getByText(upstream.url).waitFor();
+    await limited.close();
+    assert.deepEqual(limited.complaints, []);
   });
 
   test('the first page weighs at most 200 KB, and nothing is asked twice or in vain', async () => {

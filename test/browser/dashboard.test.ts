@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, suite, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { commandsOf, everything } from '../cli/command-line.ts';
+import { connectClient } from '../mcp/clients.ts';
 import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
 import { createDocumentation, createOddDocumentation, startDocumentation } from '../support/servers/documentation.ts';
 import { text } from '../support/servers/program.ts';
@@ -99,6 +100,14 @@ suite('the dashboard', { skip: skipReason }, () => {
     await page.getByRole('heading', { name: 'Cursor' }).waitFor();
     await page.getByRole('button', { name: 'Add new servers' }).click();
     await page.getByRole('heading', { name: /Add a server.*1 server added/ }).waitFor();
+    await page.getByRole('button', { name: /^Call / }).click();
+    await page.getByRole('heading', { name: /Try a tool.*1 call made/ }).waitFor();
+    await page.getByText('mcp-aggregator connect-client claude-code').waitFor();
+    const client = await connectClient({ url: aggregator.url, adminToken: aggregator.token }, { name: 'an editor' });
+    await client.callTool({ name: 'everything__echo', arguments: { message: 'hello' } });
+    await client.close();
+    await page.getByRole('region', { name: 'First steps' }).waitFor({ state: 'detached' });
+    await page.getByText('an editor · admin').waitFor();
     await page.getByRole('link', { name: 'Servers', exact: true }).first().click();
     await page.locator('[data-status=CONNECTED]').waitFor();
 
@@ -116,7 +125,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
     assert.equal(copied, `mcp-aggregator call everything.echo '{"message":"hello from the page"}'`);
     await page.getByRole('link', { name: 'Traffic' }).click();
-    await page.getByRole('row', { name: /echo everything ok .* admin/ }).waitFor();
+    await page.getByRole('row', { name: /echo everything ok .* dashboard · admin/ }).waitFor();
   });
 
   test('the link of "mcp-aggregator open" signs in once', async () => {

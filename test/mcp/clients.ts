@@ -21,7 +21,10 @@ export interface ClientOptions {
 
 export const everyCapability = { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } };
 
-export async function connectClient(app: TestApp, options: ClientOptions = {}): Promise<Client> {
+export async function connectClient(
+  app: Pick<TestApp, 'url' | 'adminToken'>,
+  options: ClientOptions = {},
+): Promise<Client> {
   const { revision = '2025-11-25', token = app.adminToken, capabilities = {}, name = 'test' } = options;
   const modern = revision === '2026-07-28';
   const client = new Client(

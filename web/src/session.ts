@@ -17,3 +17,9 @@ export const useIsUnboundAdmin = () => {
   const { role, servers, profile } = useSession();
   return role === 'admin' && servers === null && profile === null;
 };
+
+/** A token that is limited to servers or a profile is not told who else calls. */
+export const useIsBound = () => {
+  const { servers, profile } = useSession();
+  return servers !== null || profile !== null;
+};

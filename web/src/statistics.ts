@@ -32,12 +32,13 @@ interface StatisticsQuery {
 const freshMs = 2_500;
 const longMs = 30_000;
 
-export function useStatistics(range: Range, query: StatisticsQuery = {}): Resource<Statistics> {
-  const { seconds, step, whole = false } = range;
+/** A range of `null` asks nothing. */
+export function useStatistics(range: Range | null, query: StatisticsQuery = {}): Resource<Statistics> {
+  const { seconds, step, whole = false } = range ?? { seconds: 0, step: 0 };
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
   const parameters = new URLSearchParams(given);
   return useAnswer(
-    ['stats', String(seconds), parameters.toString()],
+    range === null ? null : ['stats', String(seconds), parameters.toString()],
     (signal) => {
       const to = whole ? Math.floor(Date.now() / (step * 1_000)) * step * 1_000 : Date.now();
       parameters.set('from', new Date(to - seconds * 1_000).toISOString());
@@ -45,7 +46,7 @@ export function useStatistics(range: Range, query: StatisticsQuery = {}): Resour
       parameters.set('step', String(step));
       return api<Statistics>('GET', `/api/v1/aggregator/stats?${parameters}`, undefined, signal);
     },
-    { everyMs: seconds <= 3_600 ? freshMs : longMs },
+    seconds <= 3_600 ? { everyMs: freshMs } : { everyMs: longMs, on: ['call.finished'], gather: 2 * freshMs },
   );
 }
 

@@ -6,7 +6,7 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
 import { serverEvents, useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
-import { useIsUnboundAdmin, useSession } from '../session.ts';
+import { useIsBound, useIsUnboundAdmin, useSession } from '../session.ts';
 import { useStatistics } from '../statistics.ts';
 import { count } from '../words.ts';
 import styles from './first-steps.module.css';
@@ -18,7 +18,8 @@ const month = { seconds: 2_592_000, step: 86_400 };
 
 export function FirstSteps() {
   const { data: list } = useResource<ServerList>(`${serversPath}?limit=1000`, { on: serverEvents });
-  const { data: calls, reload } = useStatistics(month, { by: 'client' });
+  const isBound = useIsBound();
+  const { data: calls, reload } = useStatistics(isBound ? null : month, { by: 'client' });
   if (list === undefined || calls === undefined) return null;
   const hasServer = list.total > 0;
   const hasCall = calls.total.calls > 0;

@@ -124,7 +124,8 @@ const columns: Column<ServerRow>[] = [
     name: 'Description',
     onlyWide: true,
     cell: ({ server }) => {
-      const why = server.status === 'ERROR' || server.status === 'DEGRADED' ? explain(server)?.reason : undefined;
+      const isBroken = server.login === null && (server.status === 'ERROR' || server.status === 'DEGRADED');
+      const why = isBroken ? explain(server)?.reason : undefined;
       const text = why ?? server.description ?? '';
       return (
         <span className={why === undefined ? 'dim' : 'bad-text'} title={text}>

@@ -60,7 +60,7 @@ export function SignInPage({ code, place, onSignedIn }: Props) {
           You are signed in as <strong>{current.name}</strong> ({current.role}). This link signs you in as{' '}
           <strong>{other.name}</strong> ({other.role}). If you did not ask for the link, stay signed in.
         </p>
-        <a className="button primary" href={`#/${place === '' ? 'servers' : place}`}>
+        <a className="button primary" href={`#/${place}`}>
           Stay signed in as {current.name}
         </a>
         <button type="button" disabled={running} onClick={() => void redeem(conflict.code, true)}>

@@ -3,6 +3,7 @@ import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { type ServerList, serversPath } from '../api.ts';
 import { serverEvents, useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
+import { useIsBound } from '../session.ts';
 import { perSecond, type StatisticsSeries, useStatistics } from '../statistics.ts';
 import { statusTone, statusWords } from '../words.ts';
 import styles from './traffic-map.module.css';
@@ -24,7 +25,8 @@ interface Node {
 }
 
 export function TrafficMap() {
-  const byClient = useStatistics(minute, { by: 'client', limit: maxClients });
+  const isBound = useIsBound();
+  const byClient = useStatistics(isBound ? null : minute, { by: 'client', limit: maxClients });
   const byServer = useStatistics(minute, { by: 'server', limit: 100 });
   const list = useResource<ServerList>(`${serversPath}?limit=1000`, { on: serverEvents });
   const place = useRef<HTMLDivElement>(null);
@@ -44,7 +46,11 @@ export function TrafficMap() {
           {clients.map((node) => (
             <MapNode key={node.id} node={node} />
           ))}
-          {clients.length === 0 && <li className={styles.none}>No client has called in the last minute.</li>}
+          {clients.length === 0 && (
+            <li className={styles.none}>
+              {isBound ? 'Clients are visible to tokens without limits.' : 'No client has called in the last minute.'}
+            </li>
+          )}
         </ul>
         <p className={styles.gateway}>
           <strong>Gateway</strong>

@@ -11,7 +11,7 @@ export function StatusBadge({
 }: { status: Status } & Partial<Pick<Server, 'login' | 'parked'>>) {
   const live = useSyncExternalStore(liveState.subscribe, liveState.get);
   const needsLogin = login !== null && status !== 'DISCONNECTED';
-  const word = needsLogin ? 'Login required' : parked && status === 'CONNECTED' ? 'Ready' : statusWords[status];
+  const word = needsLogin ? 'Login required' : parked && status === 'CONNECTED' ? 'Parked' : statusWords[status];
   const tone = live === 'lost' ? 'off' : needsLogin ? 'warn' : statusTone[status];
   return (
     <span
