@@ -1,6 +1,6 @@
 /** Decides whether a query may call a tool: only if it is read-only. */
 
-export interface ToolTraits {
+export interface ReadTraits {
   name: string;
   title?: string;
   description?: string;
@@ -86,7 +86,7 @@ const openedLive = toSet('url link website site app application window session d
 const browserActions = toSet('navigate click hover tap swipe press goto');
 
 /** `prefixes` are words that the server puts before its names. */
-export function judgeReadOnly(tool: ToolTraits, prefixes: ReadonlySet<string> = new Set()): ReadOnlyVerdict {
+export function judgeReadOnly(tool: ReadTraits, prefixes: ReadonlySet<string> = new Set()): ReadOnlyVerdict {
   const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
   if (readOnlyHint === false) return no('its annotation says that it writes');
   // The specification gives `destructiveHint` a meaning only where the tool is not read-only.
@@ -125,7 +125,7 @@ const isClear = ({ kind, word }: Verb): boolean =>
   kind === 'writes' && (!ambiguousVerbs.has(word) || plainVerbs.has(word));
 
 /** A server with tools that navigate and click is a remote control: nothing on it is read for a question. */
-export function isRemoteControl(tools: readonly ToolTraits[]): boolean {
+export function isRemoteControl(tools: readonly ReadTraits[]): boolean {
   const actions = new Set(tools.flatMap(({ name }) => nameWords(name).filter((word) => browserActions.has(word))));
   return actions.size >= 2;
 }
