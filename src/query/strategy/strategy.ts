@@ -5,9 +5,9 @@
 import { isObject } from '../../json-rpc.ts';
 import { singular } from '../../similarity/stem.ts';
 import { type Parameter, readParameters, type SearchStyle, styleOf } from './parameters.ts';
-import { changes, isRemoteControl, judgeReadOnly, nameWords, readsByName, type ToolTraits } from './read-only.ts';
+import { changes, isRemoteControl, judgeReadOnly, nameWords, type ReadTraits, readsByName } from './read-only.ts';
 
-export interface StrategyTool extends ToolTraits {
+export interface StrategyTool extends ReadTraits {
   inputSchema?: unknown;
 }
 

@@ -5,17 +5,17 @@ import {
   isRemoteControl,
   judgeReadOnly,
   nameWords,
+  type ReadTraits,
   readsByName,
-  type ToolTraits,
 } from '../../../src/query/strategy/read-only.ts';
 
-const annotated = (...names: string[]): ToolTraits[] =>
+const annotated = (...names: string[]): ReadTraits[] =>
   names.map((name) => ({ name, annotations: { readOnlyHint: true } }));
-const named = (...names: string[]): ToolTraits[] => names.map((name) => ({ name }));
-const described = (...tools: [string, string][]): ToolTraits[] =>
+const named = (...names: string[]): ReadTraits[] => names.map((name) => ({ name }));
+const described = (...tools: [string, string][]): ReadTraits[] =>
   tools.map(([name, description]) => ({ name, description }));
 
-function assertAll(tools: readonly ToolTraits[], reads: boolean): void {
+function assertAll(tools: readonly ReadTraits[], reads: boolean): void {
   for (const tool of tools) assert.equal(judgeReadOnly(tool).reads, reads, JSON.stringify(tool));
 }
 
