@@ -16,13 +16,8 @@ import { createOwnedSessions, type Followers, type SessionOwner } from './owned-
 import { createQuestionAttribution } from './question-attribution.ts';
 import { ourInfo, type Session, type SessionRequest } from './session.ts';
 import { createSessionOpener, type ServerConstants, type SessionOpenerDependencies } from './session-opener.ts';
-import {
-  createSharedConnection,
-  everythingAClientCan,
-  executes,
-  hasOwnCredentials,
-  type SharedConnectionDependencies,
-} from './shared-connection.ts';
+import { createSharedConnection, executes, type SharedConnectionDependencies } from './shared-connection.ts';
+import { everythingAClientCan, hasOwnCredentials } from './shared-session.ts';
 import { startsOnDemand } from './start-mode.ts';
 import { unavailable } from './unavailable.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';

@@ -4,7 +4,7 @@ import { type Era, type JsonObject, rpcCodes } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import type { ClientIdentity, Session, SessionEvents, SessionRequest } from './session.ts';
 import type { Opening } from './session-opener.ts';
-import type { OpenSession } from './shared-connection.ts';
+import type { OpenSession } from './shared-session.ts';
 import { countStartQuestions } from './start-questions.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';
 

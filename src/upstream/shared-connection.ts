@@ -2,16 +2,15 @@
  * The connection to a server that its callers share: the attempts to connect, the loss of it, the login that it may need.
  * What it can be is a pure table in `link-state.ts`; this carries out the effects.
  */
-import { type CancelSignal, toAbortSignal } from '../cancellation.ts';
+import type { CancelSignal } from '../cancellation.ts';
 import type { Changes } from '../changes.ts';
 import type { Config } from '../config/config.ts';
-import { AppError, RpcError } from '../errors.ts';
-import { interruptibleDelay } from '../interruptible-delay.ts';
-import type { JsonObject } from '../json-rpc.ts';
+import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { behaviour } from '../registry/lifecycle.ts';
 import type { Registry, Server } from '../registry/registry.ts';
 import { createConnectionAttempts, defaultAttempts } from './connection-attempts.ts';
+import { createConnectionWaiters } from './connection-waiters.ts';
 import {
   initialLinkState,
   isBeingStarted,
@@ -24,9 +23,9 @@ import {
   nextLinkState,
 } from './link-state.ts';
 import { createLoginNeed } from './login-need.ts';
-import { AccessDenied, ConnectionLost, ourInfo, type Session, type SessionEvents } from './session.ts';
-import { type RetargetableEvents, retargetable } from './session-events.ts';
+import { AccessDenied, type Session, type SessionEvents } from './session.ts';
 import type { ServerConstants, SessionOpener } from './session-opener.ts';
+import { createSharedSession, type OpenSession } from './shared-session.ts';
 import { isDiscovered, startsOnDemand } from './start-mode.ts';
 import { unavailable } from './unavailable.ts';
 import type { Watch } from './watch.ts';
@@ -86,33 +85,29 @@ interface SharedConnection {
   close(): Promise<void>;
 }
 
-export interface OpenSession {
-  readonly session: Session;
-  readonly events: RetargetableEvents;
-}
-
-/** Servers hide tools from clients that cannot use them; which of our clients can is decided when one asks. */
-export const everythingAClientCan: JsonObject = {
-  sampling: {},
-  elicitation: { form: {}, url: {} },
-  roots: { listChanged: true },
-  extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
-};
 const waitForReconnectionMs = 5_000;
-const signOfLifeMs = 2_000;
-/** A new server is CONNECTED when its tools are known, or after this time. */
-const maxDiscoveryMs = 10_000;
 
 export function createSharedConnection(
   deps: SharedConnectionDependencies,
   { server, current, opener, watch, events, onConnected, onUnlisted }: SharedConnectionOptions,
 ): SharedConnection {
   const { config, registry, log } = deps;
-  const waiters = createWaiters();
+  const waiters = createConnectionWaiters();
+  const shared = createSharedSession({
+    ...deps,
+    server,
+    current,
+    opener,
+    watch,
+    events,
+    onOpened: handleOpened,
+    onReady: handleReady,
+    onLost: handleLost,
+  });
   const attempts = createConnectionAttempts({
-    open: openShared,
+    open: shared.open,
     onAttemptFailed: handleAttemptFailed,
-    onConnected: becomeOpen,
+    onConnected: shared.use,
     onFailed: handleConnectFailed,
   });
   const loginNeed = createLoginNeed({
@@ -123,10 +118,7 @@ export function createSharedConnection(
     advance,
     onLoggedIn: () => state.loginNeed !== undefined && loggedIn(),
   });
-  let open: OpenSession | undefined;
-  let openedEvents: RetargetableEvents | undefined;
   let graceTimer: NodeJS.Timeout | undefined;
-  let discoveryTimer: NodeJS.Timeout | undefined;
   let state = initialLinkState(current().connected_at !== null);
 
   function advance(event: LinkEvent): void {
@@ -156,13 +148,6 @@ export function createSharedConnection(
     attempts.start(count);
   }
 
-  async function openShared(signal: AbortSignal): Promise<Session> {
-    const client = { info: ourInfo, capabilities: everythingAClientCan };
-    openedEvents = retargetable({ ...events, onClose: lose });
-    const session = await opener.open(client, openedEvents.events, signal);
-    return hasOwnCredentials(current()) ? withoutResources(session) : session;
-  }
-
   function handleAttemptFailed(error: unknown, number: number): void {
     advance({ type: 'attempt_failed' });
     loginNeed.record(error);
@@ -179,27 +164,26 @@ export function createSharedConnection(
     waiters.wake();
   }
 
-  function becomeOpen(session: Session): void {
-    if (openedEvents === undefined) return;
-    open = { session, events: openedEvents };
+  function handleOpened(session: Session): void {
     advance({ type: 'connect_succeeded' });
     loginNeed.clear();
     registry.recordIdentity(server.id, session);
     registry.recordSession(server.id, 'open');
-    watch.attach(session);
-    if (isDiscovered(current())) becomeConnected();
-    else discoveryTimer = setTimeout(becomeConnected, maxDiscoveryMs).unref();
-    deps.changes.publish('server.opened', { server_id: server.id });
   }
 
-  function becomeConnected(): void {
-    clearTimeout(discoveryTimer);
-    discoveryTimer = undefined;
-    if (open === undefined) return;
-    const { protocolVersion: protocol_version, era } = open.session;
+  function handleReady({ protocolVersion: protocol_version, era }: Session): void {
     registry.apply(server.id, 'connect_succeeded', { details: { protocol_version, era } });
     waiters.wake();
     onConnected();
+  }
+
+  function handleLost(error: Error): void {
+    advance({ type: 'connection_lost', at: performance.now() });
+    clearTimeout(graceTimer);
+    graceTimer = setTimeout(onUnlisted, config.listGraceMs).unref();
+    registry.recordSession(server.id, 'none');
+    const event = current().lifecycle.status === 'CONNECTING' ? 'connect_failed' : 'connection_lost';
+    registry.apply(server.id, event, causeOf(error));
   }
 
   function becomeParked(): void {
@@ -214,60 +198,34 @@ export function createSharedConnection(
   }
 
   function giveAway(): OpenSession | undefined {
-    const given = state.phase === 'connected' ? takeSession() : undefined;
+    const given = state.phase === 'connected' ? shared.take() : undefined;
     if (given === undefined) return undefined;
     becomeParked();
     if (!isOnDemand() || watch.isNeeded) connect();
     return given;
   }
 
-  /** The session is no longer the shared one, whatever becomes of it. */
-  function takeSession(): OpenSession | undefined {
-    const taken = open;
-    open = undefined;
-    clearTimeout(discoveryTimer);
-    if (taken !== undefined) watch.detach();
-    return taken;
-  }
-
-  function lose(error: Error): void {
-    const lost = takeSession();
-    if (lost === undefined) return;
-    opener.forget(lost.session);
-    void lost.session.close();
-    advance({ type: 'connection_lost', at: performance.now() });
-    clearTimeout(graceTimer);
-    graceTimer = setTimeout(onUnlisted, config.listGraceMs).unref();
-    registry.recordSession(server.id, 'none');
-    const event = current().lifecycle.status === 'CONNECTING' ? 'connect_failed' : 'connection_lost';
-    registry.apply(server.id, event, causeOf(error));
-  }
-
   const mayReturn = (): boolean => config.enabled && mayComeBack(state, surroundings());
-  const usable = (): Session | undefined => (executes(current()) ? open?.session : undefined);
+  const usable = (): Session | undefined => (executes(current()) ? shared.session : undefined);
 
   async function wait(signal?: CancelSignal): Promise<Session> {
     if (state.loginNeed !== undefined) throw state.loginNeed;
     if (!mayReturn()) throw unavailable(current());
     const isStarting = isBeingStarted(state, current().lifecycle.status);
-    const deadline = AbortSignal.timeout(
-      isStarting ? config.connectionTimeoutMs * (defaultAttempts + 1) : waitForReconnectionMs,
-    );
-    const ended = signal === undefined ? deadline : AbortSignal.any([toAbortSignal(signal), deadline]);
-    while (usable() === undefined && !ended.aborted && mayReturn()) {
-      connect(isStarting ? defaultAttempts : 1);
-      await waiters.wait(ended);
-      if (usable() === undefined && !ended.aborted) await interruptibleDelay(200, ended);
-    }
-    if (signal?.aborted) throw signal.reason;
-    const session = usable();
+    const session = await waiters.wait({
+      usable,
+      mayReturn,
+      connect: () => connect(isStarting ? defaultAttempts : 1),
+      timeoutMs: isStarting ? config.connectionTimeoutMs * (defaultAttempts + 1) : waitForReconnectionMs,
+      signal,
+    });
     if (session === undefined) throw state.loginNeed ?? unavailable(current());
     return session;
   }
 
   async function closeSession(): Promise<void> {
     clearTimeout(graceTimer);
-    await takeSession()?.session.close();
+    await shared.take()?.session.close();
   }
 
   return {
@@ -275,7 +233,7 @@ export function createSharedConnection(
       return state;
     },
     get session() {
-      return open?.session;
+      return shared.session;
     },
     get isListed() {
       return isListed(state, surroundings());
@@ -285,35 +243,24 @@ export function createSharedConnection(
     wait,
     async park() {
       if (state.phase !== 'connected' || current().lifecycle.status !== 'CONNECTED') return;
-      const parked = takeSession();
+      const parked = shared.take();
       becomeParked();
-      if (parked === undefined) return;
-      opener.forget(parked.session);
-      await parked.session.close();
+      if (parked !== undefined) await shared.discard(parked);
     },
     handOver: giveAway,
-    handleDiscoveryFinished() {
-      if (discoveryTimer !== undefined) becomeConnected();
-    },
+    handleDiscoveryFinished: shared.handleDiscoveryFinished,
     loggedIn,
     renew() {
       const former = giveAway();
       if (former === undefined) return loggedIn();
-      opener.forget(former.session);
-      void former.session.close();
+      void shared.discard(former);
     },
     handleRefusal(error) {
-      if (open === undefined) return;
+      if (shared.session === undefined) return;
       loginNeed.record(error);
-      if (error instanceof AppError && state.loginNeed === error) lose(error);
+      if (error instanceof AppError && state.loginNeed === error) shared.lose(error);
     },
-    async reportLost(session, error) {
-      if (session !== open?.session) return;
-      // On HTTP a call has a stream of its own: that it was cut need not mean anything for the others.
-      const onlyItsStream = server.transport_type === 'HTTP' && error instanceof ConnectionLost;
-      if (onlyItsStream && error.executed === 'maybe' && (await showsLife(session))) return;
-      if (session === open?.session) lose(error);
-    },
+    reportLost: shared.reportLost,
     forgetLogin: loginNeed.clear,
     async disconnect() {
       registry.apply(server.id, 'disconnect');
@@ -337,42 +284,4 @@ export function createSharedConnection(
   };
 }
 
-/** Those who wait for the connection to change. */
-function createWaiters() {
-  const waiting = new Set<() => void>();
-  return {
-    wait: (ended: AbortSignal) =>
-      new Promise<void>((resolve) => {
-        waiting.add(resolve);
-        ended.addEventListener('abort', () => resolve(), { once: true });
-      }),
-    wake() {
-      for (const resolve of waiting) resolve();
-      waiting.clear();
-    },
-  };
-}
-
-async function showsLife(session: Session): Promise<boolean> {
-  const method = session.era === 'modern' ? 'server/discover' : 'ping';
-  return await session.request(method, {}, { signal: AbortSignal.timeout(signOfLifeMs) }).then(
-    () => true,
-    (error: unknown) => error instanceof RpcError,
-  );
-}
-
 export const executes = (server: Server): boolean => behaviour[server.lifecycle.status].executes;
-
-/** Each user logs in to the server, or enters keys for it. */
-export function hasOwnCredentials({ options, user_keys }: Server): boolean {
-  return options.credentials === 'per_principal' || user_keys.length > 0;
-}
-
-/** What one person's account holds is not listed to the others: the catalog sees tools and prompts only. */
-function withoutResources(session: Session): Session {
-  const capabilities = () => {
-    const { resources: _private, ...rest } = session.capabilities;
-    return rest;
-  };
-  return Object.create(session, { capabilities: { get: capabilities } });
-}
