@@ -39,6 +39,11 @@ function decide(server: DecisiveFields): OwnershipDecision {
   return { ownership: 'shared', source: 'default', reason: 'nothing shows that the server keeps state for its client' };
 }
 
+/** Each user logs in to the server, or enters keys for it. */
+export function hasOwnCredentials({ options, user_keys }: Pick<Server, 'options' | 'user_keys'>): boolean {
+  return options.credentials === 'per_principal' || user_keys.length > 0;
+}
+
 /** Two projects of one client program differ in their roots: a server that keeps state must not mix them up. */
 export function isToldApartByRoots(server: DecisiveFields): boolean {
   const { asked_at_start: asked, stateful } = server.session_evidence;

@@ -1,25 +1,21 @@
 /**
  * Everything we hold towards one server: the shared connection, the sessions of single clients, the calls in progress.
- * It decides which session a call goes over.
+ * `session-selection` decides which session a call goes over.
  */
 import type { CancelSignal } from '../cancellation.ts';
-import { AppError } from '../errors.ts';
-import type { Era, JsonObject } from '../json-rpc.ts';
+import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
-import { ownershipOf } from '../registry/session-ownership.ts';
-import type { Principal } from '../security/auth.ts';
-import { userOf } from '../security/policy.ts';
+import { hasOwnCredentials, ownershipOf } from '../registry/session-ownership.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
 import { createDrain } from './drain.ts';
 import { isEnding } from './link-state.ts';
-import { createOwnedSessions, type Followers, type SessionOwner } from './owned-sessions.ts';
+import { createOwnedSessions, type Followers } from './owned-sessions.ts';
 import { createQuestionAttribution } from './question-attribution.ts';
-import { ourInfo, type Session, type SessionRequest } from './session.ts';
+import type { Session, SessionRequest } from './session.ts';
 import { createSessionOpener, type ServerConstants, type SessionOpenerDependencies } from './session-opener.ts';
+import { createSessionSelection, type SessionUser } from './session-selection.ts';
 import { createSharedConnection, executes, type SharedConnectionDependencies } from './shared-connection.ts';
-import { everythingAClientCan, hasOwnCredentials } from './shared-session.ts';
 import { startsOnDemand } from './start-mode.ts';
-import { unavailable } from './unavailable.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';
 
 export interface LinkDependencies extends SessionOpenerDependencies, SharedConnectionDependencies {
@@ -39,19 +35,6 @@ export interface LinkDependencies extends SessionOpenerDependencies, SharedConne
 interface Following {
   watch: Watch;
   followers: Followers;
-}
-
-/** Decides which session a call goes over. */
-export interface SessionUser {
-  readonly caller: {
-    readonly principal: Pick<Principal, 'id' | 'user'>;
-    readonly era?: Era;
-    /** Who has the session, where the server has one for each client. */
-    readonly owner: (server: Server) => SessionOwner;
-  };
-  readonly signal?: CancelSignal;
-  /** Asks the client, also while a session is being opened for it. */
-  readonly ask?: SessionRequest['ask'];
 }
 
 export interface Link {
@@ -114,7 +97,6 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     },
   };
   let latest = given;
-  let isModernOnly = false;
   let isBeingRemoved = false;
   const concurrency = createConcurrencyLimit(server.name, {
     concurrent: given.options.max_concurrent_calls ?? config.maxConcurrentCalls,
@@ -149,13 +131,24 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     open: opener.openOwned,
     isReachable: () => !isEnding(connection.state) && executes(current()),
     asksAtStart: () => current().session_evidence.asked_at_start?.includes('roots/list') === true,
-    eraFor: (owner) => (needsLegacy(owner) ? 'legacy' : undefined),
+    eraFor: (owner) => selection.eraFor(owner),
     onListChanged: handleNotification,
     onOwnListChanged: (owner, method, params) => deps.onNotification(current(), method, params, { owner }),
     onEnded: (owner_key) => deps.changes.publish('own_session.ended', { server_id: server.id, owner_key }),
     onClosed: opener.forget,
     onUnfollowed,
     onFailure: (what, error) => log.debug({ server: server.name, error: opener.explain(error) }, what),
+  });
+  const selection = createSessionSelection({
+    server,
+    current,
+    config,
+    log,
+    connection,
+    owned,
+    watch,
+    events: { onNotification: handleShared, onRequest: answerShared },
+    onUserUpdate: (principal, method, params) => deps.onNotification(current(), method, params, { principal }),
   });
   const drain = createDrain({
     concurrency,
@@ -202,102 +195,6 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     if (given !== undefined && !owned.adopt(owner, given)) void given.session.close();
   }
 
-  function session(user: SessionUser): Session | Promise<Session> {
-    if (connection.state.phase === 'draining') throw unavailable(current());
-    switch (ownershipOf(current()).ownership) {
-      case 'client':
-        return ownSession(user.caller.owner(current()), user);
-      case 'principal':
-        return ownSession(principalOwner(user), user);
-      case 'shared':
-        return sharedSession(user);
-    }
-  }
-
-  function sharedSession(user: SessionUser): Session | Promise<Session> {
-    const { caller, signal } = user;
-    if (hasOwnCredentials(current())) return ownSession(commonOwner(userOf(caller.principal)), user);
-    if (caller.era === 'legacy' && needsLegacy(caller.owner(current()))) return ownSession(legacyOwner, user);
-    return connection.session !== undefined && executes(current()) ? connection.session : connection.wait(signal);
-  }
-
-  async function ownSession(owner: SessionOwner, user: SessionUser): Promise<Session> {
-    const { signal, ask, caller } = user;
-    const principal = hasOwnCredentials(current()) ? userOf(caller.principal) : undefined;
-    if (principal !== undefined) requireWanted();
-    else if (!owned.has(owner.key) && !executes(current())) await connection.wait(signal);
-    const isTried = needsLegacy(owner);
-    try {
-      return await owned.get(owner, { principal, ask });
-    } catch (error) {
-      if (!isTried || !isConnectionFailure(error)) throw error;
-      log.debug({ server: server.name, error: error.message }, 'the server supports the modern era only');
-      isModernOnly = true;
-      return await session(user);
-    }
-  }
-
-  /** With credentials of their own, principals may be able to connect where the shared session cannot. */
-  function requireWanted(): void {
-    if (connection.state.phase === 'closed' || !config.enabled || current().desired !== 'connected')
-      throw unavailable(current());
-  }
-
-  /**
-   * A server that speaks both eras asks clients of the old one in the old way only, which a session of the new era
-   * cannot carry. Whether it speaks the old one shows when it is tried.
-   */
-  function needsLegacy({ era, isAskable }: SessionOwner): boolean {
-    const { options, era: theirs } = current();
-    return era === 'legacy' && isAskable && theirs === 'modern' && !isModernOnly && options.protocol !== 'modern';
-  }
-
-  /** Stands for all clients of the old era, as long as the server asks them nothing. */
-  const legacyOwner: SessionOwner = {
-    key: 'legacy',
-    era: 'legacy',
-    isAskable: true,
-    leavesSilently: true,
-    client: { info: ourInfo, capabilities: everythingAClientCan },
-    attribute: answerShared,
-    onNotification: handleShared,
-  };
-
-  /** Stands for all clients of one principal, or of one user. */
-  function commonOwner(id: string, user = id): SessionOwner {
-    return {
-      key: principalKey(id),
-      isAskable: true,
-      leavesSilently: true,
-      client: { info: ourInfo, capabilities: everythingAClientCan },
-      attribute: answerShared,
-      onNotification(method, params) {
-        if (method === 'notifications/resources/updated')
-          deps.onNotification(current(), method, params, { principal: user });
-      },
-    };
-  }
-
-  /** The tokens of a user share what they are signed in with, but no state. */
-  function principalOwner({ caller: { principal } }: SessionUser): SessionOwner {
-    const isAlike = hasOwnCredentials(current()) && current().options.sessions !== 'principal';
-    return commonOwner(isAlike ? userOf(principal) : principal.id, userOf(principal));
-  }
-
-  async function subscribe(topic: Topic, key: string, user: SessionUser) {
-    const { principal, owner } = user.caller;
-    const { ownership } = ownershipOf(current());
-    if (ownership === 'shared' && !hasOwnCredentials(current())) {
-      // What follows a parked server has it started, and keeps it from being parked again.
-      await watch.subscribe(topic, key);
-      if (connection.session === undefined) await connection.wait(user.signal);
-      return () => watch.unsubscribe(topic, key);
-    }
-    const follower = ownership === 'client' ? owner(current()) : principalOwner(user);
-    await session(user);
-    return await owned.follow(follower, topic, key, hasOwnCredentials(current()) ? userOf(principal) : undefined);
-  }
-
   async function closeSessions(): Promise<void> {
     await Promise.all([connection.closeSession(), owned.closeAll()]);
     opener.forgetAll();
@@ -329,7 +226,7 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     },
     start: connection.start,
     connect: connection.connect,
-    session,
+    session: selection.session,
     async hold(signal) {
       const release = idle.hold();
       try {
@@ -349,7 +246,7 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
       void owned.renew(user);
       if (deps.isAdmin?.(user) === true) connection.renew();
     },
-    subscribe,
+    subscribe: selection.subscribe,
     following: { watch, followers },
     release: (ownerKey) => owned.release(ownerKey),
     notify: (ownerKey, method, params) => owned.notify(ownerKey, method, params),
@@ -392,10 +289,3 @@ function createIdleClock(counter: () => number) {
 }
 
 export const allKinds = { tools: true, prompts: true, resources: true };
-
-function isConnectionFailure(error: unknown): error is AppError {
-  return error instanceof AppError && error.code === 'SERVER_CONNECTION_FAILED';
-}
-
-/** Of the session that has one principal's credentials. */
-export const principalKey = (principal: string) => `principal:${principal}`;

@@ -25,7 +25,7 @@ export interface SessionOwner {
   attribute?: SessionEvents['onRequest'];
 }
 
-interface OwnedSessions {
+export interface OwnedSessions {
   readonly size: number;
   has(ownerKey: string): boolean;
   /** The owner's session, if it is open. */

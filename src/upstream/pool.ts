@@ -1,8 +1,9 @@
 /** One link per registered server. */
 import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
-import { createLink, type Link, type LinkDependencies, principalKey } from './link.ts';
+import { createLink, type Link, type LinkDependencies } from './link.ts';
 import { createMessageBudget } from './message-budget.ts';
+import { principalKey } from './session-selection.ts';
 
 export interface Pool {
   links(): Link[];

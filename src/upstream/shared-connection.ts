@@ -51,7 +51,7 @@ interface SharedConnectionOptions {
   onUnlisted: () => void;
 }
 
-interface SharedConnection {
+export interface SharedConnection {
   readonly state: LinkState;
   readonly session: Session | undefined;
   /** Tools stay listed: connected, or lost so recently that clients' lists should not flicker. */

@@ -6,6 +6,7 @@ import type { Changes } from '../changes.ts';
 import { RpcError } from '../errors.ts';
 import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
+import { hasOwnCredentials } from '../registry/session-ownership.ts';
 import { ConnectionLost, ourInfo, type Session, type SessionEvents } from './session.ts';
 import { type RetargetableEvents, retargetable } from './session-events.ts';
 import type { ServerConstants, SessionOpener } from './session-opener.ts';
@@ -136,11 +137,6 @@ async function showsLife(session: Session): Promise<boolean> {
     () => true,
     (error: unknown) => error instanceof RpcError,
   );
-}
-
-/** Each user logs in to the server, or enters keys for it. */
-export function hasOwnCredentials({ options, user_keys }: Server): boolean {
-  return options.credentials === 'per_principal' || user_keys.length > 0;
 }
 
 /** What one person's account holds is not listed to the others: the catalog sees tools and prompts only. */
