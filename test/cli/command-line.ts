@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { type AggregatorProcess, cleanEnvironment, program } from '../support/aggregator-process.ts';
 
 export interface Ran {
@@ -45,5 +46,5 @@ export function commandsOf(aggregator: AggregatorProcess) {
 
 export const everything = [
   process.execPath,
-  new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url).pathname,
+  fileURLToPath(new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url)),
 ];

@@ -11,6 +11,7 @@ import { type ClientEntry, clients } from '../../src/cli/client-configs/clients.
 import { removeMember, setMember } from '../../src/cli/client-configs/json-edit.ts';
 import { readServerTables, removeServerTable, setServerTable } from '../../src/cli/client-configs/toml-edit.ts';
 import { type AggregatorProcess, cleanEnvironment, startAggregator } from '../support/aggregator-process.ts';
+import { settingsFolder, zedFolder } from '../support/client-folders.ts';
 import { commandsOf, everything, runCommand } from './command-line.ts';
 
 const [command = '', script = ''] = everything;
@@ -21,7 +22,7 @@ const argsOf = (name: string) => JSON.stringify(programOf(name).args);
 /** As people have them: with comments, other settings, tabs, trailing commas. */
 const recorded: Record<string, { path: string; text: string; key?: string }> = {
   'claude-desktop': {
-    path: '.config/Claude/claude_desktop_config.json',
+    path: `${settingsFolder}/Claude/claude_desktop_config.json`,
     text: JSON.stringify(
       { mcpServers: { 'from-desktop': programOf('from-desktop') }, globalShortcut: 'Ctrl+Space' },
       null,
@@ -45,7 +46,7 @@ const recorded: Record<string, { path: string; text: string; key?: string }> = {
     text: JSON.stringify({ mcpServers: { 'from-cursor': programOf('from-cursor') } }, null, '\t'),
   },
   vscode: {
-    path: '.config/Code/User/mcp.json',
+    path: `${settingsFolder}/Code/User/mcp.json`,
     text: `{
     // What I use every day
     "inputs": [],
@@ -75,7 +76,7 @@ notifications = true
   },
   windsurf: { path: '.codeium/windsurf/mcp_config.json', text: '{"mcpServers":{}}' },
   zed: {
-    path: '.config/zed/settings.json',
+    path: `${zedFolder}/settings.json`,
     text: `// Zed settings
 {
   "theme": "One Dark",
@@ -94,7 +95,7 @@ notifications = true
     ),
   },
   cline: {
-    path: '.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
+    path: `${settingsFolder}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json`,
     text: JSON.stringify({ mcpServers: { 'from-cline': { ...programOf('from-cline'), autoApprove: [] } } }, null, 2),
   },
 };

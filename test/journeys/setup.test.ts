@@ -16,6 +16,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { type ClientEntry, clients } from '../../src/cli/client-configs/clients.ts';
 import { runCommand } from '../cli/command-line.ts';
 import { cleanEnvironment } from '../support/aggregator-process.ts';
+import { settingsFolder, zedFolder } from '../support/client-folders.ts';
 import { countRunning } from '../support/platform.ts';
 import { freePort } from '../support/ports.ts';
 import { startHttpProgram } from '../support/servers/http-program.ts';
@@ -86,12 +87,12 @@ suite('the first ten minutes', { skip: process.platform === 'win32' && 'paths of
 
   const working = ['memory_hello', 'notes_hello', 'shop_hello', 'region_hello', 'docs_hello', 'git_hello', 'web_hello'];
   const places: Record<string, [path: string, tool: string, said: Record<string, unknown>]> = {
-    'claude-desktop': ['.config/Claude/claude_desktop_config.json', 'memory_hello', { name: 'memory' }],
+    'claude-desktop': [`${settingsFolder}/Claude/claude_desktop_config.json`, 'memory_hello', { name: 'memory' }],
     'claude-code': ['.claude.json', 'shop_hello', { args: ['.'] }],
     cursor: ['.cursor/mcp.json', 'notes_hello', { token: 'from the env file' }],
-    vscode: ['.config/Code/User/mcp.json', 'region_hello', { token: 'eu' }],
+    vscode: [`${settingsFolder}/Code/User/mcp.json`, 'region_hello', { token: 'eu' }],
     codex: ['.codex/config.toml', 'docs_hello', { name: 'docs' }],
-    zed: ['.config/zed/settings.json', 'git_hello', { name: 'git' }],
+    zed: [`${zedFolder}/settings.json`, 'git_hello', { name: 'git' }],
   };
 
   async function checkEveryClient(): Promise<void> {
@@ -197,7 +198,7 @@ function clientFiles(home: string, webUrl: string): Record<string, string> {
   const words = (name: string, ...args: string[]) => JSON.stringify(server(name, ...args).args);
   const node = JSON.stringify(process.execPath);
   return {
-    '.config/Claude/claude_desktop_config.json': json({
+    [`${settingsFolder}/Claude/claude_desktop_config.json`]: json({
       globalShortcut: 'Ctrl+Space',
       mcpServers: { memory: server('memory'), broken: { command: 'a-command-that-does-not-exist', args: ['--now'] } },
     }),
@@ -212,7 +213,7 @@ function clientFiles(home: string, webUrl: string): Record<string, string> {
         off: { ...server('off'), disabled: true },
       },
     }),
-    '.config/Code/User/mcp.json': `{
+    [`${settingsFolder}/Code/User/mcp.json`]: `{
 \t// Mine
 \t"inputs": [
 \t\t{ "id": "region", "type": "pickString", "default": "eu", "options": ["eu", "us"] },
@@ -226,6 +227,6 @@ function clientFiles(home: string, webUrl: string): Record<string, string> {
 }
 `,
     '.codex/config.toml': `model = "gpt-5.2-codex"\n\n[mcp_servers.docs]\ncommand = ${node}\nargs = ${words('docs')}\n\n[tui]\nnotifications = true\n`,
-    '.config/zed/settings.json': `// Zed\n{\n  "theme": "One Dark",\n  "context_servers": {\n    "git": { "source": "custom", "command": ${node}, "args": ${words('git')}, "env": {} }\n  }\n}\n`,
+    [`${zedFolder}/settings.json`]: `// Zed\n{\n  "theme": "One Dark",\n  "context_servers": {\n    "git": { "source": "custom", "command": ${node}, "args": ${words('git')}, "env": {} }\n  }\n}\n`,
   };
 }
