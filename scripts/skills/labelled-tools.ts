@@ -78,7 +78,7 @@ function toLabelled(line: Line): Pick<LabelledTool, 'tool' | 'group' | 'isBare'>
   // As a user would register it: without the account that published it.
   const name = line.server.split('/').at(-1) ?? line.server;
   const { title = null, description, input_schema } = line;
-  const row = { id: 0, original_name: line.name, title, description, input_schema: input_schema ?? {} } as ToolRow;
+  const row = { id: 0, original_name: line.name, title, description, input_schema: input_schema ?? {} };
   const server = { name, description: line.server_description ?? null, server_info: null, instructions: null };
   return {
     tool: toToolToClassify(row, server),

@@ -18,6 +18,7 @@ export interface ToolToClassify {
   };
 }
 
+type ClassifiedColumns = Readonly<Pick<ToolRow, 'id' | 'original_name' | 'title' | 'description' | 'input_schema'>>;
 export type DescribedServer = Readonly<Pick<ServerRow, 'name' | 'description' | 'server_info' | 'instructions'>>;
 
 const maxServerChars = 500;
@@ -25,7 +26,7 @@ const maxParameters = 40;
 const maxParameterChars = 80;
 const maxValues = 8;
 
-export function toToolToClassify(row: ToolRow, server: DescribedServer | undefined): ToolToClassify {
+export function toToolToClassify(row: ClassifiedColumns, server: DescribedServer | undefined): ToolToClassify {
   return {
     id: row.id,
     name: row.original_name,

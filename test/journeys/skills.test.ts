@@ -79,6 +79,17 @@ suite('skills', () => {
     assert.ok(!matched.some(({ id }: Body) => id === 'gardening'));
   });
 
+  test('SKL-001, MON-002: a tool that no skill fits is classified, and raises no alert', async () => {
+    const tool = await until(({ is_classified: done }) => done);
+    assert.deepEqual([tool.skill_ids, tool.primary_skill_id, tool.classification_state], [[], null, 'CLASSIFIED']);
+    const { body } = await app.api('GET', '/api/v1/aggregator/state');
+    assert.deepEqual([body.total_tools, body.classified_tools, body.unclassified_tools], [1, 1, 0]);
+    const headers = { authorization: `Bearer ${app.adminToken}` };
+    const metrics = await (await fetch(`${app.url}/metrics`, { headers })).text();
+    assert.match(metrics, /^mcp_aggregator_tools_total 1$/m);
+    assert.match(metrics, /^mcp_aggregator_tools_classified 1$/m);
+  });
+
   test('wrong skills are refused, and only an admin changes them', async () => {
     for (const [id, body] of [
       ['Upper', gardening],

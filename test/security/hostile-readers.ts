@@ -57,6 +57,8 @@ import { substituteVariables } from '../../src/security/variables.ts';
 import { dedupe, normalise } from '../../src/similarity/dedupe.ts';
 import { singular, stem } from '../../src/similarity/stem.ts';
 import { scanWords } from '../../src/similarity/word-scanner.ts';
+import { toFeatures } from '../../src/skills/tool-features.ts';
+import { toToolToClassify } from '../../src/skills/tool-to-classify.ts';
 import { suggest } from '../../src/suggestions.ts';
 import { causeIn } from '../../src/upstream/start-failure.ts';
 import { looksLikeMarkdown, toBlocks, toInline } from '../../web/src/parts/markdown-blocks.ts';
@@ -104,6 +106,19 @@ const toolOf = (text: string) => ({
     },
     required: ['path'],
   },
+});
+const toolRow = (text: string) => ({
+  id: 1,
+  original_name: text,
+  title: text,
+  description: text,
+  input_schema: { properties: { [text]: { type: text, enum: [text, text], description: text } }, required: [text] },
+});
+const serverRow = (text: string) => ({
+  name: text,
+  description: null,
+  server_info: { title: text },
+  instructions: text,
 });
 const searchable = (text: string) => ({
   id: 1,
@@ -270,6 +285,8 @@ export const readers: Record<string, Reader> = {
     return index.explain(toLexicalQuery(text), searchable(text));
   },
   embedText: (text) => lexicon.embedText(text),
+  'toFeatures of a tool to classify': (text) =>
+    toFeatures(toToolToClassify(toolRow(text), serverRow(text)), lexicon.embedText),
   toParameters: (text) => toParameters(searchable(text).inputSchema),
   planRequest: (text) => planRequest(text, () => true),
   withoutValues,

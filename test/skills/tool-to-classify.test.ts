@@ -4,8 +4,14 @@ import { test } from 'node:test';
 import { type DescribedServer, toToolToClassify } from '../../src/skills/tool-to-classify.ts';
 import type { ToolRow } from '../../src/store/schema.ts';
 
-const row = (more: Partial<ToolRow> = {}) =>
-  ({ id: 1, name: 'a.x', original_name: 'x', title: null, description: null, input_schema: {}, ...more }) as ToolRow;
+const row = (more: Partial<ToolRow> = {}) => ({
+  id: 1,
+  original_name: 'x',
+  title: null,
+  description: null,
+  input_schema: {},
+  ...more,
+});
 const server = (more: Partial<DescribedServer> = {}): DescribedServer => ({
   name: 'a',
   description: null,
