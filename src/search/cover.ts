@@ -13,7 +13,7 @@ export interface PlacedTool {
 }
 
 /** How much a tool loses for each tool its part already has in the list. */
-const repetition = 1;
+const repetition = 0.5;
 /** What a tool's best part counts beside the whole. */
 const partShare = 0.3;
 

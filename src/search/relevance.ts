@@ -79,7 +79,7 @@ export interface Calibration {
   middle: number;
 }
 
-export const fusedCalibration: Calibration = { slope: 0.45, middle: 15.5 };
+export const fusedCalibration: Calibration = { slope: 0.35, middle: 10.2 };
 export const lexicalCalibration: Calibration = { slope: 0.6, middle: 9.5 };
 export const vectorCalibration: Calibration = { slope: 0.35, middle: 14 };
 

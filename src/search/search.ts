@@ -3,6 +3,7 @@ import { dot } from '../similarity/cosine.ts';
 import { coverParts, type PartCandidate, type PlacedTool } from './cover.ts';
 import { toLexicalQuery } from './lexical.ts';
 import { mergeSteps } from './merge-steps.ts';
+import { findProviders, saysIdentifier } from './providers.ts';
 import { createRefinement, type ToolTraits } from './refine.ts';
 import {
   type Calibration,
@@ -89,6 +90,9 @@ export interface SearchResult {
 const defaults = { limit: 10, skillThreshold: 0.4, toolThreshold: 0 };
 const widestPool = 60;
 const widestPartPool = 20;
+const maxConsumers = 5;
+/** How much less relevant a tool is that another one depends on. */
+const providerDistance = 0.5;
 const remotePoints = 500;
 const maxSkills = 5;
 const skillLift = 0.6;
@@ -243,6 +247,7 @@ export function rank(
       parts: parts.map((values) => (values[slot] ?? 0) + lift),
     };
   });
+  if (isRefined && !saysIdentifier(plan.whole)) addProviders(index, candidates, scope.slots);
   candidates.sort((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
   const placed = coverParts(candidates, limit, (a, b) => areTwins(index, a, b));
   const tools = placed
@@ -304,6 +309,26 @@ function refine(
       return [slot, refinement.relevance(traits[place] as ToolTraits, evidence)];
     }),
   );
+}
+
+/** Tools that the best candidates depend on come right after them. */
+function addProviders(index: SearchIndex, candidates: PartCandidate[], slots: readonly number[]): void {
+  const best = candidates.toSorted((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
+  const consumers = best.slice(0, maxConsumers);
+  const providers = findProviders(
+    consumers.map(({ slot, whole }) => ({ tool: toolAt(index, slot), relevance: whole })),
+    (server) => {
+      const number = index.serverNumbers.get(server);
+      return slots.filter((slot) => index.serverOfSlot[slot] === number).map((slot) => toolAt(index, slot));
+    },
+  );
+  for (const { tool, relevance } of providers) {
+    const slot = index.slotOf(tool.id) as number;
+    const value = relevance - providerDistance;
+    const known = candidates.find((candidate) => candidate.slot === slot);
+    if (known !== undefined) known.whole = Math.max(known.whole, value);
+    else candidates.push({ slot, whole: value, parts: best[0]?.parts.map(() => value) ?? [] });
+  }
 }
 
 function chooseStrategy(

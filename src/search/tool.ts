@@ -33,6 +33,13 @@ export function toParameters(inputSchema: unknown): ToolParameter[] {
     }));
 }
 
+/** The names of the parameters that every call must have. */
+export function toRequired(inputSchema: unknown): string[] {
+  const required = isRecord(inputSchema) ? inputSchema.required : undefined;
+  if (!Array.isArray(required)) return [];
+  return required.slice(0, maxParameters).filter((name) => typeof name === 'string');
+}
+
 /** Descriptions of 100 KB exist; what matters to a searcher stands at the beginning. */
 export function toDescription(tool: SearchableTool): string {
   return tool.description.slice(0, maxText);
