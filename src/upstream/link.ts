@@ -91,6 +91,8 @@ export interface Link {
   loggedIn(): void;
   /** A user entered or removed keys: sessions that were opened with the former ones are of no use. */
   handleKeysChanged(user: string): void;
+  /** The sessions with a principal's credentials end with the principal. */
+  handlePrincipalEnded(id: string): void;
   release(ownerKey: string): Promise<void>;
   /** Forwards a client's notification to the session that only it uses, if there is one. */
   notify(ownerKey: string, method: string, params: JsonObject): void;
@@ -352,7 +354,13 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     loggedIn: connection.loggedIn,
     handleKeysChanged(user) {
       void owned.renew(user);
-      if (deps.isAdmin?.(user) === true) connection.renew();
+      if (user === opener.keyHolder) connection.renew();
+      else if (deps.isAdmin?.(user) === true && connection.state.loginNeed !== undefined) connection.loggedIn();
+    },
+    handlePrincipalEnded(id) {
+      void owned.release(principalKey(id));
+      void owned.renew(id);
+      if (id === opener.keyHolder) connection.renew();
     },
     subscribe,
     following: { watch, followers },
@@ -403,4 +411,4 @@ function isConnectionFailure(error: unknown): error is AppError {
 }
 
 /** Of the session that has one principal's credentials. */
-export const principalKey = (principal: string) => `principal:${principal}`;
+const principalKey = (principal: string) => `principal:${principal}`;
