@@ -15,6 +15,8 @@ interface ResolvedConnection {
   connection: Connection;
   /** Hides the connection's secrets in any text. */
   mask: (text: string) => string;
+  /** Whose keys are in it. */
+  keyHolder: string | undefined;
 }
 
 export interface ServerConnections {
@@ -61,20 +63,20 @@ export function createConnections(deps: ConnectionDependencies) {
   }
 
   /** Of the user, or, for what all users share, of the admin whose keys the lists are read with. */
-  function keysOf(id: string, stored: Connection, user: string | undefined): Record<string, string> {
+  function keysOf(id: string, stored: Connection, user: string | undefined) {
     const target = toKeyTarget(id, stored);
-    if (target.names.length === 0) return {};
+    if (target.names.length === 0) return { keys: {}, holder: undefined };
     const holder = user ?? userKeys?.findAdmin(target);
     const found = holder === undefined ? {} : (userKeys?.open(target, holder) ?? {});
     const missing = target.names.filter((name) => !Object.hasOwn(found, name));
     if (missing.length > 0) throw keyRequired(get(id).name, missing);
-    return found;
+    return { keys: found, holder };
   }
 
   async function resolveConnection(id: string, user?: string): Promise<ResolvedConnection> {
     const { environment, allowHttp } = config;
     const stored = openConnection(id);
-    const keys = keysOf(id, stored, user);
+    const { keys, holder: keyHolder } = keysOf(id, stored, user);
     const resolved = await resolveReferences(stored, environment, secretSources, allowHttp, keys);
     const { connection } = resolved;
     // What a user chose hides nothing in texts for others; the definitions that all see come with the keys of an admin.
@@ -87,7 +89,7 @@ export function createConnections(deps: ConnectionDependencies) {
     knownSecrets.set(id, known);
     secrets.learn(id, known);
     const maskOwn = createMask([...known, ...userSecrets.learn(id, user, resolved.userSecrets)]);
-    return { connection, mask: (text) => secrets.mask(maskOwn(text), id) };
+    return { connection, mask: (text) => secrets.mask(maskOwn(text), id), keyHolder };
   }
 
   return {

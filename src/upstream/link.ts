@@ -13,7 +13,7 @@ import { createOwnedSessions, type Followers } from './owned-sessions.ts';
 import { createQuestionAttribution } from './question-attribution.ts';
 import type { Session, SessionRequest } from './session.ts';
 import { createSessionOpener, type ServerConstants, type SessionOpenerDependencies } from './session-opener.ts';
-import { createSessionSelection, type SessionUser } from './session-selection.ts';
+import { createSessionSelection, principalKey, type SessionUser } from './session-selection.ts';
 import { createSharedConnection, executes, type SharedConnectionDependencies } from './shared-connection.ts';
 import { startsOnDemand } from './start-mode.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';
@@ -69,6 +69,8 @@ export interface Link {
   loggedIn(): void;
   /** A user entered or removed keys: sessions that were opened with the former ones are of no use. */
   handleKeysChanged(user: string): void;
+  /** The sessions with a principal's credentials end with the principal. */
+  handlePrincipalEnded(id: string): void;
   release(ownerKey: string): Promise<void>;
   /** Forwards a client's notification to the session that only it uses, if there is one. */
   notify(ownerKey: string, method: string, params: JsonObject): void;
@@ -244,7 +246,13 @@ export function createLink(given: Server, deps: LinkDependencies, before?: Follo
     loggedIn: connection.loggedIn,
     handleKeysChanged(user) {
       void owned.renew(user);
-      if (deps.isAdmin?.(user) === true) connection.renew();
+      if (user === opener.keyHolder) connection.renew();
+      else if (deps.isAdmin?.(user) === true && connection.state.loginNeed !== undefined) connection.loggedIn();
+    },
+    handlePrincipalEnded(id) {
+      void owned.release(principalKey(id));
+      void owned.renew(id);
+      if (id === opener.keyHolder) connection.renew();
     },
     subscribe: selection.subscribe,
     following: { watch, followers },

@@ -3,7 +3,6 @@ import type { JsonObject } from '../json-rpc.ts';
 import type { Server } from '../registry/registry.ts';
 import { createLink, type Link, type LinkDependencies } from './link.ts';
 import { createMessageBudget } from './message-budget.ts';
-import { principalKey } from './session-selection.ts';
 
 export interface Pool {
   links(): Link[];
@@ -46,8 +45,9 @@ export function createPool(given: Omit<LinkDependencies, 'onNotification' | 'mes
 
   const offs = [
     changes.subscribe('discovery.finished', ({ server_id }) => links.get(server_id)?.handleDiscoveryFinished()),
-    // The sessions with a principal's credentials end with the principal.
-    changes.subscribe('principal.ended', ({ principal_id }) => void release(principalKey(principal_id))),
+    changes.subscribe('principal.ended', ({ principal_id }) => {
+      for (const link of links.values()) link.handlePrincipalEnded(principal_id);
+    }),
     changes.subscribe('user_keys.changed', ({ server_id, user }) => links.get(server_id)?.handleKeysChanged(user)),
     changes.subscribe('server.logged_in', ({ server_id }) => {
       const server = registry.find(server_id);

@@ -59,6 +59,8 @@ export interface SessionOpener {
   forget(session: Session): void;
   forgetAll(): void;
   readonly childPids: number[];
+  /** Whose keys the session has that all callers share. */
+  readonly keyHolder: string | undefined;
   /** The last lines a child wrote to stderr, masked. */
   readonly output: readonly string[];
   /** Hides the secrets of the server's connection in a text, and those of the user whose credentials a session has. */
@@ -84,6 +86,7 @@ export function createSessionOpener(
   /** Of the session that was opened last. */
   let recent: string[] = [];
   let mask = (text: string) => text;
+  let keyHolder: string | undefined;
   const maskOfUser = new Map<string, (text: string) => string>();
 
   async function open(
@@ -92,8 +95,9 @@ export function createSessionOpener(
     ended: AbortSignal,
     { principal, era }: Opening = {},
   ): Promise<Session> {
-    const { connection, mask: maskOf } = await registry.resolveConnection(server.id, principal);
-    if (principal === undefined) mask = maskOf;
+    const resolved = await registry.resolveConnection(server.id, principal);
+    const { connection, mask: maskOf } = resolved;
+    if (principal === undefined) [mask, keyHolder] = [maskOf, resolved.keyHolder];
     else keepMask(principal, maskOf);
     if (connection.transport_type === 'STDIO' && config.stdio === 'deny') {
       throw new ConnectionLost('STDIO servers are disabled (MCP_AGGREGATOR_STDIO=deny)', 'no');
@@ -199,6 +203,9 @@ export function createSessionOpener(
     openOwned,
     forget: (session) => void pids.delete(session),
     forgetAll: () => pids.clear(),
+    get keyHolder() {
+      return keyHolder;
+    },
     get childPids() {
       return [...pids.values()];
     },

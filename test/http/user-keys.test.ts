@@ -214,6 +214,21 @@ suite('servers over HTTP', () => {
   });
 });
 
+suite('the admin whose keys the lists are read with', () => {
+  test('USER-006: another admin takes the place of one whose token is revoked', async () => {
+    const boss = await newUser('boss', { role: 'admin' });
+    await app.register('led', { base_url: remote.url, headers: { 'x-key': '${user:KEY}' } });
+    await app.untilStatus('led', 'ERROR');
+    await enter('led', 'key-of-boss', boss.token);
+    await app.untilStatus('led', 'CONNECTED');
+    await enter('led', 'key-of-the-next');
+    assert.ok(!remote.seen.has('key-of-the-next'), 'the first admin stays');
+    await app.api('DELETE', `/api/v1/tokens/${boss.id}`);
+    await until(() => remote.seen.has('key-of-the-next'), 'the key of the next admin is used');
+    assert.equal((await app.untilStatus('led', 'CONNECTED')).tool_count, 2);
+  });
+});
+
 suite('servers on STDIO', () => {
   test('USER-012: each user has a process with the own key, and it ends with the key', async () => {
     await addKeyed('shell', keyedChild({ KEY: '${user:KEY}', REGION: '-eu' }));

@@ -59,6 +59,8 @@ export interface ProviderOptions {
     scope: string;
     claims: Record<string, unknown>;
   }) => Record<string, unknown>;
+  /** The claims of an access token as this provider writes them. */
+  asJwt?: (claims: Record<string, unknown>) => Record<string, unknown>;
   /** Another name of this machine makes another site of us. */
   hostname?: 'localhost' | '127.0.0.1';
 }
@@ -163,6 +165,15 @@ export async function startIdentityProvider(options: ProviderOptions = {}): Prom
     },
     ttl: { AccessToken: accessTokenSeconds, ClientCredentials: accessTokenSeconds, RefreshToken: 86_400 },
     rotateRefreshToken: true,
+    ...(options.asJwt && {
+      formats: {
+        customizers: {
+          jwt(_context: unknown, _token: unknown, parts: { payload: Record<string, unknown> }) {
+            parts.payload = options.asJwt?.(parts.payload) ?? parts.payload;
+          },
+        },
+      },
+    }),
   });
   const grants: Record<string, number> = {};
   const refreshGrants = new Set<string>();
