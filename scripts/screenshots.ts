@@ -16,7 +16,7 @@ const folder = fileURLToPath(new URL(process.argv[2] ?? '../docs/images/', impor
 /** Longer pages only repeat themselves. */
 const tallest = 1_400;
 /** A whole number of slots of the statistics. */
-const workSeconds = 120;
+const workSeconds = 60;
 const serverNames = [
   ...['filesystem', 'memory', 'everything', 'billing'],
   ...['handbook', 'manual', 'runbooks', 'decisions', 'interviews', 'releases'],
@@ -65,7 +65,15 @@ const heading = (name: string | RegExp) => (page: Page) => page.getByRole('headi
 const sees = (text: string) => (page: Page) => page.getByText(text).first().waitFor();
 
 const pages: Shot[] = [
-  { name: 'overview', hash: '#/?range=1h', ready: heading('Availability') },
+  {
+    name: 'overview',
+    hash: '#/?range=1h',
+    async ready(page) {
+      await page.locator('.heat tr').first().waitFor();
+      await page.locator('canvas').first().waitFor();
+      await page.getByRole('list', { name: 'Servers' }).getByText('/s').first().waitFor();
+    },
+  },
   {
     name: 'change',
     hash: '#/?range=1h',
@@ -82,7 +90,7 @@ const pages: Shot[] = [
       await title(page);
       await page.keyboard.press('Control+k');
       await page.keyboard.type('read');
-      await page.getByRole('option').first().waitFor();
+      await page.getByRole('listbox').getByRole('option').nth(3).waitFor();
     },
     onlyWindow: true,
   },

@@ -1,8 +1,18 @@
-import { Chart, Charts } from '../parts/chart.tsx';
+import { Chart, ChartPlace, Charts } from '../parts/chart.tsx';
 import { perSecond, type Statistics, timesOf } from '../statistics.ts';
 import { count, duration } from '../words.ts';
 
-export function CallCharts({ statistics }: { statistics: Statistics }) {
+/** Keeps its place while the numbers are read. */
+export function CallCharts({ statistics }: { statistics: Statistics | undefined }) {
+  if (statistics === undefined) {
+    return (
+      <Charts>
+        {['Calls', 'Errors', 'Latency'].map((title) => (
+          <ChartPlace key={title} title={title} />
+        ))}
+      </Charts>
+    );
+  }
   const { total, step } = statistics;
   const times = timesOf(statistics);
   const { points } = total;

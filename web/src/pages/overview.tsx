@@ -42,7 +42,7 @@ function Running({ state, range }: { state: State; range: string }) {
       <Numbers state={state} statistics={statistics.data} memory={activity.data?.memory_bytes} />
       <AttentionList />
       <Failure error={statistics.error} retry={statistics.reload} />
-      {statistics.data !== undefined && <CallCharts statistics={statistics.data} />}
+      <CallCharts statistics={statistics.data} />
       <TrafficMap />
       <h2>Availability</h2>
       <HeatMap servers={activity.data?.servers ?? []} />

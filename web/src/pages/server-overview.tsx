@@ -20,7 +20,7 @@ export function ServerOverview({ server }: { server: ServerDetail }) {
         <Choice parameter="range" label="Time range" options={ranges} />
       </div>
       <Failure error={statistics.error} retry={statistics.reload} />
-      {statistics.data !== undefined && <CallCharts statistics={statistics.data} />}
+      <CallCharts statistics={statistics.data} />
       <div className="columns">
         <section>
           <h2>Busiest tools</h2>

@@ -48,7 +48,7 @@ export function TrafficPage({ view }: { view: string | undefined }) {
     >
       <Failure error={calls.error ?? statistics.error} retry={calls.reload} />
       {calls.loading && <Loading />}
-      {statistics.data !== undefined && <CallCharts statistics={statistics.data} />}
+      <CallCharts statistics={statistics.data} />
       <RunningCalls calls={calls.data?.running ?? []} />
       <Tabs
         label="Views"

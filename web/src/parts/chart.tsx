@@ -25,6 +25,16 @@ const height = 126;
 
 export const Charts = ({ children }: { children: ReactNode }) => <div className={styles.charts}>{children}</div>;
 
+/** Where a chart will be. */
+export const ChartPlace = ({ title }: { title: string }) => (
+  <div className={styles.chart}>
+    <p className={styles.head}>
+      <strong>{title}</strong>
+    </p>
+    <div className={styles.plot} />
+  </div>
+);
+
 /** Values over time; those under the pointer are written above. */
 export function Chart({ title, times, lines, format, summary }: Props) {
   const [at, setAt] = useState<number>();
