@@ -82,25 +82,49 @@ export interface App {
 /** The log masks these secrets, so either both or neither are given. */
 export async function createApp(config: Config, givenLog?: Logger, secrets = createSecrets()): Promise<App> {
   const log = givenLog ?? createLog(config.logLevel, { format: config.logFormat, mask: secrets.mask });
-  const closers: (() => unknown)[] = [];
+  const lifetime = createLifetime();
   try {
-    return await build(config, log, secrets, closers);
+    return await build(config, log, secrets, lifetime);
   } catch (error) {
-    await closeAll(closers);
+    await lifetime.end();
     throw fromFileError(error, config.dataDir);
   }
 }
 
-async function build(given: Config, log: Logger, secrets: Secrets, closers: (() => unknown)[]): Promise<App> {
-  /** Closes it with the app, before everything that was opened earlier. */
-  function owned<Module extends { close(): unknown }>(module: Module): Module {
-    closers.push(() => module.close());
-    return module;
-  }
+async function build(config: Config, log: Logger, secrets: Secrets, lifetime: Lifetime): Promise<App> {
+  const foundation = await openFoundation(config, log, secrets, lifetime);
+  const accounts = await openAccounts(foundation);
+  const records = openRecords(foundation);
+  const registered = await openRegistry({ ...foundation, ...accounts });
+  const signIn = await openSignIn({ ...foundation, ...accounts, ...registered });
+  const upstream = await openUpstream({ ...foundation, ...registered, ...signIn });
+  const search = await openSearch({ ...foundation, ...registered, ...upstream });
+  watchHealth({ ...foundation, ...registered, ...upstream });
+  const modules = { ...foundation, ...accounts, ...records, ...registered, ...signIn, ...upstream, ...search };
+  const calls = await openCalls(modules);
+  const endpoints = await openEndpoints({ ...modules, ...calls });
+  return await start({ ...modules, ...calls, ...endpoints });
+}
 
+/** What a step has opened, for the steps that build on it. */
+type Opened<Step extends (...given: never[]) => unknown> = Awaited<ReturnType<Step>>;
+type Foundation = Opened<typeof openFoundation>;
+type OpenAccounts = Opened<typeof openAccounts>;
+type OpenRecords = Opened<typeof openRecords>;
+type OpenRegistry = Opened<typeof openRegistry>;
+type OpenSignIn = Opened<typeof openSignIn>;
+type OpenUpstream = Opened<typeof openUpstream>;
+type OpenSearch = Opened<typeof openSearch>;
+type OpenCalls = Opened<typeof openCalls>;
+type OpenEndpoints = Opened<typeof openEndpoints>;
+type Modules = Foundation & OpenAccounts & OpenRecords & OpenRegistry & OpenSignIn & OpenUpstream & OpenSearch;
+
+/** The data directory, the database, the secrets of the installation, the other replicas. */
+async function openFoundation(given: Config, log: Logger, secrets: Secrets, lifetime: Lifetime) {
+  const { owned, onClose } = lifetime;
   const startedAt = Date.now();
   const directory = claimDataDirectory(given.dataDir);
-  closers.push(() => directory.release());
+  onClose(() => directory.release());
   const starts = openStartRecord(given.dataDir, {
     mode: given.safeMode,
     onError: (error) => log.warn({ err: error }, 'could not record the start in the audit'),
@@ -120,38 +144,60 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const checkSealed = (sealed: readonly string[]) => requireFittingKey(config, sealed);
   const db = owned(await openStore({ config, log, endedUncleanly, checkSealed, onQuery: metrics.onDatabaseQuery }));
   const installation = loadInstallationSecrets(config, secrets);
-  const { vault, auditKeys, adminToken, adminTokenFile, identityKey } = installation;
   const onError = (error: unknown) => logUnstored(log, error);
 
   const changes = createChanges();
-  const shared = { config, db, log, changes, vault, secrets };
-  const { databaseUrl, redisUrl, anonymous } = config;
+  const shared = { config, db, log, changes, vault: installation.vault, secrets };
+  const { databaseUrl, redisUrl } = config;
   const replicas = owned(await createReplicas({ ...shared, databaseUrl, redisUrl }));
-  closers.push(measureChanges(metrics, changes));
-  closers.push(logCalls(log, changes));
+  onClose(measureChanges(metrics, changes));
+  onClose(logCalls(log, changes));
+  return { lifetime, shared, startedAt, starts, safeMode, metrics, watchdog, installation, onError, replicas };
+}
+
+async function openAccounts({ lifetime: { owned }, shared, installation, onError }: Foundation) {
+  const { config, db, secrets } = shared;
+  const { adminToken, auditKeys } = installation;
   const accounts = await createAccounts(shared);
+  const { anonymous, auditRetentionDays: retentionDays } = config;
   const authenticator = owned(await createAuthenticator({ ...shared, accounts, adminToken, anonymous, onError }));
-  const { auditRetentionDays: retentionDays } = config;
   const audit = owned(createAudit(db, { keys: auditKeys, retentionDays, stringify: secrets.stringify, onError }));
+  return { accounts, authenticator, audit };
+}
+
+/** What is kept of calls and changes to be shown. */
+function openRecords({ lifetime: { owned }, shared, replicas, onError }: Foundation) {
+  const { config, db, log, changes, secrets } = shared;
   const activity = owned(createActivity(changes));
   const statistics = owned(createStatistics({ db, changes, replicaId: replicas.id, onError }));
   const outputLog = owned(createOutputLog(changes));
   const catalogRevisions = owned(createCatalogRevisions(changes));
   const payloads = config.showPayloads ? createPayloads(secrets) : undefined;
   if (payloads !== undefined) log.info('arguments and results of calls are kept in memory and shown to admins');
+  return { activity, statistics, outputLog, catalogRevisions, payloads };
+}
+
+async function openRegistry({ lifetime, shared, accounts, authenticator }: Foundation & OpenAccounts) {
+  const { owned, onClose } = lifetime;
   const isAdmin = (user: string) => (accounts.findActive(user) ?? authenticator.findPrincipal(user))?.role === 'admin';
   const isEnded = (user: string) =>
     user.startsWith(accountPrefix)
       ? accounts.find(user) === undefined
       : authenticator.findPrincipal(user) === undefined;
   const userKeys = owned(await createUserKeys({ ...shared, isAdmin, isEnded }));
-  const secretSources = createSecretSources(config.environment);
+  const secretSources = createSecretSources(shared.config.environment);
   const registry = await createRegistry({ ...shared, secretSources, userKeys });
-  closers.push(() => registry.settled());
+  onClose(() => registry.settled());
+  return { isAdmin, userKeys, registry };
+}
 
-  // Known only after listening.
-  let listening = '';
-  const baseUrl = () => config.publicUrl ?? listening;
+async function openSignIn(given: Foundation & OpenAccounts & OpenRegistry) {
+  const { lifetime, shared, accounts, authenticator, audit, registry } = given;
+  const { owned } = lifetime;
+  const { config, changes } = shared;
+  /** Known only after listening. */
+  const address = { listening: '' };
+  const baseUrl = () => config.publicUrl ?? address.listening;
   const oauth = owned(await createOauth({ ...shared, registry, authenticator, accounts, baseUrl }));
   const ownTokens = createOwnTokens({
     config,
@@ -164,7 +210,13 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   owned(createFailedAuthenticationAudit(audit, changes));
   const throttle = createAuthenticationThrottle({ changes });
   const requestAuthenticator = throttleRequestAuthenticator(oauth.requestAuthenticator, throttle);
+  return { address, oauth, ownTokens, throttle, requestAuthenticator };
+}
 
+async function openUpstream(given: Foundation & OpenRegistry & OpenSignIn) {
+  const { lifetime, shared, replicas, safeMode, registry, isAdmin, oauth } = given;
+  const { owned } = lifetime;
+  const { config, log, changes } = shared;
   const strays = createStrays(config.dataDir);
   void strays.endEarlierRuns().then((count) => {
     if (count > 0) log.warn({ count }, 'ended processes that STDIO servers left behind at the last crash');
@@ -184,6 +236,13 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   );
   const fleet = createFleet({ registry, pool, changes, enabled: config.enabled, safeMode });
   const catalog = owned(await createCatalog({ ...shared, registry, pool, isOurs: replicas.leads }));
+  return { pool, fleet, catalog };
+}
+
+async function openSearch(given: Foundation & OpenRegistry & OpenUpstream) {
+  const { lifetime, shared, metrics, replicas, registry, catalog } = given;
+  const { owned } = lifetime;
+  const { config, log } = shared;
   const tracer = owned(createConfiguredTracer(config, { log, onDropped: metrics.onSpansDropped }));
   const skillStore = await createSkillStore(shared);
   const model = createConfiguredModel(config);
@@ -207,6 +266,12 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       isOurs: replicas.leads,
     }),
   );
+  return { tracer, skillStore, model, toolSearch, toolClassifier };
+}
+
+function watchHealth({ lifetime, shared, replicas, registry, pool }: Foundation & OpenRegistry & OpenUpstream): void {
+  const { owned } = lifetime;
+  const { config, changes } = shared;
   owned(createReconnector({ registry, pool, changes }));
   owned(
     createHealthMonitor({
@@ -218,7 +283,13 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       isOurs: ({ id, transport_type }) => transport_type === 'STDIO' || replicas.leadsOrAlone(id),
     }),
   );
+}
 
+async function openCalls(modules: Modules) {
+  const { lifetime, shared, watchdog, registry, oauth, pool, catalog, audit, payloads } = modules;
+  const { tracer, toolSearch, model } = modules;
+  const { owned } = lifetime;
+  const { secrets } = shared;
   const searchAttribution = createSearchAttribution(secrets.mask);
   const pages = { login: oauth.loginLink, keys: oauth.keyLink };
   const router = createRouter({ ...shared, pool, catalog, audit, tracer, searchAttribution, payloads, pages });
@@ -238,6 +309,14 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
       beginWork: watchdog.begin,
     }),
   );
+  return { searchAttribution, router, ruleStore, queryRunner };
+}
+
+async function openEndpoints(modules: Modules & OpenCalls) {
+  const { lifetime, shared, installation, accounts, userKeys, registry, oauth, requestAuthenticator } = modules;
+  const { replicas, fleet, catalog, router, toolSearch, searchAttribution, queryRunner, metrics, tracer } = modules;
+  const { owned } = lifetime;
+  const { config, db, log, vault } = shared;
   const { rateLimit: perMinute } = config;
   const limiter = perMinute === undefined ? undefined : createRateLimiter({ perMinute, redis: replicas.redis });
   const admitCall = limiter && ((principal: Principal) => limiter.admit(userOf(principal)));
@@ -270,46 +349,20 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
   const readiness = createReadiness({ isSettled: fleet.isSettled });
   const routes = createRoutes({
     ...shared,
-    accounts,
-    activity,
-    audit,
-    authenticator,
-    catalog,
-    catalogRevisions,
-    fleet,
-    identityKey,
+    ...modules,
+    identityKey: installation.identityKey,
     internalTools: mcp.internalTools,
     mcp,
-    metrics,
-    oauth,
-    outputLog,
-    ownTokens,
     pageSessions,
-    payloads,
-    pool,
     profiles,
-    queryRunner,
     readiness,
-    registry,
     replicaId: replicas.id,
-    requestAuthenticator,
     resealer,
-    router,
-    ruleStore,
-    safeMode,
-    searchAttribution,
-    skillStore,
-    startedAt,
-    statistics,
-    throttle,
-    toolClassifier,
-    toolSearch,
-    userKeys,
     viewOf,
   });
   const http = createHttpServer({
     ...shared,
-    identityKey,
+    identityKey: installation.identityKey,
     requestAuthenticator,
     requestBodies,
     viewOf,
@@ -324,19 +377,28 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
     tracer,
     routes,
   });
+  return { http, readiness };
+}
+
+/** Listens, and connects the servers. */
+async function start(modules: Modules & OpenCalls & OpenEndpoints): Promise<App> {
+  const { lifetime, shared, installation, starts, watchdog, replicas, registry, fleet, audit, throttle } = modules;
+  const { address, ruleStore, http, readiness } = modules;
+  const { owned, onClose } = lifetime;
+  const { config, log } = shared;
   starts.begin();
-  closers.push(() => starts.end());
+  onClose(() => starts.end());
   // Before anything is asked: clients that come back at once find the servers that they used.
   fleet.start();
   const { host, port } = await http.listen();
   // The time of the start must not be reported as a blocked event loop.
   setImmediate(watchdog.start);
-  listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  address.listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   owned(http);
   // Closed first, because the HTTP server waits for requests that the throttle delays.
   owned(throttle);
   await replicas.start(config.advertiseUrl ?? advertisedAddress(host, port), registry);
-  closers.push(() => replicas.resign());
+  onClose(() => replicas.resign());
   http.open();
   if (config.config !== undefined) {
     const setServerRules = (rules: unknown) => ruleStore.replace(serverRulesSchema.parse(rules));
@@ -346,27 +408,45 @@ async function build(given: Config, log: Logger, secrets: Secrets, closers: (() 
 
   let closing: Promise<void> | undefined;
   return {
-    url: listening,
+    url: address.listening,
     dataDir: config.dataDir,
     log,
-    adminTokenFile,
+    adminTokenFile: installation.adminTokenFile,
     close() {
       readiness.handleStopping();
-      closing ??= delay(config.shutdownDelayMs).then(() => closeAll(closers));
+      closing ??= delay(config.shutdownDelayMs).then(lifetime.end);
       return closing;
     },
   };
 }
 
-/** Closes everything in reverse order and throws the first error at the end. */
-async function closeAll(closers: (() => unknown)[]): Promise<void> {
-  let failure: { error: unknown } | undefined;
-  for (const close of closers.splice(0).reverse()) {
-    try {
-      await close();
-    } catch (error) {
-      failure ??= { error };
-    }
-  }
-  if (failure !== undefined) throw failure.error;
+interface Lifetime {
+  /** Closes the module with the app, before everything that was opened earlier. */
+  owned<Module extends { close(): unknown }>(module: Module): Module;
+  onClose(close: () => unknown): void;
+  /** Closes everything in reverse order and throws the first error at the end. */
+  end(): Promise<void>;
+}
+
+function createLifetime(): Lifetime {
+  const closers: (() => unknown)[] = [];
+
+  return {
+    owned(module) {
+      closers.push(() => module.close());
+      return module;
+    },
+    onClose: (close) => void closers.push(close),
+    async end() {
+      let failure: { error: unknown } | undefined;
+      for (const close of closers.splice(0).reverse()) {
+        try {
+          await close();
+        } catch (error) {
+          failure ??= { error };
+        }
+      }
+      if (failure !== undefined) throw failure.error;
+    },
+  };
 }

@@ -93,7 +93,7 @@ export function createModernSubscriptions(deps: SubscriptionDependencies): Moder
           .slice(0, maxSubscriptions)
           .map((taskId) => followTask(call, taskId, followed)),
       ];
-      await Promise.all(begin.map((beginning) => beginning.catch(() => undefined)));
+      await Promise.allSettled(begin);
       const honoured = {
         ...(filter.resourceSubscriptions === undefined
           ? {}

@@ -123,7 +123,9 @@ export function createAccountChecks(options: AccountCheckOptions): AccountChecks
       await accounts.change(row, { ...changes, checked_at: new Date().toISOString() });
     } catch (error) {
       if (!isRefusal(error)) {
-        await releaseAccount(db, row).catch(() => undefined); // it runs out on its own
+        await releaseAccount(db, row).catch((failure: unknown) =>
+          log.warn({ account: row.name, error: describe(failure) }, 'could not release an account; its lease expires'),
+        );
         throw error;
       }
       log.info({ account: row.name, error: describe(error) }, 'the identity provider ended an account');

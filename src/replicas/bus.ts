@@ -2,8 +2,8 @@
  * Sends and receives notices: through Redis if it is configured and available, otherwise through PostgreSQL. All
  * replicas listen to both, so the sender can use either.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe } from '../errors.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import type { Logger } from '../log.ts';
 import type { Database } from '../store/database.ts';
 import { createNotices } from '../store/notices.ts';
@@ -59,7 +59,7 @@ export async function createBus({ db, databaseUrl, redisUrl, self, log, onNotice
       } catch (error) {
         if (closed.signal.aborted) return;
         log.debug({ error: describe(error) }, 'a notice to the other replicas must wait');
-        await delay(retryMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined); // closed
+        await interruptibleDelay(retryMs, closed.signal, { ref: false });
       }
     }
   }

@@ -198,15 +198,17 @@ async function createMember(
       offChanges();
       resigned = true;
       await beating;
-      // If the database is unavailable, the leases expire on their own.
-      await exchange().catch(() => undefined);
+      await exchange().catch((error: unknown) =>
+        log.warn({ error: describe(error) }, 'could not give up the leases of this replica; they expire'),
+      );
     },
     async close() {
       closed = true;
       clearTimeout(timer);
       await Promise.all([beating, delivering]);
-      // If the database is unavailable, the lease expires on its own.
-      await deleteReplica(db, id).then(sendStatuses, () => undefined);
+      await deleteReplica(db, id).then(sendStatuses, (error: unknown) =>
+        log.warn({ error: describe(error) }, 'could not sign off this replica; its lease expires'),
+      );
       await bus.close();
     },
   };

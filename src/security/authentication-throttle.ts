@@ -2,9 +2,9 @@
  * Makes guessing tokens slow without delaying others at the same address: invalid tokens are answered late, valid ones
  * at once. Every replica counts its own.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Changes } from '../changes.ts';
 import { AppError } from '../errors.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import { ExpiredToken, type Principal, type RequestAuthenticator } from './auth.ts';
 import { networkOf } from './client-address.ts';
 
@@ -168,6 +168,5 @@ function dropOldest(entries: Map<string, unknown> | Set<string>, max: number): v
   if (oldest !== undefined) entries.delete(oldest);
 }
 
-async function waitUnlessClosed(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined); // closed
-}
+const waitUnlessClosed = (ms: number, signal: AbortSignal): Promise<void> =>
+  interruptibleDelay(ms, signal, { ref: false });

@@ -1,6 +1,7 @@
 /** The event streams of Streamable HTTP: a request's answer, which can be resumed, and the one for everything else. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { toAbortSignal } from '../cancellation.ts';
+import { interruptibleDelay } from '../interruptible-delay.ts';
 import type { RpcMessage } from '../json-rpc.ts';
 import type { Result } from '../raw-result.ts';
 import { ConnectionLost, MessageTooLarge, type SessionRequest, steadyStreamMs } from './session.ts';
@@ -119,7 +120,7 @@ export async function keepListening(options: ListenOptions): Promise<void> {
       lastEventId = session === sessionId() ? lastEventId : undefined;
     }
     if (performance.now() - beganAt > steadyStreamMs) retryMs = defaultRetryMs;
-    await delay(retryMs, undefined, { signal: closed, ref: false }).catch(() => undefined);
+    await interruptibleDelay(retryMs, closed, { ref: false });
     retryMs = Math.min(retryMs * 2, maxRetryMs);
   }
 }
