@@ -109,19 +109,17 @@ export function createMethods(deps: MethodDependencies): Methods {
 
   /** One server's own endpoint passes on what we do not know: extensions, methods of revisions to come. */
   function passOnUnknown({ single }: Scope, method: string): Handler {
-    if (single === undefined || perHop.has(method))
-      throw new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
+    if (single === undefined || perHop.has(method)) throw unknownMethod(method);
     return (call) => router.relay({ ...call, server: single, ask: undefined, pause: undefined });
   }
 
   return {
-    knows: ({ scope, era }, method) =>
-      handlers.has(method) && (era === 'modern' || !method.startsWith('tasks/'))
-        ? true
-        : scope.single !== undefined && !perHop.has(method),
+    knows: ({ scope }, method) => handlers.has(method) || (scope.single !== undefined && !perHop.has(method)),
 
     handle(call) {
       const { method, caller } = call;
+      // Tasks of 2025-11-25 are offered to no client (MCP-008).
+      if (caller.era === 'legacy' && method.startsWith('tasks/')) throw unknownMethod(method);
       const handler = handlers.get(method) ?? passOnUnknown(caller.scope, method);
       // Every role may list; requests that reach a server require the role caller.
       if (!listMethods.includes(method)) requireRole(caller.principal, 'caller');
@@ -135,6 +133,10 @@ export function createMethods(deps: MethodDependencies): Methods {
       return gatewayTools.instructions(scope);
     },
   };
+}
+
+function unknownMethod(method: string): ProtocolError {
+  return new ProtocolError(rpcCodes.methodNotFound, `Method not found: ${method}`, { status: 404 });
 }
 
 /** Methods that concern one hop only and are never passed on. */

@@ -40,7 +40,7 @@ const before: Record<string, readonly string[]> = {
 suite('commands', { skip: process.platform === 'win32' && 'commands of sh' }, () => {
   for (const page of pages) {
     const steps = blocksOf(read(page)).flatMap((block) => (isCommands(block) && !block.mark ? block.steps : []));
-    if (steps.length > 0) test(page, { timeout: 120_000 }, () => runPage(page, steps));
+    if (steps.length > 0) test(page, { timeout: 280_000 }, () => runPage(page, steps));
   }
 });
 

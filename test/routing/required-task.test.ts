@@ -83,6 +83,10 @@ suite('tasks of 2025-11-25', () => {
     const session = await openSession(app);
     const { body } = await session.request('tools/call', { name: 's__plain', arguments: {}, task: { ttl: 1_000 } });
     assert.equal(body.result.content[0].text, 'task: undefined');
+    const single = await openSession(app, { path: '/mcp/servers/s' });
+    for (const { request } of [session, single])
+      for (const method of ['tasks/get', 'tasks/list', 'tasks/result', 'tasks/cancel'])
+        assert.equal((await request(method, { taskId: 'task-1' })).body.error.code, -32_601, method);
 
     const running = app.api('POST', '/api/v1/tools/call', { name: 's.long', arguments: {} });
     await until(() => heard.filter(({ method }) => method === 'tasks/get').length >= 8, 'longer than the timeout');
