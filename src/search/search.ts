@@ -219,6 +219,7 @@ export function rank(
   const strategyUsed = chooseStrategy(request.strategy ?? 'auto', index, vectors);
   const { weights, calibration, isRefined } = methods[strategyUsed];
   const limit = request.limit ?? defaults.limit;
+  index.scratch.release();
   const scope = selectScope(index, request);
   const wholeVector = vectors?.[0];
   const matchedSkills =
@@ -227,13 +228,14 @@ export function rank(
       : [];
   // The platform is named once and meant in every part.
   const server = serverEvidence(index, plan.whole, weights);
+  const ofServer = weighServers(server, weights);
   const scanned = [plan.meaning, ...plan.parts].map((_, position) => {
     const vector = vectors?.[position];
     if (vector === undefined || weights.similarity === 0) return null;
-    return similarities?.[position] ?? index.vectors.scan(vector);
+    return similarities?.[position] ?? index.vectors.scan(vector, index.scratch.take(index.vectors.capacity));
   });
   const [whole = new Float32Array(0), ...parts] = [plan.meaning, ...plan.parts].map((text, position) =>
-    relevance(index, text, scanned[position] ?? null, server, weights),
+    relevance(index, text, scanned[position] ?? null, ofServer, weights),
   );
   const pool = new Set(topSlots(whole, scope.slots, Math.max(limit, widestPool)));
   for (const values of parts) for (const slot of topSlots(values, scope.slots, widestPartPool)) pool.add(slot);
@@ -285,6 +287,16 @@ function serverEvidence(index: SearchIndex, text: string, weights: Weights) {
   return { similarity, named };
 }
 
+function weighServers({ similarity, named }: ReturnType<typeof serverEvidence>, weights: Weights): Float32Array | null {
+  if (similarity === null && named === null) return null;
+  const weighted = new Float32Array(Math.max(similarity?.length ?? 0, named?.length ?? 0));
+  for (let number = 0; number < weighted.length; number++) {
+    const near = weights.serverSimilarity * (similarity?.[number] ?? 0);
+    weighted[number] = near + weights.serverNamed * (named?.[number] ?? 0);
+  }
+  return weighted;
+}
+
 /** The relevance of these tools to the whole request, looked at more closely. */
 function refine(
   index: SearchIndex,
@@ -294,12 +306,14 @@ function refine(
   serverSimilarity: Float32Array | null,
 ): Map<number, number> {
   const traits = slots.map((slot) => index.traitsAt(slot) as ToolTraits);
+  const { serverOfSlot } = index;
   const { tokensOf, matcher } = index.tokens;
-  const { tools, servers } = index.lexical.coverage(toLexicalQuery(meaning), index.serverOfSlot, index.serverNumbers);
+  const query = toLexicalQuery(meaning);
+  const { tools, servers } = index.lexical.coverage(query, serverOfSlot, index.serverNames.length, index.scratch);
   const refinement = createRefinement({ text: meaning, tokens: tokensOf(meaning) }, traits, matcher);
   return new Map(
     slots.map((slot, place) => {
-      const server = index.serverOfSlot[slot] as number;
+      const server = serverOfSlot[slot] as number;
       const evidence = {
         similarity: similarity?.[slot] ?? 0,
         covered: tools[slot] ?? 0,
@@ -315,11 +329,12 @@ function refine(
 function addProviders(index: SearchIndex, candidates: PartCandidate[], slots: readonly number[]): void {
   const best = candidates.toSorted((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
   const consumers = best.slice(0, maxConsumers);
+  const { serverOfSlot } = index;
   const providers = findProviders(
     consumers.map(({ slot, whole }) => ({ tool: toolAt(index, slot), relevance: whole })),
     (server) => {
       const number = index.serverNumbers.get(server);
-      return slots.filter((slot) => index.serverOfSlot[slot] === number).map((slot) => toolAt(index, slot));
+      return slots.filter((slot) => serverOfSlot[slot] === number).map((slot) => toolAt(index, slot));
     },
   );
   for (const { tool, relevance } of providers) {
@@ -341,9 +356,31 @@ function chooseStrategy(
   return index.skills.length > 0 ? 'hierarchical' : 'direct';
 }
 
-function selectScope(index: SearchIndex, request: SearchRequest) {
-  const filter = request.serverFilter == null ? null : new Set(request.serverFilter);
-  const includeExternal = request.includeExternal ?? true;
+interface SearchScope {
+  /** Ascending. */
+  slots: number[];
+  external: number;
+  servers: number;
+}
+
+/** Of requests without a filter, which are most; listing all tools again for each of them takes long. */
+const wholeScopes = new WeakMap<SearchIndex, { revision: number; scope: SearchScope }>();
+
+function selectScope(index: SearchIndex, request: SearchRequest): SearchScope {
+  const { serverFilter, includeExternal = true, isVisible } = request;
+  if (serverFilter != null || !includeExternal || isVisible !== undefined) return listScope(index, request);
+  const known = wholeScopes.get(index);
+  if (known?.revision === index.revision) return known.scope;
+  const scope = listScope(index, request);
+  wholeScopes.set(index, { revision: index.revision, scope });
+  return scope;
+}
+
+function listScope(
+  index: SearchIndex,
+  { serverFilter, includeExternal = true, isVisible }: SearchRequest,
+): SearchScope {
+  const filter = serverFilter == null ? null : new Set(serverFilter);
   const open = index.serverNames.map(
     (name) => name !== undefined && index.isAvailable(name) && (filter === null || filter.has(name)),
   );
@@ -354,7 +391,7 @@ function selectScope(index: SearchIndex, request: SearchRequest) {
     const server = serverOfSlot[slot] as number;
     if (server < 0 || open[server] !== true) continue;
     const tool = index.toolAt(slot);
-    if (tool === undefined || (tool.isExternal && !includeExternal) || request.isVisible?.(tool) === false) continue;
+    if (tool === undefined || (tool.isExternal && !includeExternal) || isVisible?.(tool) === false) continue;
     if (tool.isExternal) external++;
     slots.push(slot);
   }
