@@ -3,8 +3,9 @@
  * node bench/search.ts [--data ../shared/toolret] [--scale] [--only mscbench] [--every 10] [--all]
  */
 import { parseArgs } from 'node:util';
-import { type SearchRequest, search } from '../src/search/search.ts';
+import { search } from '../src/search/search.ts';
 import type { SearchIndex } from '../src/search/search-index.ts';
+import type { SearchRequest } from '../src/search/search-result.ts';
 import { createPlainBm25, plainField, textbook } from './plain-bm25.ts';
 import { buildIndex } from './search-build.ts';
 import { tuneFloor } from './search-floor.ts';

@@ -1,5 +1,6 @@
 import { stem } from '../similarity/stem.ts';
 import { stopWords } from '../similarity/stop-words.ts';
+import type { Scratch } from './scratch.ts';
 import { type SearchableTool, toDescription, toParameters } from './tool.ts';
 import { toWords } from './words.ts';
 
@@ -15,10 +16,10 @@ export interface LexicalIndex {
   remove(slot: number): void;
   /** Adds the weighted evidence for every tool that has a word of the request to `scores`, by slot. */
   score(query: LexicalQuery, weights: LexicalWeights, scores: Float32Array): void;
-  /** What the server says of itself, beside its name. */
-  describeServer(name: string, text: string): void;
+  /** What the server's name and its own text say, by the number that `serverOfSlot` gives it. */
+  describeServer(server: number, text: string): void;
   /** The share of the request's weight (idf) that each tool explains, and each server with all its tools and its own text. */
-  coverage(query: LexicalQuery, serverOfSlot: Int32Array, serverNumbers: ReadonlyMap<string, number>): Coverage;
+  coverage(query: LexicalQuery, serverOfSlot: Int32Array, serverCount: number, scratch: Scratch): Coverage;
   /** How strongly the request names each server, by the server's name; servers it does not name are missing. */
   serversNamed(query: LexicalQuery): Map<string, number>;
   /** The words of a tool that are in the request too, as the tool spells them, the rarest first. */
@@ -85,8 +86,8 @@ export function createLexicalIndex(): LexicalIndex {
   const servers = new Map<string, ServerEntry>();
   const serversByTerm = new Map<string, Set<string>>();
   /** By what the server says of itself. */
-  const describedByTerm = new Map<string, Set<string>>();
-  const descriptions = new Map<string, Set<string>>();
+  const describedByTerm = new Map<string, number[]>();
+  const descriptions = new Map<number, Set<string>>();
   const totals = new Float64Array(fieldCount);
   let lengths = new Uint16Array(0);
   let nameShares = new Float32Array(0);
@@ -181,7 +182,7 @@ export function createLexicalIndex(): LexicalIndex {
     if (entry === undefined) {
       entry = { terms: toServerTerms(name), slots: new Set() };
       servers.set(name, entry);
-      for (const term of entry.terms) addHolder(serversByTerm, term, name);
+      for (const term of entry.terms) serversByTerm.set(term, (serversByTerm.get(term) ?? new Set()).add(name));
     }
     entry.slots.add(slot);
     serverBySlot.set(slot, name);
@@ -195,16 +196,28 @@ export function createLexicalIndex(): LexicalIndex {
     entry.slots.delete(slot);
     if (entry.slots.size > 0) return;
     servers.delete(name);
-    for (const term of entry.terms) dropHolder(serversByTerm, term, name);
-    describeServer(name, '');
+    for (const term of entry.terms) {
+      const holders = serversByTerm.get(term);
+      holders?.delete(name);
+      if (holders?.size === 0) serversByTerm.delete(term);
+    }
   }
 
-  function describeServer(name: string, text: string): void {
-    for (const term of descriptions.get(name) ?? []) dropHolder(describedByTerm, term, name);
+  function describeServer(server: number, text: string): void {
+    for (const term of descriptions.get(server) ?? []) {
+      const others = describedByTerm.get(term)?.filter((other) => other !== server) ?? [];
+      if (others.length === 0) describedByTerm.delete(term);
+      else describedByTerm.set(term, others);
+    }
     const terms = new Set(toTerms(text.slice(0, maxServerText)).slice(0, maxServerTerms));
-    if (terms.size === 0) descriptions.delete(name);
-    else descriptions.set(name, terms);
-    for (const term of terms) addHolder(describedByTerm, term, name);
+    for (const word of stopWords) terms.delete(word);
+    if (terms.size === 0) descriptions.delete(server);
+    else descriptions.set(server, terms);
+    for (const term of terms) {
+      const holders = describedByTerm.get(term);
+      if (holders === undefined) describedByTerm.set(term, [server]);
+      else holders.push(server);
+    }
   }
 
   function refreshAverages(): void {
@@ -274,29 +287,24 @@ export function createLexicalIndex(): LexicalIndex {
     }
   }
 
-  function coverage(
-    query: LexicalQuery,
-    serverOfSlot: Int32Array,
-    serverNumbers: ReadonlyMap<string, number>,
-  ): Coverage {
-    const tools = new Float32Array(capacity);
-    const count = Math.max(0, ...serverNumbers.values()) + 1;
-    const servers = new Float32Array(count);
-    const countedFor = new Int32Array(count).fill(-1);
+  function coverage(query: LexicalQuery, serverOfSlot: Int32Array, serverCount: number, scratch: Scratch): Coverage {
+    const tools = scratch.take(capacity);
+    const servers = new Float32Array(serverCount);
+    /** The last term that each server was counted for. */
+    const counted = new Int32Array(serverCount).fill(-1);
     for (const [place, { term, share }] of weigh(query).entries()) {
-      const countServer = (server: number) => {
-        if (server < 0 || countedFor[server] === place) return;
-        countedFor[server] = place;
-        servers[server] = (servers[server] as number) + share;
-      };
       const { slots, length } = postings.get(term) ?? noPostings;
       for (let entry = 0; entry < length; entry++) {
         const slot = slots[entry] as number;
         tools[slot] = (tools[slot] as number) + share;
-        countServer(serverOfSlot[slot] as number);
+        const server = serverOfSlot[slot] as number;
+        if (counted[server] === place) continue;
+        counted[server] = place;
+        servers[server] = (servers[server] as number) + share;
       }
-      for (const holders of [serversByTerm, describedByTerm])
-        for (const name of holders.get(term) ?? []) countServer(serverNumbers.get(name) ?? -1);
+      for (const server of describedByTerm.get(term) ?? []) {
+        if (counted[server] !== place) servers[server] = (servers[server] as number) + share;
+      }
     }
     return { tools, servers };
   }
@@ -347,17 +355,6 @@ export function createLexicalIndex(): LexicalIndex {
     serversNamed,
     explain,
   };
-}
-
-function addHolder(holdersByTerm: Map<string, Set<string>>, term: string, name: string): void {
-  const holders = holdersByTerm.get(term) ?? new Set();
-  holdersByTerm.set(term, holders.add(name));
-}
-
-function dropHolder(holdersByTerm: Map<string, Set<string>>, term: string, name: string): void {
-  const holders = holdersByTerm.get(term);
-  holders?.delete(name);
-  if (holders?.size === 0) holdersByTerm.delete(term);
 }
 
 export function toLexicalQuery(text: string): LexicalQuery {

@@ -7,7 +7,7 @@ interface StepRanking<Tool> {
   score: number;
 }
 
-export interface MergedTool<Found> {
+interface MergedTool<Found> {
   found: Found;
   /** Positions of the steps that it is for. */
   steps: number[];

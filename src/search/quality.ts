@@ -1,4 +1,4 @@
-import { rank } from './search.ts';
+import { rank } from './rank.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SearchableTool } from './tool.ts';
 

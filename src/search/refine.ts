@@ -33,14 +33,14 @@ export function toTraits(tool: SearchableTool, tokensOf: (text: string) => numbe
 }
 
 /** All between 0 and 1, or nearly so. */
-export interface CoarseEvidence {
+interface CoarseEvidence {
   similarity: number;
   covered: number;
   serverSimilarity: number;
   serverCovered: number;
 }
 
-export interface Refinement {
+interface Refinement {
   relevance(traits: ToolTraits, evidence: CoarseEvidence): number;
 }
 

@@ -43,32 +43,31 @@ export const vectorWeights: Weights = {
   serverNamed: 0,
 };
 
-/** Of a server, for all its tools: how near the request is to it, and how strongly it names it. */
-interface ServerEvidence {
-  similarity: Float32Array | null;
-  named: Float32Array | null;
-}
-
-/** By slot. `similarity` is the cosine of the request's vector with every tool's. */
+/**
+ * By slot. `similarity` is the cosine of the request's vector with every tool's; `ofServer` is what a server adds to all
+ * its tools, by its number.
+ */
 export function relevance(
-  index: Pick<SearchIndex, 'lexical' | 'serverOfSlot'>,
+  index: Pick<SearchIndex, 'lexical' | 'scratch' | 'serverOfSlot'>,
   text: string,
   similarity: Float32Array | null,
-  server: ServerEvidence,
+  ofServer: Float32Array | null,
   weights: Weights,
 ): Float32Array {
-  const { lexical, serverOfSlot } = index;
-  const scores = new Float32Array(lexical.capacity);
+  const { lexical, scratch, serverOfSlot } = index;
+  const scores = scratch.take(lexical.capacity);
   lexical.score(toLexicalQuery(text), weights, scores);
-  const { similarity: near, named } = server;
-  for (let slot = 0; slot < serverOfSlot.length; slot++) {
-    const number = serverOfSlot[slot] as number;
-    if (number < 0) continue;
-    let score = scores[slot] as number;
-    if (similarity !== null) score += weights.similarity * (similarity[slot] ?? 0);
-    if (near !== null) score += weights.serverSimilarity * (near[number] as number);
-    if (named !== null) score += weights.serverNamed * (named[number] as number);
-    scores[slot] = score;
+  // One plain loop for each kind of evidence: every tool passes through here for every part of a request.
+  if (similarity !== null) {
+    const count = Math.min(similarity.length, serverOfSlot.length);
+    for (let slot = 0; slot < count; slot++)
+      scores[slot] = (scores[slot] as number) + weights.similarity * (similarity[slot] as number);
+  }
+  if (ofServer !== null) {
+    for (let slot = 0; slot < serverOfSlot.length; slot++) {
+      const number = serverOfSlot[slot] as number;
+      if (number >= 0) scores[slot] = (scores[slot] as number) + (ofServer[number] as number);
+    }
   }
   return scores;
 }

@@ -5,6 +5,7 @@ import type { StaticEmbedder } from './embed.ts';
 import type { Embedder } from './embedder.ts';
 import { createLexicalIndex, type LexicalIndex, toTerms } from './lexical.ts';
 import { type ToolTraits, toTraits } from './refine.ts';
+import { createScratch, type Scratch } from './scratch.ts';
 import type { TokenMatcher } from './token-matcher.ts';
 import { type SearchableTool, toDescription, toParameters } from './tool.ts';
 import { toWords } from './words.ts';
@@ -44,6 +45,9 @@ export interface SearchIndex {
   /** What a server says of itself: its description and instructions. It counts where it says more than the name. */
   describeServer(name: string, text: string): void;
   readonly serverNumbers: ReadonlyMap<string, number>;
+  readonly scratch: Scratch;
+  /** Changes with every tool that comes or goes and every server whose availability changes. */
+  readonly revision: number;
   /** Similarity of a text to every server's name or to what it says of itself, the greater one, by server number. */
   serverSimilarity(text: string): Float32Array;
   /** What is compared word by word, by slot. */
@@ -74,9 +78,11 @@ export function createSearchIndex(embedder: Embedder, builtIn: StaticEmbedder): 
   let current = { embedder, vectors: createVectorIndex(embedder.dimensions) };
   let skills: SkillVector[] = [];
   let serverCount = 0;
+  let revision = 0;
 
   function upsert(tool: SearchableTool, vector: Float32Array | null): void {
     remove(tool.id);
+    revision++;
     const slot = free.pop() ?? toolBySlot.length;
     toolBySlot[slot] = tool;
     traits[slot] = toTraits(tool, builtIn.tokensOf);
@@ -97,6 +103,7 @@ export function createSearchIndex(embedder: Embedder, builtIn: StaticEmbedder): 
     const slot = slots.get(id);
     const tool = slot === undefined ? undefined : toolBySlot[slot];
     if (slot === undefined || tool === undefined) return;
+    revision++;
     slots.delete(id);
     toolBySlot[slot] = undefined;
     traits[slot] = undefined;
@@ -135,6 +142,7 @@ export function createSearchIndex(embedder: Embedder, builtIn: StaticEmbedder): 
     serverNames[server.number] = undefined;
     serverVectors.remove(server.number);
     descriptionVectors.remove(server.number);
+    lexical.describeServer(server.number, '');
     freeServers.push(server.number);
   }
 
@@ -152,7 +160,7 @@ export function createSearchIndex(embedder: Embedder, builtIn: StaticEmbedder): 
     const isInformative = saysMoreThan(name, text);
     if (isInformative) descriptionVectors.set(number, builtIn.embedText(`${name}. ${text}`));
     else descriptionVectors.remove(number);
-    lexical.describeServer(name, isInformative ? text : '');
+    lexical.describeServer(number, isInformative ? `${name} ${text}` : name);
   }
 
   function serverSimilarity(text: string): Float32Array {
@@ -185,6 +193,7 @@ export function createSearchIndex(embedder: Embedder, builtIn: StaticEmbedder): 
     upsert,
     remove,
     serverNumbers,
+    scratch: createScratch(),
     describeServer,
     serverSimilarity,
     traitsAt: (slot) => traits[slot],
@@ -197,7 +206,11 @@ export function createSearchIndex(embedder: Embedder, builtIn: StaticEmbedder): 
     toolAt: (slot) => toolBySlot[slot],
     slotOf: (id) => slots.get(id),
     tools: () => toolBySlot.filter((tool) => tool !== undefined),
+    get revision() {
+      return revision;
+    },
     setAvailable: (server, available) => {
+      revision++;
       if (available) unavailable.delete(server);
       else unavailable.add(server);
     },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const maxQuery = 10_000;
 const maxStep = 2_000;
-export const maxSteps = 12;
+const maxSteps = 12;
 
 /** FIND-001: at least one of the two. */
 export const searchInput = {

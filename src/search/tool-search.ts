@@ -11,8 +11,9 @@ import { type InternalToolDefinition, indexInternalTools } from './internal-tool
 import { createQdrant } from './qdrant.ts';
 import { createQdrantMirror, type QdrantMirror } from './qdrant-mirror.ts';
 import { inspectQuality, type QualityReport } from './quality.ts';
-import { type RemoteScan, type SearchRequest, type SearchResult, search } from './search.ts';
+import { type RemoteScan, search } from './search.ts';
 import { createSearchIndex, type SearchIndex } from './search-index.ts';
+import type { SearchRequest, SearchResult } from './search-result.ts';
 import { createServiceVectors, type ServiceVectors } from './service-vectors.ts';
 import { createSkillIndex } from './skill-index.ts';
 import { createThesaurus, type Thesaurus } from './thesaurus.ts';

@@ -6,12 +6,14 @@ import { createScanKernel } from './scan-kernel.ts';
  */
 export interface VectorIndex {
   readonly dimensions: number;
+  /** Above every slot in use. */
+  readonly capacity: number;
   set(slot: number, vector: Float32Array): void;
   remove(slot: number): void;
   has(slot: number): boolean;
   get(slot: number): Float32Array;
-  /** Cosine with every slot; 0 where there is no vector. */
-  scan(vector: Float32Array): Float32Array;
+  /** Cosine with every slot; 0 where there is no vector. `into` is used again where it is long enough. */
+  scan(vector: Float32Array, into?: Float32Array): Float32Array;
   similarity(a: number, b: number): number;
 }
 
@@ -52,8 +54,8 @@ export function createVectorIndex(dimensions: number): VectorIndex {
     }
   }
 
-  function scan(vector: Float32Array): Float32Array {
-    const scores = new Float32Array(capacity);
+  function scan(vector: Float32Array, into?: Float32Array): Float32Array {
+    const scores = into !== undefined && into.length >= capacity ? into.fill(0) : new Float32Array(capacity);
     const scale = largestOf(vector) / finest;
     if (scale === 0 || highest < 0) return scores;
     const request = new Int16Array(kernel.memory.buffer, 0, width);
@@ -74,6 +76,9 @@ export function createVectorIndex(dimensions: number): VectorIndex {
 
   return {
     dimensions,
+    get capacity() {
+      return capacity;
+    },
     set,
     scan,
     similarity,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadStaticEmbedder } from '../../src/search/embed.ts';
 import { createLexicalIndex, type LexicalIndex, toLexicalQuery } from '../../src/search/lexical.ts';
+import { createScratch } from '../../src/search/scratch.ts';
 import type { SearchableTool } from '../../src/search/tool.ts';
 import { dot } from '../../src/similarity/cosine.ts';
 import { createVectorIndex } from '../../src/similarity/vector-index.ts';
@@ -73,13 +74,17 @@ test('lexical: a server explains a request by its name, its own text and its too
   const serverOfSlot = Int32Array.from({ length: 11 }, () => -1);
   for (const { id, server } of sampleTools) serverOfSlot[id] = numbers.get(server) ?? -1;
   const covered = (text: string, server: string) =>
-    index.coverage(toLexicalQuery(text), serverOfSlot, numbers).servers[numbers.get(server) ?? -1];
+    index.coverage(toLexicalQuery(text), serverOfSlot, numbers.size, createScratch()).servers[
+      numbers.get(server) ?? -1
+    ];
+  for (const [name, number] of numbers) index.describeServer(number, name);
   assert.equal(covered('github issue', 'github'), 1);
   assert.ok((covered('github issue', 'gitlab') ?? 0) < 1);
   assert.equal(covered('sourdough', 'mail'), 0);
-  index.describeServer('mail', 'For bakers: sourdough by post');
+  const mail = numbers.get('mail') ?? -1;
+  index.describeServer(mail, 'mail. For bakers: sourdough by post');
   assert.equal(covered('sourdough', 'mail'), 1);
-  index.describeServer('mail', '');
+  index.describeServer(mail, 'mail');
   assert.equal(covered('sourdough', 'mail'), 0);
 });
 
