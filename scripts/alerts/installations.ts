@@ -42,7 +42,6 @@ export interface Upstream {
 /** What a scrape needs; the rest is what an installation has. */
 const scrapable = {
   MCP_AGGREGATOR_METRICS_PUBLIC: 'true',
-  MCP_AGGREGATOR_LOG_LEVEL: 'warn',
   MCP_AGGREGATOR_SAFE_MODE: 'off',
 };
 const patienceMs = 60_000;

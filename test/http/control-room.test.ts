@@ -205,15 +205,17 @@ suite('the REST API behind the dashboard', () => {
   test('API-028: failing servers, missing variables and degraded calls need attention', async () => {
     await app.register('gone', { command: '/nonexistent/program' });
     await app.register('keyless', { command: 'true', env: { KEY: '${SOME_KEY_THAT_IS_NOT_SET}' } });
+    await app.register('personal', { command: 'true', env: { KEY: '${user:KEY}' } });
     const kinds = async () => (await get('/attention')).items.map(({ kind, server }: Body) => `${kind} ${server}`);
     await until(async () => {
       const seen = await kinds();
-      return seen.includes('server_failed gone') && seen.includes('missing_variable keyless');
-    }, 'both are listed');
+      const wanted = ['server_failed gone', 'missing_variable keyless', 'missing_key personal'];
+      return wanted.every((one) => seen.includes(one));
+    }, 'all are listed');
     const { items } = await get('/attention');
     assert.match(items.find(({ server }: Body) => server === 'keyless').title, /SOME_KEY_THAT_IS_NOT_SET/);
     for (let round = 0; round < 20; round += 1) await app.call('gone.anything');
-    for (const name of ['gone', 'keyless']) await app.api('DELETE', `${api}/servers/${name}`);
+    for (const name of ['gone', 'keyless', 'personal']) await app.api('DELETE', `${api}/servers/${name}`);
     assert.deepEqual(await kinds(), []);
   });
 

@@ -5219,7 +5219,7 @@ export interface operations {
                             /** @description the same as long as the cause is the same */
                             id: string;
                             /** @enum {string} */
-                            kind: "held_tool" | "server_failed" | "missing_variable" | "login" | "calls_failing" | "server_degraded" | "suspicious_tool" | "tools_incomplete" | "safe_mode";
+                            kind: "held_tool" | "server_failed" | "missing_variable" | "missing_key" | "login" | "calls_failing" | "server_degraded" | "suspicious_tool" | "tools_incomplete" | "safe_mode";
                             /** @enum {string} */
                             severity: "critical" | "warning";
                             server: string | null;

@@ -4,6 +4,8 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { classifyChange } from '../../catalog/tool-changes.ts';
 import type { Config } from '../../config/config.ts';
 import { overallStatus, type Registry, type Server } from '../../registry/registry.ts';
+import { toKeyTarget } from '../../registry/user-key-target.ts';
+import type { UserKeys } from '../../security/user-keys.ts';
 import { substituteVariables } from '../../security/variables.ts';
 import { toTotals } from '../../statistics/series.ts';
 import type { Statistics } from '../../statistics/statistics.ts';
@@ -16,6 +18,7 @@ const kinds = [
   'held_tool',
   'server_failed',
   'missing_variable',
+  'missing_key',
   'login',
   'calls_failing',
   'server_degraded',
@@ -46,6 +49,7 @@ export interface AttentionRouteDependencies {
   registry: Registry;
   catalog: Catalog;
   statistics: Statistics;
+  userKeys: Pick<UserKeys, 'findAdmin'>;
   safeMode?: string;
 }
 
@@ -103,6 +107,11 @@ export function attentionRoutes(deps: AttentionRouteDependencies): AnyRoute[] {
           'Set the variable in the environment of the aggregator, or enter the value in the configuration.';
         return about('missing_variable', 'critical', title, detail);
       }
+      if (waitsForKeys(server)) {
+        const title = `${server.name} needs ${server.user_keys.join(', ')} of an admin`;
+        const detail = 'Its tools are read with the keys of an admin. Enter your own on the page of your keys.';
+        return about('missing_key', 'warning', title, detail);
+      }
       return about('server_failed', 'critical', `${server.name} is not reachable`, error ?? 'The connection failed.');
     }
     if (status === 'DEGRADED')
@@ -110,6 +119,10 @@ export function attentionRoutes(deps: AttentionRouteDependencies): AnyRoute[] {
     if (status === 'CONNECTED' && error !== null)
       return about('tools_incomplete', 'warning', `${server.name}: tools are incomplete`, error);
     return [];
+  }
+
+  function waitsForKeys({ id, user_keys }: Server): boolean {
+    return user_keys.length > 0 && deps.userKeys.findAdmin(toKeyTarget(id, registry.openConnection(id))) === undefined;
   }
 
   function missingVariables({ id }: Server): string[] {

@@ -98,6 +98,8 @@ function AttentionAction({ item: { kind, server, tool, change } }: { item: Atten
       return role === 'viewer' ? open : button('Log in', () => logIn(server));
     case 'missing_variable':
       return link(isAdmin ? 'Configure' : 'Open', linkTo('servers', server, 'configuration'));
+    case 'missing_key':
+      return role === 'viewer' ? open : link('Enter keys', `/keys/${encodeURIComponent(server)}`);
     case 'server_failed':
       return link('Repair', linkTo('servers', server));
     case 'calls_failing':
