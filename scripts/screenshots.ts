@@ -156,7 +156,12 @@ const pages: Shot[] = [
     onlyWindow: true,
   },
   { name: 'errors', hash: '#/traffic/errors?range=1h', ready: sees('tool error') },
-  { name: 'access', hash: '#/access', ready: sees('Cursor of Ada') },
+  { name: 'access', hash: '#/access', ready: sees('Token name') },
+  { name: 'people', hash: '#/access/people', ready: sees('Cursor of Ada') },
+  { name: 'profiles', hash: '#/access/profiles', ready: sees('writing') },
+  { name: 'audit', hash: '#/access/audit', ready: sees('token.created') },
+  { name: 'settings', hash: '#/settings', ready: title },
+  { name: 'categories', hash: '#/settings/categories', ready: title },
   { name: 'connect', hash: '#/connect', ready: heading('With one command') },
 ];
 
