@@ -253,8 +253,9 @@ function repeatForAnHour(directory: string): void {
 
 type StoredSlot = Record<'dimension' | 'replica' | 'counts', string> & Record<'step' | 'slot', number>;
 
-const sizeOf = (rows: readonly StoredSlot[], wanted: number) =>
-  rows.filter(({ slot }) => slot === wanted).reduce((sum, { counts }) => sum + counts.length, 0);
+function sizeOf(rows: readonly StoredSlot[], wanted: number): number {
+  return rows.filter(({ slot }) => slot === wanted).reduce((sum, { counts }) => sum + counts.length, 0);
+}
 
 /** Its tool changes after it was seen: a review is due. */
 async function startBilling() {
