@@ -11,12 +11,12 @@ import { connectClient } from '../test/mcp/clients.ts';
 import { type AggregatorProcess, startAggregator } from '../test/support/aggregator-process.ts';
 import { startHttpProgram } from '../test/support/servers/http-program.ts';
 import { createProgram, text } from '../test/support/servers/program.ts';
+import { until } from '../test/support/until.ts';
 
 const folder = fileURLToPath(new URL(process.argv[2] ?? '../docs/images/', import.meta.url));
 /** Longer pages only repeat themselves. */
 const tallest = 1_400;
-/** A whole number of slots of the statistics. */
-const workSeconds = 60;
+const workSeconds = 80;
 const serverNames = [
   ...['filesystem', 'memory', 'everything', 'billing'],
   ...['handbook', 'manual', 'runbooks', 'decisions', 'interviews', 'releases'],
@@ -51,6 +51,10 @@ writeFileSync(
     },
   }),
 );
+
+interface ServerList {
+  servers: { name: string; status: string }[];
+}
 
 interface Shot {
   name: string;
@@ -152,7 +156,12 @@ const pages: Shot[] = [
     onlyWindow: true,
   },
   { name: 'errors', hash: '#/traffic/errors?range=1h', ready: sees('tool error') },
-  { name: 'access', hash: '#/access', ready: sees('Cursor of Ada') },
+  { name: 'access', hash: '#/access', ready: sees('Token name') },
+  { name: 'people', hash: '#/access/people', ready: sees('Cursor of Ada') },
+  { name: 'profiles', hash: '#/access/profiles', ready: sees('writing') },
+  { name: 'audit', hash: '#/access/audit', ready: sees('token.created') },
+  { name: 'settings', hash: '#/settings', ready: title },
+  { name: 'categories', hash: '#/settings/categories', ready: title },
   { name: 'connect', hash: '#/connect', ready: heading('With one command') },
 ];
 
@@ -174,14 +183,12 @@ let aggregator = await start();
 try {
   mkdirSync(folder, { recursive: true });
   await photographFirstSteps(browser, aggregator);
-  await prepare(aggregator);
+  await prepare();
   await work(aggregator, workSeconds);
   await aggregator.stop();
   repeatForAnHour(dataDir);
   aggregator = await start();
-  for (const server of serverNames) {
-    await aggregator.logged((record) => record.server === server && record.status === 'CONNECTED');
-  }
+  await untilConnected();
   await work(aggregator, 15);
   for (const [scheme, device] of [
     ['light', 'desktop'],
@@ -222,29 +229,32 @@ async function work(running: AggregatorProcess, seconds: number): Promise<void> 
     if (round % 5 === 0) await ask('handbook__search_docs', { query: 'retries' }).catch(() => undefined);
     if (round % 7 === 0) await call('filesystem.read_text_file', { path: '/etc/hostname' });
     if (round % 9 === 0) await call('tickets.create', {});
-    await delay(120 + 200 * Math.abs(Math.sin(round / 9)));
+    await delay(60 + 700 * Math.sin(performance.now() / 20_000) ** 2);
   }
   await asClient.close();
 }
 
-/** The counts of the minutes in which it was at work, once more for each part of the hour before. */
+/** An hour of work takes an hour: its slots are those of the minute that was worked, busier and quieter in turn. */
 function repeatForAnHour(directory: string): void {
   const database = new DatabaseSync(join(directory, 'aggregator.db'));
-  const rows = database.prepare('select * from statistics where step = 10').all() as {
-    step: number;
-    dimension: string;
-    slot: number;
-    replica: string;
-    counts: string;
-  }[];
+  const rows = database.prepare('select * from statistics where step = 10').all() as unknown as StoredSlot[];
   const insert = database.prepare(
     'insert or ignore into statistics values (:step, :dimension, :slot, :replica, :counts)',
   );
-  const times = Math.ceil(3_600 / workSeconds);
-  for (const row of rows) {
-    for (let time = 1; time <= times; time += 1) insert.run({ ...row, slot: row.slot - time * workSeconds });
+  const slots = [...new Set(rows.map(({ slot }) => slot))].sort((a, b) => sizeOf(rows, a) - sizeOf(rows, b));
+  const newest = Math.max(...slots);
+  for (let back = 10; back <= 3_600; back += 10) {
+    const wave = (Math.sin(back / 420) + 0.6 * Math.sin(back / 97) + 0.5 * Math.sin(back * 1.7) + 2.1) / 4.2;
+    const source = slots[Math.min(slots.length - 1, Math.floor(wave * slots.length))];
+    for (const row of rows.filter(({ slot }) => slot === source)) insert.run({ ...row, slot: newest - back });
   }
   database.close();
+}
+
+type StoredSlot = Record<'dimension' | 'replica' | 'counts', string> & Record<'step' | 'slot', number>;
+
+function sizeOf(rows: readonly StoredSlot[], wanted: number): number {
+  return rows.filter(({ slot }) => slot === wanted).reduce((sum, { counts }) => sum + counts.length, 0);
 }
 
 /** Its tool changes after it was seen: a review is due. */
@@ -282,7 +292,16 @@ async function photographFirstSteps(running: Browser, { url, token }: Aggregator
   }
 }
 
-async function prepare(running: AggregatorProcess): Promise<void> {
+async function untilConnected(): Promise<void> {
+  await until(async () => {
+    const { servers } = (await send('GET', '/api/v1/aggregator/servers')) as ServerList;
+    const isReady = ({ name, status }: ServerList['servers'][number]) =>
+      status === (serverNames.includes(name) ? 'CONNECTED' : 'ERROR');
+    return servers.every(isReady);
+  }, 'all servers are in their state');
+}
+
+async function prepare(): Promise<void> {
   const stdio = (name: string, description: string, command: string, ...args: string[]) =>
     send('POST', '/api/v1/aggregator/servers', {
       name,
@@ -324,10 +343,7 @@ async function prepare(running: AggregatorProcess): Promise<void> {
       env: { DATABASE_URI: '${DATABASE_URI}' },
     },
   });
-  for (const server of serverNames) {
-    await running.logged((record) => record.server === server && record.status === 'CONNECTED');
-  }
-  await running.logged((record) => record.server === 'tickets' && record.status === 'ERROR');
+  await untilConnected();
   billing.poison();
   await send('POST', '/api/v1/aggregator/servers/billing/tools/refresh');
   await send('PUT', '/api/v1/profiles/writing', {
@@ -368,6 +384,7 @@ async function photograph(
   await shoot('sign-in', false);
   await signIn(page, token);
   for (const { name, hash, ready, onlyWindow = false } of pages) {
+    await page.keyboard.press('Escape');
     await page.goto(`/${hash}`);
     await ready(page);
     await shoot(name, !onlyWindow);

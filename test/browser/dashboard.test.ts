@@ -125,7 +125,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
     assert.equal(copied, `mcp-aggregator call everything.echo '{"message":"hello from the page"}'`);
     await page.getByRole('link', { name: 'Traffic' }).click();
-    await page.getByRole('row', { name: /echo everything ok .* dashboard · admin/ }).waitFor();
+    await page.getByRole('row', { name: /echo everything ok .*dashboard · admin/ }).waitFor();
   });
 
   test('the link of "mcp-aggregator open" signs in once', async () => {

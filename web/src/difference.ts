@@ -9,7 +9,7 @@ const maxCells = 1_000_000;
 
 export const differenceOfLines = (before: string, after: string) => compare(split(before, /\n/), split(after, /\n/));
 export const differenceOfWords = (before: string, after: string) =>
-  compare(split(before, /(?<=\s)/), split(after, /(?<=\s)/));
+  compare(split(before, /(\s+)/), split(after, /(\s+)/));
 
 const split = (text: string, at: RegExp) => (text === '' ? [] : text.split(at));
 

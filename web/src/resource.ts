@@ -55,7 +55,7 @@ export function useAnswer<Answer>(
     refetchInterval: everyMs ?? false,
   });
   const reload = () => void refetch({ cancelRefetch: true });
-  useRefresh(events, reload);
+  useRefresh(events, () => refetch({ cancelRefetch: false }));
   return { data, error: toApiError(error), loading: key !== null && isPending, reload };
 }
 
@@ -64,21 +64,37 @@ function toApiError(error: Error | null): ApiError | undefined {
   return error instanceof ApiError ? error : new ApiError(0, 'UNKNOWN', messageOf(error));
 }
 
-/** Calls `refresh` soon after an event; a page in the background reads again when it is seen. */
-function useRefresh(options: RefreshOptions, refresh: () => void): void {
+/**
+ * Calls `refresh` soon after an event, never twice at the same time, and once more for what happened meanwhile. A page in
+ * the background reads again when it is seen.
+ */
+function useRefresh(options: RefreshOptions, refresh: () => Promise<unknown>): void {
   const latest = useRef({ options, refresh });
   latest.current = { options, refresh };
   useEffect(() => {
     let timer: number | undefined;
+    let isRunning = false;
+    let isDue = false;
+    let isGone = false;
+    const start = () => {
+      timer ??= window.setTimeout(run, latest.current.options.gather ?? gatherMs);
+    };
+    const run = async () => {
+      isRunning = true;
+      await latest.current.refresh();
+      isRunning = false;
+      timer = undefined;
+      if (isDue && !isGone) start();
+      isDue = false;
+    };
     const off = onLive((name, event) => {
-      const { on = [], when = () => true, gather = gatherMs } = latest.current.options;
+      const { on = [], when = () => true } = latest.current.options;
       if (!on.includes(name) || !when(event) || document.hidden) return;
-      timer ??= window.setTimeout(() => {
-        timer = undefined;
-        latest.current.refresh();
-      }, gather);
+      if (isRunning) isDue = true;
+      else start();
     });
     return () => {
+      isGone = true;
       window.clearTimeout(timer);
       off();
     };

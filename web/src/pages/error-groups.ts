@@ -1,5 +1,14 @@
 /** Errors that are the same: one tool, one outcome, one code. Pure. */
-import type { EndedCall } from '../calls.ts';
+export interface CallOutcome {
+  call_id: string;
+  server: string;
+  tool: string;
+  outcome: string;
+  error_code: string | null;
+  client: string | null;
+  principal: string;
+  at: string;
+}
 
 export interface ErrorGroup {
   key: string;
@@ -10,13 +19,13 @@ export interface ErrorGroup {
   calls: number;
   /** Who called, each once. */
   clients: readonly string[];
-  last: EndedCall;
+  last: CallOutcome;
 }
 
-export const isError = ({ outcome }: EndedCall) => outcome !== 'ok' && outcome !== 'cancelled';
+export const isError = ({ outcome }: CallOutcome) => outcome !== 'ok' && outcome !== 'cancelled';
 
 /** Calls come newest first, so the first of a group is its last. */
-export function groupErrors(calls: readonly EndedCall[]): ErrorGroup[] {
+export function groupErrors(calls: readonly CallOutcome[]): ErrorGroup[] {
   const groups = new Map<string, ErrorGroup>();
   for (const call of calls.filter(isError)) {
     const { server, tool, outcome, error_code: code } = call;
