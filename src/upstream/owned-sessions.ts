@@ -6,6 +6,7 @@ import type { ClientIdentity, Session, SessionEvents, SessionRequest } from './s
 import type { Opening } from './session-opener.ts';
 import type { OpenSession } from './shared-session.ts';
 import { countStartQuestions } from './start-questions.ts';
+import { createUnusedSessions } from './unused-sessions.ts';
 import { createWatch, type Topic, type Watch } from './watch.ts';
 
 export interface SessionOwner {
@@ -91,9 +92,6 @@ interface Owned {
   session?: Session;
   /** Asks the client of the call that it is being opened for. */
   ask?: SessionRequest['ask'];
-  /** Ends it where no client's end does. */
-  expires?: NodeJS.Timeout;
-  usedAt?: number;
 }
 
 /** A server that loses the sessions of its followers at once is not asked for another all the time. */
@@ -102,12 +100,17 @@ const resumeMs = 5_000;
 export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSessions {
   const { current, followers } = options;
   const owned = new Map<string, Owned>();
+  const unused = createUnusedSessions({
+    ...options,
+    isFollowing: (key) => followers.get(key)?.watch.isNeeded === true,
+    onUnused: (key) => void close(key),
+  });
 
   async function get(owner: SessionOwner, how: OwnedOpening = {}): Promise<Session> {
     // One that is opened for a client that left would never be ended.
     owner.gone?.throwIfAborted();
     const session = await (owned.get(owner.key)?.opening ?? add(owner, how).opening);
-    if (owner.leavesSilently === true) expireUnused(owner.key);
+    if (owner.leavesSilently === true && owned.has(owner.key)) unused.touch(owner.key);
     return session;
   }
 
@@ -162,7 +165,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
   function forget(key: string): Owned | undefined {
     const entry = owned.get(key);
     owned.delete(key);
-    clearTimeout(entry?.expires);
+    unused.forget(key);
     followers.get(key)?.watch.detach();
     if (entry?.session !== undefined) options.onClosed(entry.session);
     if (entry !== undefined) options.onEnded(key);
@@ -175,21 +178,6 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
     if (session === undefined) return;
     options.onClosed(session);
     await session.close();
-  }
-
-  function expireUnused(key: string): void {
-    const entry = owned.get(key);
-    if (entry === undefined) return;
-    entry.usedAt = performance.now();
-    entry.expires ??= setTimeout(() => expire(key, entry), options.unusedMs).unref();
-    entry.expires.refresh();
-  }
-
-  function expire(key: string, entry: Owned): void {
-    if (owned.get(key) !== entry) return;
-    const mayBeUsed = options.isInUse() && performance.now() - (entry.usedAt ?? 0) < options.maxCallMs;
-    if (mayBeUsed || followers.get(key)?.watch.isNeeded === true) entry.expires?.refresh();
-    else void close(key);
   }
 
   function crowded(): AppError {
@@ -233,7 +221,7 @@ export function createOwnedSessions(options: OwnedSessionsOptions): OwnedSession
       const entry: Owned = { opening: Promise.resolve(session), session };
       owned.set(owner.key, entry);
       events.retarget(eventsOf(owner, entry));
-      if (owner.leavesSilently === true) expireUnused(owner.key);
+      if (owner.leavesSilently === true) unused.touch(owner.key);
       return true;
     },
     follow,
