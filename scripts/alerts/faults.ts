@@ -143,7 +143,9 @@ export const faults: readonly Fault[] = [
         },
         call: () => ({ content: [{ type: 'text', text }] }),
       });
-      await at('starved').register('large', url, { options: { query_tools: ['search'] } });
+      await at('starved').register('large', url, {
+        options: { query_tools: [{ tool: 'search', arguments: { query: '{{query}}' } }] },
+      });
       while (!signal.aborted) {
         await at('starved').api('POST', '/query', { query: 'release notes of the version', servers: ['large'] });
       }
