@@ -133,7 +133,7 @@ const pages: Shot[] = [
       await page.getByLabel(/^a/).first().fill('17');
       await page.getByLabel(/^b/).first().fill('25');
       await page.getByRole('button', { name: 'Call', exact: true }).click();
-      await page.getByText('42').first().waitFor();
+      await page.getByText('The sum of 17 and 25 is 42').first().waitFor();
     },
   },
   {
@@ -387,6 +387,7 @@ async function photograph(
     await page.keyboard.press('Escape');
     await page.goto(`/${hash}`);
     await ready(page);
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' });
     await shoot(name, !onlyWindow);
   }
   await close();
