@@ -108,6 +108,7 @@ const pages: Shot[] = [
   { name: 'server-configuration', hash: '#/servers/tickets/configuration', ready: heading('Connection') },
   { name: 'server-error', hash: '#/servers/tickets', ready: sees('Edit the configuration') },
   { name: 'add-found', hash: '#/servers/+', ready: heading('Cursor') },
+  { name: 'add-form', hash: '#/servers/+?way=form', ready: sees('Working directory') },
   {
     name: 'tools',
     hash: '#/tools',
@@ -133,7 +134,17 @@ const pages: Shot[] = [
       await page.getByLabel(/^a/).first().fill('17');
       await page.getByLabel(/^b/).first().fill('25');
       await page.getByRole('button', { name: 'Call', exact: true }).click();
-      await page.getByText('42').first().waitFor();
+      await page.getByText('The sum of 17 and 25 is 42').first().waitFor();
+    },
+  },
+  { name: 'resources', hash: '#/tools?show=resources', ready: sees('everything') },
+  {
+    name: 'prompt',
+    hash: '#/prompts/everything/args-prompt',
+    async ready(page) {
+      await page.getByLabel(/^city/).fill('Lisbon');
+      await page.getByRole('button', { name: 'Get', exact: true }).click();
+      await page.getByText('Lisbon?').first().waitFor();
     },
   },
   {
@@ -156,12 +167,19 @@ const pages: Shot[] = [
     onlyWindow: true,
   },
   { name: 'errors', hash: '#/traffic/errors?range=1h', ready: sees('tool error') },
-  { name: 'access', hash: '#/access', ready: sees('Token name') },
+  {
+    name: 'access',
+    hash: '#/access/profiles?profile=writing',
+    ready: sees('in every conversation'),
+    onlyWindow: true,
+  },
+  { name: 'my-tokens', hash: '#/access/tokens', ready: heading('My tokens') },
   { name: 'people', hash: '#/access/people', ready: sees('Cursor of Ada') },
-  { name: 'profiles', hash: '#/access/profiles', ready: sees('writing') },
-  { name: 'audit', hash: '#/access/audit', ready: sees('token.created') },
-  { name: 'settings', hash: '#/settings', ready: title },
-  { name: 'categories', hash: '#/settings/categories', ready: title },
+  { name: 'audit', hash: '#/access/audit', ready: sees('server.registered') },
+  { name: 'categories', hash: '#/settings/categories', ready: sees('Description') },
+  { name: 'query-rules', hash: '#/settings/rules', ready: heading('Query rules') },
+  { name: 'backup', hash: '#/settings/backup', ready: heading('Import') },
+  { name: 'appearance', hash: '#/settings/appearance', ready: sees('As the system') },
   { name: 'connect', hash: '#/connect', ready: heading('With one command') },
 ];
 
@@ -387,6 +405,7 @@ async function photograph(
     await page.keyboard.press('Escape');
     await page.goto(`/${hash}`);
     await ready(page);
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' });
     await shoot(name, !onlyWindow);
   }
   await close();

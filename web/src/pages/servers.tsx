@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import { type AnswerOf, api, type Server, type ServerList, type Status, serverPath, serversPath } from '../api.ts';
 import { useAction } from '../parts/action.ts';
-import { RiskBadge, StatusBadge } from '../parts/badge.tsx';
+import { StatusBadge } from '../parts/badge.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { say } from '../parts/messages.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
@@ -12,7 +12,7 @@ import { resources, serverEvents, useResource } from '../resource.ts';
 import { linkTo, useParameter } from '../route.ts';
 import { useIsUnboundAdmin } from '../session.ts';
 import { percent, type StatisticsSeries, useStatistics } from '../statistics.ts';
-import { count, duration, explain } from '../words.ts';
+import { count, duration, explain, riskWords } from '../words.ts';
 import { useAttention } from './attention.tsx';
 import { ConfirmRemoval, connectServer, disconnectServer } from './server-actions.tsx';
 
@@ -100,6 +100,16 @@ function fits(row: ServerRow, query: string, state: string): boolean {
   return state !== 'disconnected' || status === 'DISCONNECTED';
 }
 
+/** A changed tool is held: where it is decided. */
+function HeldBadge({ server, risk }: { server: string; risk: string }) {
+  const words = riskWords[risk] ?? risk;
+  return (
+    <a className="badge bad" href={linkTo('servers', server, 'changes')} title={words}>
+      held<span className="hidden">: {words}</span>
+    </a>
+  );
+}
+
 const columns: Column<ServerRow>[] = [
   {
     id: 'name',
@@ -115,7 +125,7 @@ const columns: Column<ServerRow>[] = [
     sortBy: ({ server }) => (server.login === null ? server.status : 'LOGIN'),
     cell: ({ server, risk }) => (
       <>
-        <StatusBadge {...server} /> {risk !== undefined && <RiskBadge risk={risk} />}
+        <StatusBadge {...server} /> {risk !== undefined && <HeldBadge server={server.name} risk={risk} />}
       </>
     ),
   },
