@@ -120,7 +120,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await page.getByText('Echo: hello from the page').first().waitFor();
 
-    await page.getByRole('button', { name: 'command' }).click();
+    await page.getByRole('button', { name: 'Command line' }).click();
     await page.getByText('Copied').waitFor();
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
     assert.equal(copied, `mcp-aggregator call everything.echo '{"message":"hello from the page"}'`);
@@ -258,7 +258,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     assert.deepEqual(JSON.parse(await page.getByLabel('Arguments as JSON').inputValue()), sent);
     await page.getByRole('button', { name: 'Use the form' }).click();
     await page.getByRole('button', { name: 'Call', exact: true }).click();
-    await page.getByText('Raw answer').click();
+    await page.getByText('Raw result').click();
     const answer = JSON.parse((await page.locator('.result pre').last().textContent()) ?? '');
     assert.deepEqual(JSON.parse(answer.content[0].text), sent);
   });
@@ -269,7 +269,7 @@ suite('the dashboard', { skip: skipReason }, () => {
     const question = page.getByRole('form', { name: 'The server requests input' });
     await question.getByLabel(/^String required/).fill('Ada Lovelace');
     await question.getByRole('button', { name: 'Answer' }).click();
-    await page.getByRole('region', { name: 'Answer' }).getByText('Ada Lovelace').first().waitFor();
+    await page.getByRole('region', { name: 'Result' }).getByText('Ada Lovelace').first().waitFor();
   });
 
   test('a query shows each server while it is asked, when it has answered or failed, and can be cancelled', async (t) => {

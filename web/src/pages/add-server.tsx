@@ -4,11 +4,10 @@ import { useHas } from '../features.ts';
 import { useAction } from '../parts/action.ts';
 import { StatusBadge } from '../parts/badge.tsx';
 import { Failure, Loading, Notice } from '../parts/notice.tsx';
-import { readJson } from '../parts/schema-form.tsx';
 import { Scroll } from '../parts/scroll.tsx';
 import { serverEvents, useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
-import { isObject } from '../schema.ts';
+import { isObject, readJson } from '../schema.ts';
 import { count, explain } from '../words.ts';
 
 const tabs = ['found', 'paste', 'form'] as const;

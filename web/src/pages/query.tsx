@@ -212,7 +212,7 @@ function Result({ result }: { result: QueryAnswer['results'][number] }) {
     <li className="card">
       <p className="result-head">
         <strong>
-          {rank}. {link === undefined ? (title ?? 'Untitled') : <SafeLink href={link} text={title ?? link} />}
+          {rank}. {link === undefined ? (title ?? 'Untitled') : <SafeLink href={link}>{title ?? link}</SafeLink>}
         </strong>
         <span className="dim">{(relevanceScore * 100).toFixed(0)} % relevant</span>
         {condensed === true && <span className="tag">shortened</span>}

@@ -1,18 +1,12 @@
-import { type FormEvent, useState } from 'react';
-import { type Json, serverPath, type Tool } from '../api.ts';
-import { callTool, type Progress, type Question, toMcpRequest } from '../mcp-call.ts';
-import { useAction } from '../parts/action.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Empty, Failure, Loading, Notice } from '../parts/notice.tsx';
-import { Questions } from '../parts/questions.tsx';
-import { ResultView } from '../parts/result-view.tsx';
-import { readJson, SchemaForm } from '../parts/schema-form.tsx';
+import { serverPath, type Tool } from '../api.ts';
+import { toToolCall } from '../mcp-call.ts';
+import { Markdown } from '../parts/markdown.tsx';
+import { Empty, Failure, Loading } from '../parts/notice.tsx';
+import { type Playable, Playground } from '../parts/playground.tsx';
 import { Scroll } from '../parts/scroll.tsx';
 import { useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
-import { isObject, type Problems, type Schema, startValue, toRows, validate } from '../schema.ts';
-import { useSession } from '../session.ts';
-import { duration } from '../words.ts';
+import { type Schema, toRows } from '../schema.ts';
 
 export function ToolPage({ name }: { name: string }) {
   const server = name.split('.')[0] ?? name;
@@ -39,7 +33,7 @@ function Loaded({ tool, server }: { tool: Tool; server: string }) {
         <a href={linkTo('tools')}>Tools</a> / <a href={linkTo('servers', server)}>{server}</a> /
       </p>
       <h1>{tool.title ?? tool.original_name}</h1>
-      <p className="lines">{tool.description || 'No description.'}</p>
+      <Markdown text={tool.description || 'No description.'} />
       <dl className="facts">
         <div>
           <dt>Name</dt>
@@ -60,16 +54,9 @@ function Loaded({ tool, server }: { tool: Tool; server: string }) {
           </div>
         )}
       </dl>
-      <div className="columns">
-        <section>
-          <h2>Call</h2>
-          <CallForm tool={tool} />
-        </section>
-        <section>
-          <h2>Arguments</h2>
-          <SchemaTable schema={tool.input_schema as Schema} />
-        </section>
-      </div>
+      <Playground playable={toPlayable(tool, server)} />
+      <h2>Arguments</h2>
+      <SchemaTable schema={tool.input_schema as Schema} />
     </>
   );
 }
@@ -116,177 +103,12 @@ function SchemaTable({ schema }: { schema: Schema }) {
   );
 }
 
-interface Answer {
-  result: Json;
-  ms: number;
-}
-
-function CallForm({ tool }: { tool: Tool }) {
-  const schema = tool.input_schema as Schema;
-  const { role } = useSession();
-  const [value, setValue] = useState<Json>(() => startObject(schema));
-  const [raw, setRaw] = useState<string>();
-  const [problems, setProblems] = useState<Problems>({});
-  const [progress, setProgress] = useState<Progress>();
-  const [asked, setAsked] = useState<{ questions: Question[]; answer: (answers: Json) => void }>();
-  const [answer, setAnswer] = useState<Answer>();
-  const { running, error, run, cancel } = useAction();
-
-  const args = raw === undefined ? value : readJson(raw)?.value;
-  const call = (event: FormEvent) => {
-    event.preventDefault();
-    const found = isObject(args) ? validate(args, schema) : { '': 'is not a JSON object' };
-    setProblems(found);
-    if (Object.keys(found).length > 0 || !isObject(args)) return;
-    setAnswer(undefined);
-    setProgress(undefined);
-    void run(async (signal) => {
-      const started = performance.now();
-      const result = await callTool(tool.wire_name, args, {
-        signal,
-        onProgress: setProgress,
-        onQuestions: (questions) =>
-          new Promise((resolve, reject) => {
-            signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-            setAsked({
-              questions,
-              answer(answers) {
-                setAsked(undefined);
-                resolve(answers);
-              },
-            });
-          }),
-      });
-      setAnswer({ result, ms: performance.now() - started });
-    });
+function toPlayable(tool: Tool, server: string): Playable {
+  return {
+    kind: 'tool',
+    server,
+    name: tool.name,
+    schema: tool.input_schema,
+    toRequest: (args) => toToolCall(tool.wire_name, args),
   };
-
-  return (
-    <>
-      <form onSubmit={call} noValidate>
-        {raw === undefined ? (
-          <SchemaForm schema={schema} value={value} problems={problems} onChange={setValue} />
-        ) : (
-          <div className="field">
-            <label htmlFor="raw">Arguments as JSON</label>
-            <textarea
-              id="raw"
-              className="code"
-              rows={10}
-              spellCheck={false}
-              value={raw}
-              onChange={(event) => setRaw(event.target.value)}
-            />
-          </div>
-        )}
-        <ProblemList problems={problems} all={raw !== undefined} />
-        {role === 'viewer' && (
-          <Notice tone="info">Your token cannot call tools. Sign in with a token of the role caller.</Notice>
-        )}
-        <div className="actions">
-          <button type="submit" className="primary" disabled={running || role === 'viewer'}>
-            {running ? 'Calling…' : 'Call'}
-          </button>
-          {running && (
-            <button
-              type="button"
-              onClick={() => {
-                setAsked(undefined);
-                cancel();
-              }}
-            >
-              Cancel
-            </button>
-          )}
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => {
-              if (raw === undefined) return setRaw(JSON.stringify(value, null, 2));
-              if (isObject(args)) setValue(args);
-              setRaw(undefined);
-            }}
-          >
-            {raw === undefined ? 'Write JSON' : 'Use the form'}
-          </button>
-        </div>
-      </form>
-      {running && <Running progress={progress} />}
-      {asked !== undefined && <Questions questions={asked.questions} onAnswer={asked.answer} />}
-      <Failure error={error} />
-      {answer !== undefined && (
-        <section aria-label="Answer" aria-live="polite">
-          <h2>
-            Answer <span className="dim">after {duration(answer.ms)}</span>
-          </h2>
-          <ResultView result={answer.result} />
-        </section>
-      )}
-      <div className="actions copies">
-        <span className="dim">Copy as</span>
-        <CopyButton text={() => toCurl(tool, args)}>curl</CopyButton>
-        <CopyButton text={() => JSON.stringify(toMcpRequest(tool.wire_name, asObject(args)), null, 2)}>
-          MCP request
-        </CopyButton>
-        <CopyButton text={() => `mcp-aggregator call ${tool.name} ${quoted(JSON.stringify(asObject(args)))}`}>
-          command
-        </CopyButton>
-      </div>
-    </>
-  );
-}
-
-function ProblemList({ problems, all }: { problems: Problems; all: boolean }) {
-  const entries = Object.entries(problems);
-  if (entries.length === 0) return null;
-  return (
-    <Notice tone="bad">
-      {all ? (
-        <ul>
-          {entries.map(([path, problem]) => (
-            <li key={path}>
-              {path} {problem}
-            </li>
-          ))}
-        </ul>
-      ) : (
-        `Nothing was sent: ${entries.map(([path, problem]) => `${path} ${problem}`).join('; ')}`
-      )}
-    </Notice>
-  );
-}
-
-function Running({ progress }: { progress: Progress | undefined }) {
-  return (
-    <div className="running" role="status">
-      <progress
-        max={progress?.total}
-        value={progress?.total === undefined ? undefined : progress.progress}
-        aria-label="Progress"
-      />
-      <span className="dim">
-        {progress === undefined
-          ? 'Waiting for the answer'
-          : (progress.message ?? `${progress.progress}${progress.total === undefined ? '' : ` of ${progress.total}`}`)}
-      </span>
-    </div>
-  );
-}
-
-function startObject(schema: Schema): Json {
-  const start = startValue(schema, schema);
-  return isObject(start) ? start : {};
-}
-
-const asObject = (value: unknown): Json => (isObject(value) ? value : {});
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-
-function toCurl(tool: Tool, args: unknown): string {
-  const body = JSON.stringify({ name: tool.name, arguments: asObject(args) });
-  return [
-    `curl -X POST ${window.location.origin}/api/v1/tools/call`,
-    `-H "Authorization: Bearer $MCP_AGGREGATOR_TOKEN"`,
-    `-H 'Content-Type: application/json'`,
-    `-d ${quoted(body)}`,
-  ].join(' \\\n  ');
 }
