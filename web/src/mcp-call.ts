@@ -70,27 +70,6 @@ export async function callMcp(request: McpRequest, handlers: CallHandlers): Prom
   }
 }
 
-const maxPages = 50;
-
-/** All pages of a list of one server. */
-export async function listAll(server: string, method: ListMethod, signal: AbortSignal): Promise<Json[]> {
-  const key = method === 'prompts/list' ? 'prompts' : method === 'resources/list' ? 'resources' : 'resourceTemplates';
-  const entries: Json[] = [];
-  let cursor: unknown;
-  for (let page = 0; page < maxPages; page += 1) {
-    const request: McpRequest = {
-      endpoint: serverEndpoint(server),
-      method,
-      params: cursor === undefined ? {} : { cursor },
-    };
-    const result = await callMcp(request, { signal, onProgress() {}, onQuestions: async () => ({}) });
-    if (Array.isArray(result[key])) entries.push(...result[key].filter(isObject));
-    cursor = result.nextCursor;
-    if (typeof cursor !== 'string') break;
-  }
-  return entries;
-}
-
 function toQuestion(key: string, question: unknown): Question {
   const { method, params } = isObject(question) ? question : {};
   return { key, method: String(method), params: isObject(params) ? params : {} };

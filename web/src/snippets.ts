@@ -1,7 +1,7 @@
 /** A call as code, to copy. The token is read from the environment and never written. */
 import type { Json } from './api.ts';
-import type { CallTarget } from './playground-calls.ts';
 import { toMessage } from './mcp-call.ts';
+import type { CallTarget } from './playground-calls.ts';
 
 export interface Snippet {
   name: string;

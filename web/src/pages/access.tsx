@@ -9,7 +9,7 @@ import { serverEvents, useResource } from '../resource.ts';
 import { useIsAdmin, useIsUnboundAdmin } from '../session.ts';
 import { ago, count } from '../words.ts';
 
-export function AccessPage() {
+export function AccessPage({ tab: _tab }: { tab: string | undefined }) {
   const isAdmin = useIsAdmin();
   return (
     <>

@@ -1,6 +1,7 @@
 /** Calls a tool, reads a resource or gets a prompt: the form beside the result, and the calls made before. */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import type { Json } from '../api.ts';
+import type { Progress } from '../mcp-call.ts';
 import {
   answerCall,
   type CallTarget,
@@ -10,7 +11,6 @@ import {
   startCall,
   usePlaygroundCalls,
 } from '../playground-calls.ts';
-import type { Progress } from '../mcp-call.ts';
 import { deleteSavedCall, isTooLarge, saveCall, useSavedCalls } from '../saved-calls.ts';
 import type { Problems, Schema } from '../schema.ts';
 import { useSession } from '../session.ts';
@@ -115,10 +115,12 @@ function CallForm({
           <button type="button" className="quiet" onClick={form.toggleText}>
             {form.text === undefined ? 'Write JSON' : 'Use the form'}
           </button>
-          <SaveButton playable={playable} form={form} />
         </div>
       </form>
-      <CopyAs playable={playable} args={form.current ?? {}} />
+      <div className={`actions ${styles.copies}`}>
+        <CopyAs playable={playable} args={form.current ?? {}} />
+        <SaveButton playable={playable} form={form} />
+      </div>
     </>
   );
 }
@@ -159,7 +161,6 @@ function SaveButton({ playable: { kind, server, name }, form }: { playable: Play
   const args = form.current;
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    event.stopPropagation();
     const title = String(new FormData(event.currentTarget).get('title')).trim();
     if (args !== undefined && title !== '') saveCall({ title, kind, server, name, args });
     setOpen(false);
@@ -168,7 +169,7 @@ function SaveButton({ playable: { kind, server, name }, form }: { playable: Play
     <>
       <button
         type="button"
-        className="quiet"
+        className="small"
         disabled={args === undefined || isTooLarge(args)}
         onClick={() => setOpen(true)}
       >
@@ -198,14 +199,14 @@ function CopyAs({ playable, args }: { playable: Playable; args: Json }) {
   const { kind, name, toRequest } = playable;
   const snippets = toSnippets({ kind, name, args, request: toRequest(args) }, window.location.origin);
   return (
-    <div className={`actions ${styles.copies}`}>
+    <>
       <span className="dim">Copy as</span>
       {snippets.map((snippet) => (
         <CopyButton key={snippet.name} text={snippet.text}>
           {snippet.name}
         </CopyButton>
       ))}
-    </div>
+    </>
   );
 }
 
