@@ -311,7 +311,7 @@ suite('the dashboard', { skip: skipReason }, () => {
       await server('handbook')
         .getByText(/items? relevant/)
         .waitFor();
-      await server('failing').getByText('the index is being rebuilt').waitFor();
+      await server('failing').getByText('the index is being rebuilt').first().waitFor();
       await server('slow').getByText('querying').waitFor();
       await page.getByText('2 of 3 servers done').waitFor();
     };
@@ -460,28 +460,6 @@ suite('the dashboard', { skip: skipReason }, () => {
     await one.locator('[data-status=CONNECTED]').waitFor();
   });
 
-  test('a profile shows before it is saved what a client would see and what that costs', async () => {
-    const page = await visitSignedIn('#/access');
-    await page.getByRole('button', { name: 'New profile' }).click();
-    const form = page.getByRole('form', { name: 'Profile' });
-    await form.getByLabel('Name').fill('sums');
-    await form.getByLabel('Only these tools').fill('everything.get-*');
-    await form.getByText(/A client sees \d+ tools\. Listing them costs about [\d,]+ tokens/).click();
-    await form.getByText('everything__get-sum').waitFor();
-    assert.equal(await form.getByText('everything__echo').count(), 0);
-    await form.getByLabel('Lists').selectOption('search');
-    await form.getByText('A client sees the search tools').waitFor();
-    assert.deepEqual(await accessibilityProblems(page), []);
-    await form.getByLabel('Lists').selectOption('all');
-    await form.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('heading', { name: 'sums' }).waitFor();
-    await page.getByRole('button', { name: 'Remove' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
-    await page.getByRole('heading', { name: 'sums' }).waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Verify' }).click();
-    await page.getByText('none changed, removed or inserted').waitFor();
-  });
-
   test('a server is edited without its secrets being lost or shown', async () => {
     await send('POST', '/api/v1/aggregator/servers', {
       ...travel('edited', 0),
@@ -532,26 +510,11 @@ suite('the dashboard', { skip: skipReason }, () => {
     }
   });
 
-  test('a token is created once and shown once, and revoked after asking', async () => {
-    const page = await visitSignedIn('#/access');
-    await page.getByLabel('Token name').fill('A test');
-    await page.getByRole('button', { name: 'Create' }).click();
-    const token = await page.locator('.secret').textContent();
-    assert.match(token ?? '', /^mcpa_/);
-    await page.reload();
-    await page.getByRole('rowheader', { name: 'A test' }).waitFor();
-    assert.ok(!(await page.content()).includes(token ?? ''));
-    await page.getByRole('button', { name: 'Revoke A test' }).click();
-    await page.getByRole('button', { name: 'Revoke it' }).click();
-    await page.getByRole('rowheader', { name: 'A test' }).waitFor({ state: 'detached' });
-  });
-
   for (const [name, hash, ready] of [
     ['add servers', '#/servers/+', 'Cursor'],
     ['tools', '#/tools', 'Tools'],
     ['one tool', '#/tools/everything.get-sum', 'Get Sum'],
     ['query', '#/query', 'Query'],
-    ['access', '#/access', 'Audit'],
     ['connect', '#/connect', 'With one command'],
     ['a page that is not there', '#/nowhere', 'Page not found'],
   ] as const) {

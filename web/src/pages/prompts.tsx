@@ -64,7 +64,7 @@ export function PromptList() {
       {data !== undefined && data.length > 0 && (
         <>
           <SearchBar label="Search prompts" />
-          <DataTable label="Prompts" rows={shown} columns={columns} keyOf={keyOf} sort="title" />
+          <DataTable label="Prompts" rows={shown} columns={columns} keyOf={keyOf} sort="title" question={query} />
         </>
       )}
     </>

@@ -89,10 +89,11 @@ function Plan({
   const absent = [...reports.keys()].filter((name) => asked.every(({ server }) => server !== name));
   const servers = [...asked, ...absent.map((server) => ({ server, strategy: [], calls: [] }))];
   const answered = servers.filter(({ server }) => reports.has(server)).length;
+  const skipped = metadata.skipped ?? [];
   const notAsked = [
-    ...(metadata.skipped ?? []),
+    ...skipped,
     ...plan
-      .filter(({ strategy }) => strategy.length === 0)
+      .filter(({ server, strategy }) => strategy.length === 0 && skipped.every((other) => other.server !== server))
       .map(({ server }) => ({ server, reason: 'none of its tools and resources can be used for a query' })),
   ];
   return (

@@ -74,7 +74,7 @@ export function ResourceList() {
       {rows.length > 0 && (
         <>
           <SearchBar label="Search resources" />
-          <DataTable label="Resources" rows={shown} columns={columns} keyOf={keyOf} sort="title" />
+          <DataTable label="Resources" rows={shown} columns={columns} keyOf={keyOf} sort="title" question={query} />
         </>
       )}
     </>

@@ -73,7 +73,11 @@ function ToolList() {
       <Failure error={list.error ?? found.error} retry={list.reload} />
       <SearchBar label="What do you want to do?">
         <Choice parameter="server" label="Server" options={toOptions('All servers', servers)} />
-        <Choice parameter="skill" label="Category (skill)" options={toOptions('All categories', [...skills.keys()].sort())} />
+        <Choice
+          parameter="skill"
+          label="Category (skill)"
+          options={toOptions('All categories', [...skills.keys()].sort())}
+        />
         <Choice parameter="kind" label="Kind" options={kinds} />
         {skills.size > 1 && (
           <button type="button" aria-pressed={map !== ''} onClick={() => setMap(map === '' ? 'on' : '')}>
@@ -103,6 +107,7 @@ function ToolList() {
             rows={rows}
             columns={found.rows === undefined ? listColumns : foundColumns}
             keyOf={keyOf}
+            question={`${found.query ?? deferred} ${server} ${skill} ${kind}`}
             empty="No tools match. Try other words, or browse the tools of a server."
           />
         </>
@@ -209,6 +214,8 @@ function useTools() {
 }
 
 interface Ranked {
+  /** What was answered; older than what is typed. */
+  query?: string;
   rows?: Row[];
   ms?: number;
   error?: ApiError;
@@ -216,7 +223,7 @@ interface Ranked {
 
 /** Ranked by the aggregator while one types; undefined rows where nothing was typed. */
 function useSearch(query: string, server: string, all: readonly Row[]): Ranked {
-  const [answer, setAnswer] = useState<{ found?: Found; ms?: number; error?: ApiError }>({});
+  const [answer, setAnswer] = useState<{ query?: string; found?: Found; ms?: number; error?: ApiError }>({});
   const wanted = query.trim();
   useEffect(() => {
     if (wanted === '') return;
@@ -231,7 +238,7 @@ function useSearch(query: string, server: string, all: readonly Row[]): Ranked {
           { ...body, ...(server === '' ? {} : { server_filter: [server] }) },
           gone.signal,
         );
-        setAnswer({ found, ms: Math.round(performance.now() - started) });
+        setAnswer({ query: wanted, found, ms: Math.round(performance.now() - started) });
       } catch (error) {
         if (!gone.signal.aborted && error instanceof ApiError) setAnswer({ error });
       }
@@ -241,13 +248,13 @@ function useSearch(query: string, server: string, all: readonly Row[]): Ranked {
       gone.abort();
     };
   }, [wanted, server]);
-  const { found, ms, error } = answer;
+  const { query: answered, found, ms, error } = answer;
   const rows = useMemo(() => {
     const known = new Map(all.map((row) => [row.name, row]));
     return found?.tools.map((tool) => toFoundRow(tool, known.get(tool.name)));
   }, [found, all]);
   // Until the next answer is there, the one before it is better than a list that jumps.
-  return wanted === '' ? {} : { rows, ms, error };
+  return wanted === '' ? {} : { query: answered, rows, ms, error };
 }
 
 function toFoundRow(tool: Found['tools'][number], known: Row | undefined): Row {
