@@ -108,6 +108,7 @@ const pages: Shot[] = [
   { name: 'server-configuration', hash: '#/servers/tickets/configuration', ready: heading('Connection') },
   { name: 'server-error', hash: '#/servers/tickets', ready: sees('Edit the configuration') },
   { name: 'add-found', hash: '#/servers/+', ready: heading('Cursor') },
+  { name: 'add-form', hash: '#/servers/+?way=form', ready: sees('Working directory') },
   {
     name: 'tools',
     hash: '#/tools',
@@ -136,6 +137,16 @@ const pages: Shot[] = [
       await page.getByText('42').first().waitFor();
     },
   },
+  { name: 'resources', hash: '#/tools?show=resources', ready: sees('everything') },
+  {
+    name: 'prompt',
+    hash: '#/prompts/everything/args-prompt',
+    async ready(page) {
+      await page.getByLabel(/^city/).fill('Lisbon');
+      await page.getByRole('button', { name: 'Get', exact: true }).click();
+      await page.getByText('Lisbon?').first().waitFor();
+    },
+  },
   {
     name: 'query',
     hash: '#/query',
@@ -158,10 +169,17 @@ const pages: Shot[] = [
   { name: 'errors', hash: '#/traffic/errors?range=1h', ready: sees('tool error') },
   { name: 'access', hash: '#/access', ready: sees('Token name') },
   { name: 'people', hash: '#/access/people', ready: sees('Cursor of Ada') },
-  { name: 'profiles', hash: '#/access/profiles', ready: sees('writing') },
+  {
+    name: 'profiles',
+    hash: '#/access/profiles?profile=writing',
+    ready: sees('in every conversation'),
+    onlyWindow: true,
+  },
   { name: 'audit', hash: '#/access/audit', ready: sees('token.created') },
   { name: 'settings', hash: '#/settings', ready: title },
   { name: 'categories', hash: '#/settings/categories', ready: title },
+  { name: 'query-rules', hash: '#/settings/rules', ready: heading('Query rules') },
+  { name: 'backup', hash: '#/settings/backup', ready: heading('Import') },
   { name: 'connect', hash: '#/connect', ready: heading('With one command') },
 ];
 

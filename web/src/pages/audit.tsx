@@ -4,8 +4,7 @@ import { useAction } from '../parts/action.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { Failure, Loading, Notice } from '../parts/notice.tsx';
-import { Panel } from '../parts/panel.tsx';
-import { PanelLink } from '../parts/panel-link.tsx';
+import { Panel, PanelLink } from '../parts/panel.tsx';
 import { Choice, SearchBar } from '../parts/search-bar.tsx';
 import { serverEvents, useResource } from '../resource.ts';
 import { useParameter } from '../route.ts';
@@ -35,7 +34,11 @@ const columns: readonly Column<AuditRecord>[] = [
     id: 'event',
     name: 'Event',
     width: '14rem',
-    cell: ({ id, event }) => <PanelLink parameters={{ record: String(id) }}>{event}</PanelLink>,
+    cell: ({ id, event }) => (
+      <PanelLink parameter="record" value={String(id)}>
+        {event}
+      </PanelLink>
+    ),
   },
   {
     id: 'when',

@@ -5,8 +5,7 @@ import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { say } from '../parts/messages.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
-import { Panel } from '../parts/panel.tsx';
-import { PanelLink } from '../parts/panel-link.tsx';
+import { Panel, PanelLink } from '../parts/panel.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { useResource } from '../resource.ts';
@@ -26,7 +25,11 @@ const columns: readonly Column<Skill>[] = [
     name: 'Category',
     width: '16rem',
     sortBy: ({ name }) => name,
-    cell: ({ id, name }) => <PanelLink parameters={{ category: id }}>{name}</PanelLink>,
+    cell: ({ id, name }) => (
+      <PanelLink parameter="category" value={id}>
+        {name}
+      </PanelLink>
+    ),
   },
   {
     id: 'tools',

@@ -6,8 +6,7 @@ import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { say } from '../parts/messages.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
-import { Panel } from '../parts/panel.tsx';
-import { PanelLink } from '../parts/panel-link.tsx';
+import { Panel, PanelLink } from '../parts/panel.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { allOf, isIncluded, otherPatterns, type ProfileTool, withServer, withTool } from '../profile-selection.ts';
 import { useAnswer, useResource } from '../resource.ts';
@@ -77,7 +76,11 @@ const columns: readonly Column<Profile>[] = [
     name: 'Name',
     width: '12rem',
     sortBy: ({ name }) => name,
-    cell: ({ name }) => <PanelLink parameters={{ profile: name }}>{name}</PanelLink>,
+    cell: ({ name }) => (
+      <PanelLink parameter="profile" value={name}>
+        {name}
+      </PanelLink>
+    ),
   },
   {
     id: 'servers',

@@ -18,7 +18,6 @@ const columns: readonly Column<Offered>[] = [
   {
     id: 'title',
     name: 'Prompt',
-    width: '30%',
     sortBy: ({ entry }) => textOf(entry, 'title', 'name'),
     cell: (row) => <a href={linkTo('prompts', row.server, nameOf(row))}>{textOf(row.entry, 'title', 'name')}</a>,
   },
@@ -35,6 +34,7 @@ const columns: readonly Column<Offered>[] = [
   {
     id: 'description',
     name: 'Description',
+    width: '30%',
     onlyWide: true,
     cell: ({ entry }) => <span className="dim">{textOf(entry, 'description')}</span>,
   },

@@ -167,7 +167,7 @@ export function TokenTable({
   const action = useAction();
   const columns: Column<Token>[] = [
     { id: 'name', name: 'Name', sortBy: ({ name }) => name, cell: ({ name }) => name },
-    { id: 'role', name: 'Role', width: '5.5rem', sortBy: ({ role }) => role, cell: ({ role }) => role },
+    { id: 'role', name: 'Role', width: '5.5rem', onlyWide: true, sortBy: ({ role }) => role, cell: ({ role }) => role },
     ...(isAdmin
       ? [
           {
@@ -190,7 +190,7 @@ export function TokenTable({
     {
       id: 'expires',
       name: 'Expires',
-      width: '7rem',
+      width: '6.5rem',
       sortBy: ({ expires_at: at }) => at ?? '9',
       cell: ({ expires_at: at }) => (at === null ? 'never' : new Date(at).toLocaleDateString()),
     },

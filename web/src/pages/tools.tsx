@@ -139,7 +139,6 @@ const toOptions = (all: string, names: readonly string[]) => [
 const name: Column<Row> = {
   id: 'name',
   name: 'Tool',
-  width: '26%',
   sortBy: (row) => row.title,
   cell: (row) => <a href={linkTo('tools', row.name)}>{row.title}</a>,
 };
@@ -153,7 +152,7 @@ const marks: Column<Row> = {
 const server: Column<Row> = {
   id: 'server',
   name: 'Server',
-  width: '9rem',
+  width: '8rem',
   sortBy: (row) => row.server,
   cell: (row) => row.server,
 };
@@ -168,6 +167,7 @@ const skillColumn: Column<Row> = {
 const description: Column<Row> = {
   id: 'description',
   name: 'Description',
+  width: '36%',
   onlyWide: true,
   cell: (row) => <span className="dim">{row.description}</span>,
 };
