@@ -63,7 +63,7 @@ export async function createVisitor(
   const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 900 }, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(Number(process.env.T ?? 60_000));
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(`console: ${message.text()}`);
@@ -102,4 +102,21 @@ export async function accessibilityProblems(page: Page, rules?: string[]): Promi
         .map(({ html, failureSummary }) => `    ${html}\n    ${failureSummary}`)
         .join('\n')}`,
   );
+}
+
+/** The rules of axe-core that look at colours, which are all that differs between light and dark. */
+const colourRules = ['color-contrast', 'link-in-text-block'];
+
+/** axe-core finds nothing in light, in dark and on a phone, where nothing is wider than the screen. */
+export async function assertAccessible(page: Page, name: string): Promise<void> {
+  const before = page.viewportSize() ?? { width: 1280, height: 900 };
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  assert.deepEqual(await accessibilityProblems(page), [], `${name} in light`);
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+  assert.deepEqual(await accessibilityProblems(page, colourRules), [], `${name} in dark`);
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.deepEqual(await accessibilityProblems(page), [], `${name} on a phone`);
+  const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+  assert.ok(Number(overflow) <= 0, `${name} is ${overflow} pixels wider than a phone`);
+  await page.setViewportSize(before);
 }

@@ -1,7 +1,17 @@
 /** The form's idea of JSON Schema. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { kindOf, type Schema, simplify, startValue, toRows, validate } from '../../web/src/schema.ts';
+import {
+  isBlank,
+  kindOf,
+  optionsOf,
+  type Schema,
+  simplify,
+  startValue,
+  toRows,
+  validate,
+  withoutGaps,
+} from '../../web/src/schema.ts';
 
 const trip: Schema = {
   type: 'object',
@@ -35,6 +45,37 @@ suite('schemas as forms', () => {
     assert.equal(kindOf(simplify(trip.properties?.kind ?? {}, trip)), 'enum');
   });
 
+  test('options have titles, however the schema says them: enumNames, oneOf or anyOf of constants', () => {
+    const small = { value: 's', title: 'Small' };
+    const large = { value: 'l', title: 'Large' };
+    const constants = [
+      { const: 's', title: 'Small' },
+      { const: 'l', title: 'Large' },
+    ];
+    const schemas: Schema[] = [
+      { type: 'string', enum: ['s', 'l'], enumNames: ['Small', 'Large'] },
+      { type: 'string', oneOf: constants },
+      { anyOf: constants },
+    ];
+    for (const schema of schemas) {
+      assert.deepEqual([kindOf(schema), optionsOf(schema)], ['enum', [small, large]]);
+      assert.deepEqual(validate('m', schema), { '': 'must be one of "s", "l"' });
+      assert.deepEqual(validate('l', schema), {});
+      assert.equal(kindOf({ type: 'array', items: schema }), 'multiple');
+    }
+    assert.equal(kindOf({ type: 'array', items: { $ref: '#/$defs/a' }, $defs: { a: { enum: [1] } } }), 'multiple');
+    assert.deepEqual(validate(['s', 'm'], { type: 'array', items: { anyOf: constants }, minItems: 1 }), {
+      1: 'must be one of "s", "l"',
+    });
+  });
+
+  test('entries of a list that are empty are not sent and not counted', () => {
+    const people = [undefined, { name: 'Ada', friends: [undefined] }];
+    assert.deepEqual(withoutGaps({ to: 'Rome', people }), { to: 'Rome', people: [{ name: 'Ada', friends: [] }] });
+    assert.deepEqual(validate({ to: 'Rome', people: [undefined] }, trip), { people: 'must have at least 1 entry' });
+    assert.deepEqual([isBlank({ a: [{}] }), isBlank({ a: false }), isBlank([''])], [true, false, false]);
+  });
+
   test('every problem has its place', () => {
     assert.deepEqual(validate({ days: 0, kind: 'rest', people: [{}], other: 1, price: 'much' }, trip), {
       to: 'is required',
@@ -50,7 +91,7 @@ suite('schemas as forms', () => {
     );
     assert.deepEqual(validate({ to: 'R', people: [] }, trip), {
       to: 'must have at least 2 characters',
-      people: 'must have at least 1 entries',
+      people: 'must have at least 1 entry',
     });
   });
 

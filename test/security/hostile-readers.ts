@@ -61,7 +61,8 @@ import { toFeatures } from '../../src/skills/tool-features.ts';
 import { toToolToClassify } from '../../src/skills/tool-to-classify.ts';
 import { suggest } from '../../src/suggestions.ts';
 import { causeIn } from '../../src/upstream/start-failure.ts';
-import { looksLikeMarkdown, toBlocks, toInline } from '../../web/src/parts/markdown-blocks.ts';
+import { looksLikeMarkdown, toBlocks } from '../../web/src/parts/markdown-blocks.ts';
+import { toInline } from '../../web/src/parts/markdown-inline.ts';
 import { operationOf, questionOf } from '../query/reading/inputs.ts';
 import { lexicon } from '../query/servers.ts';
 

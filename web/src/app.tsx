@@ -11,9 +11,12 @@ import { Shell } from './shell.tsx';
 const AccessPage = lazy(async () => ({ default: (await import('./pages/access.tsx')).AccessPage }));
 const AddServerPage = lazy(async () => ({ default: (await import('./pages/add-server.tsx')).AddServerPage }));
 const ConnectPage = lazy(async () => ({ default: (await import('./pages/connect.tsx')).ConnectPage }));
+const PromptPage = lazy(async () => ({ default: (await import('./pages/prompts.tsx')).PromptPage }));
 const QueryPage = lazy(async () => ({ default: (await import('./pages/query.tsx')).QueryPage }));
+const ResourcePage = lazy(async () => ({ default: (await import('./pages/resources.tsx')).ResourcePage }));
 const ServerPage = lazy(async () => ({ default: (await import('./pages/server.tsx')).ServerPage }));
 const ServersPage = lazy(async () => ({ default: (await import('./pages/servers.tsx')).ServersPage }));
+const SettingsPage = lazy(async () => ({ default: (await import('./pages/settings.tsx')).SettingsPage }));
 const ToolPage = lazy(async () => ({ default: (await import('./pages/tool.tsx')).ToolPage }));
 const ToolsPage = lazy(async () => ({ default: (await import('./pages/tools.tsx')).ToolsPage }));
 const TrafficPage = lazy(async () => ({ default: (await import('./pages/traffic.tsx')).TrafficPage }));
@@ -64,7 +67,7 @@ export function App() {
   );
 }
 
-function CurrentPage({ place: { parts, query } }: { place: Place }) {
+function CurrentPage({ place: { parts } }: { place: Place }) {
   const [section = '', name, tab] = parts;
   switch (section) {
     case '':
@@ -74,17 +77,21 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
       if (name === undefined) return <ServersPage />;
       return name === '+' ? <AddServerPage /> : <ServerPage key={name} name={name} tab={tab} />;
     case 'tools':
-      return name === undefined ? (
-        <ToolsPage initialServer={query.get('server') ?? ''} />
-      ) : (
-        <ToolPage key={name} name={name} />
-      );
+      return name === undefined ? <ToolsPage /> : <ToolPage key={name} name={name} />;
+    case 'resources':
+      if (name === undefined || tab === undefined) return <ToolsPage />;
+      return <ResourcePage key={tab} server={name} uri={tab} />;
+    case 'prompts':
+      if (name === undefined || tab === undefined) return <ToolsPage />;
+      return <PromptPage key={tab} server={name} name={tab} />;
     case 'query':
       return <QueryPage />;
     case 'traffic':
       return <TrafficPage view={name} />;
     case 'access':
-      return <AccessPage />;
+      return <AccessPage tab={name} />;
+    case 'settings':
+      return <SettingsPage tab={name} />;
     case 'connect':
       return <ConnectPage />;
     default:

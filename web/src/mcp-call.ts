@@ -1,4 +1,4 @@
-/** A tool call as an MCP client (2026-07-28), with progress and input requests; answers are sent with a repeated call. */
+/** A request as an MCP client (2026-07-28), with progress and input requests; answers are sent with a repeated request. */
 import { ApiError, type Json } from './api.ts';
 import { eventsIn } from './event-stream.ts';
 import { isObject } from './schema.ts';
@@ -11,12 +11,21 @@ export interface Progress {
   message?: string;
 }
 
-/** A question of the server: a form to fill in, or a page to visit. */
+/** What the server asks for: a form to fill in, a page to visit, or the answer of a model. */
 export interface Question {
   key: string;
   method: string;
   params: Json;
 }
+
+export interface McpRequest {
+  /** `/mcp`, or the endpoint of one server, where names are its own. */
+  endpoint: string;
+  method: 'tools/call' | 'resources/read' | 'prompts/get' | ListMethod;
+  params: Json;
+}
+
+export type ListMethod = 'resources/list' | 'resources/templates/list' | 'prompts/list';
 
 export interface CallHandlers {
   onProgress(progress: Progress): void;
@@ -25,34 +34,39 @@ export interface CallHandlers {
   signal: AbortSignal;
 }
 
-export function toMcpRequest(name: string, args: Json): Json {
+export const serverEndpoint = (server: string) => `/mcp/servers/${encodeURIComponent(server)}`;
+
+export function toToolCall(name: string, args: Json): McpRequest {
+  return { endpoint: '/mcp', method: 'tools/call', params: { name, arguments: args } };
+}
+
+export function toMessage({ method, params }: McpRequest): Json {
   return {
     jsonrpc: '2.0',
     id: 1,
-    method: 'tools/call',
+    method,
     params: {
-      name,
-      arguments: args,
+      ...params,
       _meta: {
         'io.modelcontextprotocol/protocolVersion': protocolVersion,
         'io.modelcontextprotocol/clientInfo': { name: 'mcp-aggregator-dashboard', version: '1' },
-        'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {}, url: {} } },
+        'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {}, url: {} }, sampling: {} },
         progressToken: 'progress',
       },
     },
   };
 }
 
-export async function callTool(name: string, args: Json, handlers: CallHandlers): Promise<Json> {
-  const request = toMcpRequest(name, args);
-  let params = request.params as Json;
+export async function callMcp(request: McpRequest, handlers: CallHandlers): Promise<Json> {
+  const message = toMessage(request);
+  let params = message.params as Json;
   for (;;) {
-    const result = await send({ ...request, params }, name, handlers);
+    const result = await send(request, { ...message, params }, handlers);
     if (result.resultType !== 'input_required') return result;
     const asked = isObject(result.inputRequests) ? result.inputRequests : {};
     const questions = Object.entries(asked).map(([key, question]) => toQuestion(key, question));
     const inputResponses = await handlers.onQuestions(questions);
-    params = { ...(request.params as Json), inputResponses, requestState: result.requestState };
+    params = { ...(message.params as Json), inputResponses, requestState: result.requestState };
   }
 }
 
@@ -61,32 +75,47 @@ function toQuestion(key: string, question: unknown): Question {
   return { key, method: String(method), params: isObject(params) ? params : {} };
 }
 
-async function send(message: Json, name: string, { onProgress, signal }: CallHandlers): Promise<Json> {
-  const response = await fetch('/mcp', {
+async function send(
+  { endpoint, method, params }: McpRequest,
+  message: Json,
+  { onProgress, signal }: CallHandlers,
+): Promise<Json> {
+  const name = params.name ?? params.uri;
+  const response = await fetch(endpoint, {
     method: 'POST',
     signal,
     headers: {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': protocolVersion,
-      'mcp-method': 'tools/call',
-      'mcp-name': name,
+      'mcp-method': method,
+      ...(typeof name === 'string' && { 'mcp-name': toHeader(name) }),
     },
     body: JSON.stringify(message),
+  }).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    throw new ApiError(0, 'UNREACHABLE', 'The aggregator does not respond. Check that it is running.');
   });
   const streamed = response.headers.get('content-type')?.includes('text/event-stream') === true;
-  if (!streamed) return toResult(JSON.parse(await response.text()), response.status);
+  if (!streamed) return toResult(await response.text(), response.status);
   for await (const { data } of eventsIn(response)) {
     const part = JSON.parse(data) as Json;
     if (part.method === 'notifications/progress') onProgress(part.params as unknown as Progress);
-    if ('id' in part && ('result' in part || 'error' in part)) return toResult(part, response.status);
+    if ('id' in part && ('result' in part || 'error' in part)) return toResult(data, response.status);
   }
-  throw new ApiError(0, 'UNREACHABLE', 'The connection closed before the answer arrived.');
+  throw new ApiError(0, 'UNREACHABLE', 'The connection closed before the result arrived.');
 }
 
-function toResult(message: unknown, status: number): Json {
-  const { result, error } = isObject(message) ? message : {};
+/** Names with other characters are sent as base64 (MCP 2026-07-28). */
+function toHeader(name: string): string {
+  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(name) && !name.startsWith('=?base64?')) return name;
+  return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(name)))}?=`;
+}
+
+function toResult(text: string, status: number): Json {
+  const message: unknown = text.startsWith('{') ? JSON.parse(text) : {};
+  const { result, error, detail } = isObject(message) ? message : {};
   if (isObject(result)) return result;
-  const text = isObject(error) ? String(error.message) : `The aggregator returned HTTP ${status}.`;
-  throw new ApiError(status, 'CALL_FAILED', text);
+  const reason = isObject(error) ? error.message : (detail ?? `The aggregator returned HTTP ${status}.`);
+  throw new ApiError(status, 'CALL_FAILED', String(reason));
 }

@@ -19,7 +19,17 @@ export interface Schema extends Json {
   $ref?: string;
 }
 
-export type Kind = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'enum' | 'choice' | 'raw';
+export type Kind =
+  | 'string'
+  | 'number'
+  | 'integer'
+  | 'boolean'
+  | 'object'
+  | 'array'
+  | 'enum'
+  | 'multiple'
+  | 'choice'
+  | 'raw';
 
 /** Follows local references and merges `allOf`; a reference that goes in circles ends as "anything". */
 export function resolve(schema: Schema | boolean | undefined, root: Schema, depth = 0): Schema {
@@ -52,15 +62,41 @@ function find(root: Schema, reference: string): Schema | undefined {
     | undefined;
 }
 
-export function kindOf(schema: Schema): Kind {
-  if (schema.enum !== undefined || schema.const !== undefined) return 'enum';
+export interface Option {
+  value: unknown;
+  title: string;
+}
+
+/** The values of an enum with their titles: `enum` (with `enumNames`), `const`, or a choice of nothing but constants. */
+export function optionsOf(schema: Schema): Option[] | undefined {
+  const named = (value: unknown, title: unknown) => ({ value, title: String(title ?? value) });
+  if (schema.enum !== undefined) {
+    const names = Array.isArray(schema.enumNames) ? (schema.enumNames as unknown[]) : [];
+    return schema.enum.map((value, place) => named(value, names[place]));
+  }
+  if ('const' in schema) return [named(schema.const, schema.title)];
+  const variants = plainVariants(schema);
+  if (variants.length === 0 || !variants.every((variant) => 'const' in variant)) return undefined;
+  return variants.map((variant) => named(variant.const, variant.title));
+}
+
+/** More options than this are not shown as checkboxes. */
+const maxCheckboxes = 100;
+
+export function kindOf(schema: Schema, root: Schema = schema): Kind {
+  if (optionsOf(schema) !== undefined) return 'enum';
   const variants = schema.oneOf ?? schema.anyOf;
   if (variants !== undefined && schema.properties === undefined) {
-    return plainVariants(schema).length === 1 ? kindOf(plainVariants(schema)[0] ?? {}) : 'choice';
+    return plainVariants(schema).length === 1 ? kindOf(plainVariants(schema)[0] ?? {}, root) : 'choice';
   }
   const [type] = typesOf(schema).filter((name) => name !== 'null');
   if (type === 'object') return schema.properties === undefined ? 'raw' : 'object';
-  if (type === 'array') return typeof schema.items === 'object' ? 'array' : 'raw';
+  if (type === 'array') {
+    if (typeof schema.items !== 'object') return 'raw';
+    return (optionsOf(simplify(schema.items, root))?.length ?? Number.POSITIVE_INFINITY) <= maxCheckboxes
+      ? 'multiple'
+      : 'array';
+  }
   if (type === 'string' || type === 'number' || type === 'integer' || type === 'boolean') return type;
   return schema.properties === undefined ? 'raw' : 'object';
 }
@@ -88,7 +124,7 @@ export function startValue(given: Schema, root: Schema, depth = 0): unknown {
   const schema = simplify(given, root);
   if (schema.default !== undefined) return schema.default;
   if (schema.const !== undefined) return schema.const;
-  switch (kindOf(schema)) {
+  switch (kindOf(schema, root)) {
     case 'object':
       return Object.fromEntries(
         Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
@@ -98,6 +134,7 @@ export function startValue(given: Schema, root: Schema, depth = 0): unknown {
         }),
       );
     case 'array':
+    case 'multiple':
       return [];
     case 'boolean':
       return false;
@@ -134,7 +171,7 @@ export function validate(value: unknown, given: Schema, root: Schema = given, pa
     });
   }
   const variants = plainVariants(schema);
-  if (variants.length > 1 && schema.properties === undefined) {
+  if (variants.length > 1 && schema.properties === undefined && optionsOf(schema) === undefined) {
     const fits = variants.some((variant) => Object.keys(validate(value, variant, root, '', depth + 1)).length === 0);
     if (!fits && value !== null) problems[path] = 'fits none of the possible forms';
   }
@@ -145,13 +182,14 @@ function problemOf(value: unknown, schema: Schema): string | undefined {
   const types = typesOf(schema);
   if (types.length > 0 && !types.some((type) => isOfType(value, type)))
     return `must be ${types.map(article).join(' or ')}`;
-  if (schema.const !== undefined && !same(value, schema.const)) return `must be ${JSON.stringify(schema.const)}`;
-  if (schema.enum !== undefined && !schema.enum.some((allowed) => same(value, allowed))) {
-    return `must be one of ${schema.enum.map((allowed) => JSON.stringify(allowed)).join(', ')}`;
+  const options = optionsOf(schema);
+  if (options !== undefined && !options.some((option) => same(value, option.value))) {
+    return `must be ${options.length > 1 ? 'one of ' : ''}${options.map((option) => JSON.stringify(option.value)).join(', ')}`;
   }
   if (typeof value === 'number') return numberProblem(value, schema);
   if (typeof value === 'string') return textProblem(value, schema);
-  if (Array.isArray(value)) return bounds(value.length, schema.minItems, schema.maxItems, 'entries');
+  if (Array.isArray(value))
+    return bounds(value.filter(isSet).length, schema.minItems, schema.maxItems, 'entry', 'entries');
   return undefined;
 }
 
@@ -171,7 +209,7 @@ function textProblem(value: string, schema: Schema): string | undefined {
   if (typeof schema.pattern === 'string' && !matches(schema.pattern, value)) return `must match ${schema.pattern}`;
   if (schema.format === 'uri' && !URL.canParse(value)) return 'must be a URL';
   if (schema.format === 'email' && !/^\S+@\S+$/.test(value)) return 'must be an e-mail address';
-  return bounds(value.length, schema.minLength, schema.maxLength, 'characters');
+  return bounds(value.length, schema.minLength, schema.maxLength, 'character', 'characters');
 }
 
 const maxPatternSteps = 5_000_000;
@@ -186,9 +224,25 @@ function matches(pattern: string, value: string): boolean {
   }
 }
 
-function bounds(size: number, least: unknown, most: unknown, unit: string): string | undefined {
-  if (typeof least === 'number' && size < least) return `must have at least ${least} ${unit}`;
-  return typeof most === 'number' && size > most ? `must have at most ${most} ${unit}` : undefined;
+function bounds(size: number, min: unknown, max: unknown, one: string, many: string): string | undefined {
+  const amount = (number: number) => `${number} ${number === 1 ? one : many}`;
+  if (typeof min === 'number' && size < min) return `must have at least ${amount(min)}`;
+  return typeof max === 'number' && size > max ? `must have at most ${amount(max)}` : undefined;
+}
+
+const isSet = (value: unknown) => value !== undefined;
+
+/** Whether a form has nothing in it. */
+export function isBlank(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isBlank);
+  return isObject(value) ? Object.values(value).every(isBlank) : value === undefined;
+}
+
+/** What is sent: the entries of lists that were never filled in are left out. */
+export function withoutGaps(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter(isSet).map(withoutGaps);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutGaps(part)]));
 }
 
 function isOfType(value: unknown, type: string): boolean {
@@ -243,7 +297,7 @@ export function toRows(given: Schema, root: Schema = given, prefix = '', depth =
 }
 
 function typeName(schema: Schema, root: Schema): string {
-  if (schema.enum !== undefined) return 'one of';
+  if (optionsOf(schema) !== undefined) return 'one of';
   const variants = plainVariants(schema);
   if (variants.length > 1) return variants.map((variant) => typeName(simplify(variant, root), root)).join(' or ');
   const types = typesOf(schema).filter((type) => type !== 'null');
@@ -255,7 +309,8 @@ function typeName(schema: Schema, root: Schema): string {
 
 function limitsOf(schema: Schema): string {
   const parts: string[] = [];
-  if (schema.enum !== undefined) parts.push(schema.enum.map((value) => JSON.stringify(value)).join(', '));
+  const options = optionsOf(schema) ?? (typeof schema.items === 'object' ? optionsOf(schema.items) : undefined);
+  if (options !== undefined) parts.push(options.map(({ value }) => JSON.stringify(value)).join(', '));
   if (schema.default !== undefined) parts.push(`default ${JSON.stringify(schema.default)}`);
   if (schema.minimum !== undefined) parts.push(`≥ ${String(schema.minimum)}`);
   if (schema.maximum !== undefined) parts.push(`≤ ${String(schema.maximum)}`);
@@ -264,4 +319,12 @@ function limitsOf(schema: Schema): string {
   if (schema.pattern !== undefined) parts.push(`matches ${String(schema.pattern)}`);
   if (schema.format !== undefined) parts.push(String(schema.format));
   return parts.join('; ');
+}
+
+export function readJson(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined; // half typed
+  }
 }

@@ -5,6 +5,7 @@ import { liveState, startLive } from './live.ts';
 import { Messages } from './parts/messages.tsx';
 import { Notice } from './parts/notice.tsx';
 import { type Command, Palette } from './parts/palette.tsx';
+import { RunningCalls } from './parts/running-calls.tsx';
 import { useResource } from './resource.ts';
 import { linkTo, type Place } from './route.ts';
 import { useIsUnboundAdmin } from './session.ts';
@@ -34,10 +35,13 @@ const groups: { name: string; sections: Section[] }[] = [
     sections: [
       { path: 'connect', name: 'Connect' },
       { path: 'access', name: 'Access' },
+      { path: 'settings', name: 'Settings' },
     ],
   },
 ];
 const sections = groups.flatMap((group) => group.sections);
+/** Resources and prompts are found beside the tools. */
+const sectionOf: Record<string, string> = { resources: 'tools', prompts: 'tools' };
 const hrefOf = ({ path }: Section) => (path === '' ? linkTo() : linkTo(path));
 
 export function Shell({
@@ -49,7 +53,7 @@ export function Shell({
   onSignedOut: () => void;
   children: ReactNode;
 }) {
-  const section = place.parts[0] ?? '';
+  const section = sectionOf[place.parts[0] ?? ''] ?? place.parts[0] ?? '';
   const main = useRef<HTMLElement>(null);
   const path = place.parts.join('/');
   const shownPath = useRef(path);
@@ -59,14 +63,13 @@ export function Shell({
   useEffect(() => onShortcut({ onPalette: () => setPalette(true), main }), []);
   useEffect(() => {
     if (shownPath.current === path) return;
-    // Like a page that was loaded: from the top, and a screen reader begins there. Tabs of a page are no new page.
-    const isTab = path.split('/').slice(0, 2).join('/') === shownPath.current.split('/').slice(0, 2).join('/');
     shownPath.current = path;
     setMenu(false);
-    if (isTab && section === 'servers') return;
+    // Like a page that was loaded: from the top, and a screen reader begins there. Tabs of a page are no new page.
+    if (document.activeElement?.role === 'tab') return;
     main.current?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
-  }, [path, section]);
+  }, [path]);
   const signOut = async () => {
     await api('DELETE', '/api/v1/session');
     onSignedOut();
@@ -101,6 +104,7 @@ export function Shell({
             ))}
           </nav>
           <div className={styles.foot}>
+            <RunningCalls />
             <LiveState />
             <ThemeChoice />
             <button type="button" className="small quiet" onClick={() => void signOut()}>

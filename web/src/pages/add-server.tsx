@@ -1,49 +1,35 @@
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { type AnswerOf, api, type Json, type Server, serverPath, serversPath } from '../api.ts';
-import { useHas } from '../features.ts';
+import { splitCommandLine } from '../command-line.ts';
 import { useAction } from '../parts/action.ts';
 import { StatusBadge } from '../parts/badge.tsx';
+import { say } from '../parts/messages.tsx';
 import { Failure, Loading, Notice } from '../parts/notice.tsx';
-import { readJson } from '../parts/schema-form.tsx';
+import { Page } from '../parts/page.tsx';
+import { type Pair, Pairs } from '../parts/pairs.tsx';
 import { Scroll } from '../parts/scroll.tsx';
+import { Tabs } from '../parts/tabs.tsx';
+import { TextField } from '../parts/text-field.tsx';
 import { serverEvents, useResource } from '../resource.ts';
-import { linkTo } from '../route.ts';
-import { isObject } from '../schema.ts';
+import { linkTo, linkWith, useParameter } from '../route.ts';
+import { isObject, readJson } from '../schema.ts';
 import { count, explain } from '../words.ts';
 
-const tabs = ['found', 'paste', 'form'] as const;
-type Tab = (typeof tabs)[number];
-const tabNames: Record<Tab, string> = { found: 'On this host', paste: 'Paste JSON', form: 'Manually' };
-
 export function AddServerPage() {
-  const [tab, setTab] = useState<Tab>('found');
+  const [way] = useParameter('way', 'found');
+  const tabs = [
+    { id: 'found', name: 'On this host', href: linkWith({ way: undefined }) },
+    { id: 'paste', name: 'Paste JSON', href: linkWith({ way: 'paste' }) },
+    { id: 'form', name: 'Manually', href: linkWith({ way: 'form' }) },
+  ];
   return (
-    <>
-      <p className="crumbs">
-        <a href={linkTo('servers')}>Servers</a> /
-      </p>
-      <h1>Add servers</h1>
-      <div className="tabs" role="tablist" aria-label="Ways to add servers">
-        {tabs.map((each) => (
-          <button
-            key={each}
-            type="button"
-            role="tab"
-            id={`tab-${each}`}
-            aria-selected={tab === each}
-            aria-controls="tab-content"
-            onClick={() => setTab(each)}
-          >
-            {tabNames[each]}
-          </button>
-        ))}
-      </div>
-      <div id="tab-content" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {tab === 'found' && <Found />}
-        {tab === 'paste' && <Paste />}
-        {tab === 'form' && <ByHand />}
-      </div>
-    </>
+    <Page title="Add servers" crumbs={[{ name: 'Servers', href: linkTo('servers') }]}>
+      <Tabs label="Ways to add servers" tabs={tabs} current={way}>
+        {way === 'found' && <Found />}
+        {way === 'paste' && <Paste />}
+        {way === 'form' && <Manually />}
+      </Tabs>
+    </Page>
   );
 }
 
@@ -53,9 +39,9 @@ type ImportResult = ImportAnswer['results'][number];
 const outcomes: Record<ImportResult['outcome'], { word: string; tone: string }> = {
   registered: { word: 'added', tone: 'good' },
   would_register: { word: 'new', tone: 'busy' },
-  already_exists: { word: 'here already', tone: 'off' },
-  skipped: { word: 'left out', tone: 'off' },
-  invalid: { word: 'not possible', tone: 'bad' },
+  already_exists: { word: 'already registered', tone: 'off' },
+  skipped: { word: 'skipped', tone: 'off' },
+  invalid: { word: 'invalid', tone: 'bad' },
 };
 
 function Results({ results }: { results: readonly ImportResult[] }) {
@@ -99,14 +85,12 @@ type FoundFile = AnswerOf<'getAggregatorServersImportFound'>['files'][number];
 const foundPath = `${serversPath}/import/found`;
 
 export function Found() {
-  const known = useHas(foundPath);
-  const { data, error, loading, reload } = useResource<{ files: FoundFile[] }>(known === true ? foundPath : null, {
+  const { data, error, loading, reload } = useResource<{ files: FoundFile[] }>(foundPath, {
     on: ['server.registered', 'server.removed'],
   });
   const action = useAction();
   const [done, setDone] = useState<number>();
-  if (known === false) return <p className="dim">This aggregator cannot search for config files of clients.</p>;
-  if (loading || known === undefined) return <Loading what="Searching for servers of MCP clients" />;
+  if (loading) return <Loading what="Searching for servers of MCP clients" />;
   const files = (data?.files ?? []).filter(({ results, problem }) => results.length > 0 || problem !== null);
   const takeAll = (paths: string[]) =>
     action.run(async () => {
@@ -217,38 +201,89 @@ const transports: { value: Transport; name: string }[] = [
   { value: 'SSE', name: 'A URL (SSE, older servers)' },
 ];
 
-function ByHand() {
-  const [transport, setTransport] = useState<Transport>('STDIO');
+interface Draft {
+  name: string;
+  description: string;
+  transport: Transport;
+  command: string;
+  /** One per line. */
+  args: string;
+  env: Pair[];
+  cwd: string;
+  url: string;
+  headers: Pair[];
+}
+
+const emptyDraft: Draft = {
+  name: '',
+  description: '',
+  transport: 'STDIO',
+  command: '',
+  args: '',
+  env: [],
+  cwd: '',
+  url: '',
+  headers: [],
+};
+
+/** What was entered stays while the server is tried, so that Undo returns to it. */
+function Manually() {
+  const [draft, setDraft] = useState(emptyDraft);
   const [added, setAdded] = useState<string>();
+  if (added === undefined) return <ServerForm draft={draft} onChange={setDraft} onAdded={setAdded} />;
+  return (
+    <Trial
+      name={added}
+      onUndone={() => setAdded(undefined)}
+      onAgain={() => {
+        setDraft(emptyDraft);
+        setAdded(undefined);
+      }}
+    />
+  );
+}
+
+function ServerForm({
+  draft,
+  onChange,
+  onAdded,
+}: {
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+  onAdded: (name: string) => void;
+}) {
   const { running, error, run } = useAction();
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+  const change = (changed: Partial<Draft>) => onChange({ ...draft, ...changed });
+  const submit = (event: FormEvent) => {
     event.preventDefault();
-    const form = event.currentTarget;
-    const text = (name: string) => String(new FormData(form).get(name) ?? '').trim();
     void run(async () => {
       const server = await api<Server>('POST', serversPath, {
-        name: text('name'),
-        description: text('description') || undefined,
-        transport_type: transport,
-        connection_config: toConnection(transport, text),
+        name: draft.name.trim(),
+        description: draft.description.trim() || undefined,
+        transport_type: draft.transport,
+        connection_config: toConnection(draft),
       });
-      setAdded(server.name);
+      onAdded(server.name);
     });
   };
-  if (added !== undefined) return <Trial name={added} onAgain={() => setAdded(undefined)} />;
   return (
-    <form onSubmit={submit}>
-      <Input
-        name="name"
+    <form onSubmit={submit} className="narrow">
+      <TextField
         label="Name"
         required
         pattern="[a-z][a-z0-9_\-]*"
         help="Starts with a lowercase letter; a-z, 0-9, - and _"
+        value={draft.name}
+        onChange={(name) => change({ name })}
       />
-      <Input name="description" label="Description" />
+      <TextField label="Description" value={draft.description} onChange={(text) => change({ description: text })} />
       <div className="field">
         <label htmlFor="transport">Transport</label>
-        <select id="transport" value={transport} onChange={(event) => setTransport(event.target.value as Transport)}>
+        <select
+          id="transport"
+          value={draft.transport}
+          onChange={(event) => change({ transport: event.target.value as Transport })}
+        >
           {transports.map(({ value, name }) => (
             <option key={value} value={value}>
               {name}
@@ -256,27 +291,19 @@ function ByHand() {
           ))}
         </select>
       </div>
-      {transport === 'STDIO' ? (
-        <>
-          <Input name="command" label="Command" required help="For example npx, uvx, docker or a path" />
-          <Input name="args" label="Arguments" rows={3} help="One per line" />
-          <Input
-            name="env"
-            label="Environment"
-            rows={3}
-            help="NAME=value, one per line; ${NAME} is replaced with a variable of the aggregator"
-          />
-          <Input name="cwd" label="Working directory" />
-        </>
+      {draft.transport === 'STDIO' ? (
+        <ProgramFields draft={draft} change={change} />
       ) : (
         <>
-          <Input name="url" label="Address" type="url" required help="https://…, or http:// on this host" />
-          <Input
-            name="headers"
-            label="Headers"
-            rows={3}
-            help="Name: value, one per line; ${NAME} is replaced with a variable of the aggregator"
+          <TextField
+            label="Address"
+            type="url"
+            required
+            help="https://…, or http:// on this host"
+            value={draft.url}
+            onChange={(url) => change({ url })}
           />
+          <Pairs legend="Headers" one="header" pairs={draft.headers} onChange={(headers) => change({ headers })} />
         </>
       )}
       <Failure error={error} />
@@ -287,111 +314,113 @@ function ByHand() {
   );
 }
 
-function Input({
-  name,
-  label,
-  help,
-  rows,
-  ...more
-}: {
-  name: string;
-  label: string;
-  help?: string;
-  rows?: number;
-  required?: boolean;
-  pattern?: string;
-  type?: string;
-}) {
-  const id = useId();
-  const common = { id, name, 'aria-describedby': help === undefined ? undefined : `${id}-help`, spellCheck: false };
+function ProgramFields({ draft, change }: { draft: Draft; change: (changed: Partial<Draft>) => void }) {
+  const [before, setBefore] = useState<Draft>();
+  const split = () => {
+    const line = draft.args.trim() === '' ? splitCommandLine(draft.command) : undefined;
+    // A path with spaces that was joined again stays as it is.
+    if (line === undefined || before?.command === draft.command) return;
+    setBefore(draft);
+    const env = Object.entries(line.env).map(([name, value]) => ({ name, value }));
+    change({ command: line.command, args: line.args.join('\n'), env: [...draft.env, ...env] });
+  };
+  const isSplit = before !== undefined && draft.command !== before.command;
   return (
-    <div className="field">
-      <label htmlFor={id}>
-        {label}
-        {more.required === true && <span className="needed"> required</span>}
-      </label>
-      {rows === undefined ? (
-        <input {...common} {...more} autoComplete="off" />
-      ) : (
-        <textarea {...common} className="code" rows={rows} />
+    <>
+      <TextField
+        label="Command"
+        required
+        help="For example npx, uvx, docker or a path. A whole command line is split into its arguments."
+        value={draft.command}
+        onChange={(command) => change({ command })}
+        onBlur={split}
+      />
+      {isSplit && (
+        <Notice tone="info">
+          The command line was split into the command, its arguments and its environment.{' '}
+          <button
+            type="button"
+            className="small"
+            onClick={() => change({ command: before.command, args: before.args, env: before.env })}
+          >
+            Undo the split
+          </button>
+        </Notice>
       )}
-      {help !== undefined && (
-        <p id={`${id}-help`} className="help">
-          {help}
-        </p>
-      )}
-    </div>
+      <TextField
+        label="Arguments"
+        rows={4}
+        help="One per line"
+        value={draft.args}
+        onChange={(args) => change({ args })}
+      />
+      <Pairs legend="Environment" one="variable" pairs={draft.env} onChange={(env) => change({ env })} />
+      <TextField label="Working directory" value={draft.cwd} onChange={(cwd) => change({ cwd })} />
+    </>
   );
 }
 
-function toConnection(transport: Transport, text: (name: string) => string): Json {
-  const lines = (name: string) =>
-    text(name)
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== '');
-  const pairs = (name: string, mark: string) => {
-    const entries = lines(name).map((line) => {
-      const at = line.indexOf(mark);
-      return at === -1 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
-    });
-    return entries.length === 0 ? undefined : Object.fromEntries(entries);
-  };
-  if (transport === 'STDIO') {
-    return { command: text('command'), args: lines('args'), env: pairs('env', '='), cwd: text('cwd') || undefined };
+function toConnection({ transport, command, args, env, cwd, url, headers }: Draft): Json {
+  if (transport !== 'STDIO') {
+    const address = transport === 'HTTP' ? { base_url: url.trim() } : { url: url.trim() };
+    return { ...address, headers: toRecord(headers) };
   }
-  const headers = pairs('headers', ':');
-  return transport === 'HTTP' ? { base_url: text('url'), headers } : { url: text('url'), headers };
+  const lines = args.split('\n').filter((line) => line.trim() !== '');
+  return { command: command.trim(), args: lines, env: toRecord(env), cwd: cwd.trim() || undefined };
 }
 
-/** Shows the first connection; a failed server can be removed immediately. */
-function Trial({ name, onAgain }: { name: string; onAgain: () => void }) {
+function toRecord(pairs: readonly Pair[]): Record<string, string> | undefined {
+  const named = pairs.filter(({ name }) => name.trim() !== '');
+  return named.length === 0 ? undefined : Object.fromEntries(named.map(({ name, value }) => [name.trim(), value]));
+}
+
+/** Shows the first connection. */
+function Trial({ name, onUndone, onAgain }: { name: string; onUndone: () => void; onAgain: () => void }) {
   const { data: server } = useResource<Server>(serverPath(name), {
     on: serverEvents,
     when: (event) => event.name === name,
   });
   const { running, error, run } = useAction();
   if (server === undefined) return <Loading />;
+  const isConnected = server.status === 'CONNECTED';
   const why = explain(server);
+  const undo = () =>
+    run(async () => {
+      await api('DELETE', serverPath(name));
+      say(`${name} was removed.`);
+      onUndone();
+    });
   return (
-    <div className="card">
+    <div className="card narrow">
       <div className="head">
         <h2>{name}</h2>
-        <StatusBadge status={server.status} />
+        <StatusBadge status={server.status} login={server.login} />
       </div>
-      {server.status === 'CONNECTED' ? (
-        <Notice tone="good">Connected: {count(server.tool_count, 'tool')}.</Notice>
-      ) : (
-        why !== undefined && (
-          <Notice tone={server.status === 'ERROR' ? 'bad' : 'info'}>
-            <p className="lines">{why.reason}</p>
-            <p>{why.advice}</p>
-          </Notice>
-        )
+      {isConnected && <Notice tone="good">Connected: {count(server.tool_count, 'tool')}.</Notice>}
+      {!isConnected && why !== undefined && (
+        <Notice tone={server.status === 'ERROR' ? 'bad' : 'info'}>
+          <p className="lines">{why.reason}</p>
+          <p>{why.advice}</p>
+        </Notice>
       )}
       <Failure error={error} />
       <div className="actions">
-        <a className="button" href={linkTo('servers', name)}>
+        <a className={isConnected ? 'button primary' : 'button'} href={linkTo('servers', name)}>
           Open {name}
         </a>
-        <button type="button" onClick={onAgain}>
-          Add another
-        </button>
-        {server.status === 'ERROR' && (
-          <button
-            type="button"
-            className="quiet"
-            disabled={running}
-            onClick={() =>
-              void run(async () => {
-                await api('DELETE', serverPath(name));
-                onAgain();
-              })
-            }
-          >
-            Undo
+        {isConnected && (
+          <a className="button" href={`${linkTo('tools')}?server=${encodeURIComponent(name)}`}>
+            Try a tool
+          </a>
+        )}
+        {!isConnected && (
+          <button type="button" disabled={running} onClick={() => void undo()}>
+            Undo and edit
           </button>
         )}
+        <button type="button" className="quiet" onClick={onAgain}>
+          Add another
+        </button>
       </div>
     </div>
   );

@@ -80,9 +80,15 @@ function CallDetail({
           <code>MCP_AGGREGATOR_SHOW_PAYLOADS=true</code>, the aggregator shows them to admins.
         </p>
       )}
-      <a className="button" href={linkTo('tools', canonical)}>
-        Open the tool
-      </a>
+      {showsPayloads && isAdmin ? (
+        <a className="button" href={`${linkTo('tools', canonical)}?replay=${encodeURIComponent(call.call_id)}`}>
+          Repeat with changes
+        </a>
+      ) : (
+        <a className="button" href={linkTo('tools', canonical)}>
+          Open the tool
+        </a>
+      )}
     </>
   );
 }

@@ -1,44 +1,31 @@
 import { type FormEvent, useState } from 'react';
 import { type AnswerOf, apiEvents } from '../api.ts';
-import { useHas } from '../features.ts';
 import { useAction } from '../parts/action.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { Markdown, SafeLink } from '../parts/markdown.tsx';
 import { looksLikeMarkdown } from '../parts/markdown-blocks.ts';
 import { Empty, Failure, Loading, Notice } from '../parts/notice.tsx';
-import { linkTo } from '../route.ts';
+import { Page } from '../parts/page.tsx';
+import { linkTo, useParameter } from '../route.ts';
 import { count, duration } from '../words.ts';
 
 type QueryAnswer = AnswerOf<'postQuery'>;
 type ServerReport = NonNullable<QueryAnswer['metadata']['servers']>[number];
-
-const path = '/api/v1/query';
+type PlannedServer = NonNullable<QueryAnswer['plan']>[number];
 
 export function QueryPage() {
-  const can = useHas(path);
-  const [query, setQuery] = useState('');
+  const [query, setQuery] = useParameter('q');
   const [plan, setPlan] = useState<QueryAnswer>();
   const [reports, setReports] = useState<ReadonlyMap<string, ServerReport>>(new Map());
   const [answer, setAnswer] = useState<QueryAnswer>();
   const { running, error, run, cancel } = useAction();
-  if (can === false) {
-    return (
-      <>
-        <h1>Query</h1>
-        <Empty title="Queries are not available">
-          <p>
-            <a href={linkTo('tools')}>Search for a tool</a> and call it instead.
-          </p>
-        </Empty>
-      </>
-    );
-  }
   const ask = (event: FormEvent) => {
     event.preventDefault();
     setPlan(undefined);
     setReports(new Map());
     setAnswer(undefined);
     void run((signal) =>
-      apiEvents(path, { query, compact: false }, signal, (name, data) => {
+      apiEvents('/api/v1/query', { query, compact: false }, signal, (name, data) => {
         if (name === 'plan') setPlan(data as QueryAnswer);
         if (name === 'result') setAnswer(data as QueryAnswer);
         if (name !== 'server') return;
@@ -48,12 +35,10 @@ export function QueryPage() {
     );
   };
   return (
-    <>
-      <h1>Query</h1>
-      <p>
-        Query all connected servers at once. Only read-only tools and resources are used, in a way that fits each
-        server. The results are merged into one ranked list.
-      </p>
+    <Page
+      title="Query"
+      lead="Ask all connected servers at once. Only read-only tools and resources are used, in a way that fits each server. The results are merged into one ranked list."
+    >
       <form onSubmit={ask} className="bar">
         <div className="field grow">
           <label htmlFor="question">Question</label>
@@ -79,7 +64,7 @@ export function QueryPage() {
       {running && plan === undefined && <Loading what="Choosing servers" />}
       {answer !== undefined && <Results answer={answer} />}
       {plan !== undefined && <Plan plan={plan} reports={reports} running={running} end={endOf(answer, error)} />}
-    </>
+    </Page>
   );
 }
 
@@ -104,54 +89,143 @@ function Plan({
   const absent = [...reports.keys()].filter((name) => asked.every(({ server }) => server !== name));
   const servers = [...asked, ...absent.map((server) => ({ server, strategy: [], calls: [] }))];
   const answered = servers.filter(({ server }) => reports.has(server)).length;
+  const skipped = metadata.skipped ?? [];
+  const notAsked = [
+    ...skipped,
+    ...plan
+      .filter(({ server, strategy }) => strategy.length === 0 && skipped.every((other) => other.server !== server))
+      .map(({ server }) => ({ server, reason: 'none of its tools and resources can be used for a query' })),
+  ];
+  return (
+    <>
+      {servers.length > 0 && (
+        <section>
+          <h2>How the servers are queried</h2>
+          {end !== 'answered' && (
+            <div className="running" role="status">
+              <progress max={servers.length} value={answered} aria-label="Finished servers" />
+              <span className="dim">
+                {answered} of {count(servers.length, 'server')} done
+                {running && answered === servers.length && ', ranking'}
+                {!running && end === undefined && ', then cancelled'}
+              </span>
+            </div>
+          )}
+          <ul className="plan" aria-label="Servers">
+            {servers.map((server) => (
+              <AskedServer key={server.server} planned={server} report={reports.get(server.server)} running={running} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {notAsked.length > 0 && <NotAsked servers={notAsked} plan={plan} />}
+    </>
+  );
+}
+
+type Planned = Pick<PlannedServer, 'server' | 'strategy' | 'calls'> & Partial<Pick<PlannedServer, 'leftOut'>>;
+
+function AskedServer({
+  planned: { server, strategy, calls, leftOut = [] },
+  report,
+  running,
+}: {
+  planned: Planned;
+  report: ServerReport | undefined;
+  running: boolean;
+}) {
+  return (
+    <li>
+      <p>
+        <a href={linkTo('servers', server)}>
+          <strong>{server}</strong>
+        </a>{' '}
+        <ServerProgress report={report} running={running} />
+      </p>
+      {strategy.map((sentence) => (
+        <p className="dim" key={sentence}>
+          {sentence}
+        </p>
+      ))}
+      {report !== undefined && report.calls.length > 0 ? (
+        <MadeCalls calls={report.calls} />
+      ) : (
+        calls.length > 0 && <FirstCalls calls={calls} />
+      )}
+      {leftOut.length > 0 && <LeftOut tools={leftOut} />}
+    </li>
+  );
+}
+
+function FirstCalls({ calls }: { calls: PlannedServer['calls'] }) {
+  return (
+    <details>
+      <summary>First calls</summary>
+      {calls.map((call) => (
+        <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
+          <code>
+            {call.tool} {JSON.stringify(call.arguments)}
+          </code>{' '}
+          {call.reason}
+        </p>
+      ))}
+    </details>
+  );
+}
+
+function MadeCalls({ calls }: { calls: ServerReport['calls'] }) {
+  const total = calls.reduce((sum, { count: times }) => sum + times, 0);
+  return (
+    <details>
+      <summary>{count(total, 'call')}</summary>
+      <ul>
+        {calls.map(({ tool, count: times, ms, items, error, truncated }) => (
+          <li key={tool}>
+            <code>{tool}</code> × {times}: {count(items, 'item')}
+            {times > 1 ? `, the slowest after ${duration(ms)}` : ` after ${duration(ms)}`}
+            {truncated === true && ', cut at the memory limit'}
+            {error !== undefined && <span className="bad-text">, {error}</span>}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** Why tools are never called by a query. */
+function LeftOut({ tools }: { tools: PlannedServer['leftOut'] }) {
+  return (
+    <details>
+      <summary>{count(tools.length, 'tool')} not used</summary>
+      <ul>
+        {tools.map(({ tool, reason }) => (
+          <li key={tool}>
+            <code>{tool}</code>: {reason}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function NotAsked({ servers, plan }: { servers: { server: string; reason: string }[]; plan: PlannedServer[] }) {
+  const leftOut = (name: string) => plan.find(({ server }) => server === name)?.leftOut ?? [];
   return (
     <section>
-      <h2>How the servers are queried</h2>
-      {end !== 'answered' && (
-        <div className="running" role="status">
-          <progress max={servers.length} value={answered} aria-label="Finished servers" />
-          <span className="dim">
-            {answered} of {count(servers.length, 'server')} done
-            {running && answered === servers.length && ', ranking'}
-            {!running && end === undefined && ', then cancelled'}
-          </span>
-        </div>
-      )}
-      <ul className="plan" aria-label="Servers">
-        {servers.map(({ server, strategy, calls }) => (
+      <h2>Not asked</h2>
+      <ul className="plan" aria-label="Servers that were not asked">
+        {servers.map(({ server, reason }) => (
           <li key={server}>
             <p>
               <a href={linkTo('servers', server)}>
                 <strong>{server}</strong>
-              </a>{' '}
-              <ServerProgress report={reports.get(server)} running={running} />
+              </a>
+              : {reason}
             </p>
-            {strategy.map((sentence) => (
-              <p className="dim" key={sentence}>
-                {sentence}
-              </p>
-            ))}
-            {calls.length > 0 && (
-              <details>
-                <summary>First calls</summary>
-                {calls.map((call) => (
-                  <p className="dim" key={`${call.tool} ${JSON.stringify(call.arguments)}`}>
-                    <code>
-                      {call.tool} {JSON.stringify(call.arguments)}
-                    </code>{' '}
-                    {call.reason}
-                  </p>
-                ))}
-              </details>
-            )}
+            {leftOut(server).length > 0 && <LeftOut tools={leftOut(server)} />}
           </li>
         ))}
       </ul>
-      {(metadata.skipped ?? []).map(({ server, reason }) => (
-        <p className="dim" key={server}>
-          Skipped {server}: {reason}
-        </p>
-      ))}
     </section>
   );
 }
@@ -195,13 +269,31 @@ function Results({ answer: { results, metadata } }: { answer: QueryAnswer }) {
           {warning}
         </Notice>
       ))}
-      {results.length === 0 && <Empty title="No results" />}
+      {results.length === 0 && <NoResults metadata={metadata} />}
       <ol className="results">
         {results.map((result) => (
           <Result key={result.rank} result={result} />
         ))}
       </ol>
     </section>
+  );
+}
+
+function NoResults({ metadata: { serversQueried, totalResultsRaw = 0 } }: { metadata: QueryAnswer['metadata'] }) {
+  if (serversQueried === 0) {
+    return (
+      <Empty title="No server could be asked">
+        <p>
+          A query uses read-only tools and resources, and none of the connected servers has one that fits. The reasons
+          are listed below. <a href={linkTo('tools')}>Search for a tool</a> and call it instead.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No results">
+      <p>{count(totalResultsRaw, 'item')} were read, none of which answers the question.</p>
+    </Empty>
   );
 }
 
@@ -212,15 +304,18 @@ function Result({ result }: { result: QueryAnswer['results'][number] }) {
     <li className="card">
       <p className="result-head">
         <strong>
-          {rank}. {link === undefined ? (title ?? 'Untitled') : <SafeLink href={link} text={title ?? link} />}
+          {rank}. {link === undefined ? (title ?? 'Untitled') : <SafeLink href={link}>{title ?? link}</SafeLink>}
         </strong>
         <span className="dim">{(relevanceScore * 100).toFixed(0)} % relevant</span>
         {condensed === true && <span className="tag">shortened</span>}
       </p>
       <Excerpt text={bodyOf(result)} />
-      <p className="dim">
-        From {sources.join(', ')}
-        {sources.length > 1 && ' (same content)'}
+      <p className="dim result-head">
+        <span>
+          From {sources.join(', ')}
+          {sources.length > 1 && ' (same content)'}
+        </span>
+        <CopyButton text={result.content} />
       </p>
     </li>
   );

@@ -4,6 +4,7 @@ import { listMcp, type McpItem } from '../mcp-list.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
 import { useAnswer } from '../resource.ts';
+import { linkTo } from '../route.ts';
 
 const kinds = [
   { method: 'resources/list', member: 'resources', title: 'Resources', key: 'uri' },
@@ -29,7 +30,11 @@ function Offers({ server, kind: { method, member, title, key } }: { server: stri
       name: 'Name',
       width: '16rem',
       sortBy: (item) => textOf(item, 'name'),
-      cell: (item) => textOf(item, 'title') || textOf(item, 'name'),
+      cell: (item) => (
+        <a href={linkTo(key === 'name' ? 'prompts' : 'resources', server, textOf(item, key))}>
+          {textOf(item, 'title') || textOf(item, 'name')}
+        </a>
+      ),
     },
     ...(key === 'name' ? [] : [{ id: 'uri', name: 'URI', cell: (item: McpItem) => <code>{textOf(item, key)}</code> }]),
     {

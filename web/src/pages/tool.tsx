@@ -1,18 +1,18 @@
-import { type FormEvent, useState } from 'react';
-import { type Json, serverPath, type Tool } from '../api.ts';
-import { callTool, type Progress, type Question, toMcpRequest } from '../mcp-call.ts';
-import { useAction } from '../parts/action.ts';
+import { type ReactNode, useMemo, useState } from 'react';
+import { type Payload, serverPath, type Tool } from '../api.ts';
+import { toToolCall } from '../mcp-call.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { JsonTree } from '../parts/json-tree.tsx';
+import { InlineMarkdown, Markdown } from '../parts/markdown.tsx';
 import { Empty, Failure, Loading, Notice } from '../parts/notice.tsx';
-import { Questions } from '../parts/questions.tsx';
-import { ResultView } from '../parts/result-view.tsx';
-import { readJson, SchemaForm } from '../parts/schema-form.tsx';
+import { Page } from '../parts/page.tsx';
+import { type Playable, Playground } from '../parts/playground.tsx';
 import { Scroll } from '../parts/scroll.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { useResource } from '../resource.ts';
-import { linkTo } from '../route.ts';
-import { isObject, type Problems, type Schema, startValue, toRows, validate } from '../schema.ts';
-import { useSession } from '../session.ts';
-import { duration } from '../words.ts';
+import { linkTo, linkWith, useParameter } from '../route.ts';
+import { isObject, readJson, type Schema, toRows } from '../schema.ts';
+import { useIsAdmin } from '../session.ts';
 
 export function ToolPage({ name }: { name: string }) {
   const server = name.split('.')[0] ?? name;
@@ -20,7 +20,7 @@ export function ToolPage({ name }: { name: string }) {
     on: ['server.discovered', 'catalog.changed'],
   });
   const tool = data?.tools.find((each) => each.name === name);
-  if (tool !== undefined) return <Loaded tool={tool} server={server} />;
+  if (tool !== undefined) return <ToolView tool={tool} server={server} />;
   if (data === undefined && error === undefined) return <Loading />;
   if (error !== undefined && error.status !== 404) return <Failure error={error} retry={reload} />;
   return (
@@ -32,56 +32,159 @@ export function ToolPage({ name }: { name: string }) {
   );
 }
 
-function Loaded({ tool, server }: { tool: Tool; server: string }) {
+function ToolView({ tool, server }: { tool: Tool; server: string }) {
+  const [tab] = useParameter('tab', 'call');
+  const tabs = [
+    { id: 'call', name: 'Call', href: linkWith({ tab: undefined }) },
+    { id: 'schema', name: 'Arguments', href: linkWith({ tab: 'schema' }) },
+    { id: 'output', name: 'Output', href: linkWith({ tab: 'output' }) },
+    { id: 'details', name: 'Details', href: linkWith({ tab: 'details' }) },
+  ];
+  return (
+    <Page
+      title={tool.title ?? tool.original_name}
+      badge={<ToolBadges tool={tool} />}
+      crumbs={[
+        { name: 'Tools', href: linkTo('tools') },
+        { name: server, href: linkTo('servers', server) },
+      ]}
+    >
+      <Description text={tool.description} />
+      <Held tool={tool} server={server} />
+      <Tabs label="Tool" tabs={tabs} current={tab}>
+        {tab === 'call' && <CallTab tool={tool} server={server} />}
+        {tab === 'schema' && (
+          <SchemaTable label="Arguments" schema={tool.input_schema} empty="This tool has no arguments." />
+        )}
+        {tab === 'output' && (
+          <SchemaTable
+            label="Output"
+            schema={tool.output_schema}
+            empty="The server does not describe the output of this tool."
+          />
+        )}
+        {tab === 'details' && <Details tool={tool} />}
+      </Tabs>
+    </Page>
+  );
+}
+
+const hints: readonly { hint: string; value: boolean; word: string; tone: string; meaning: string }[] = [
+  { hint: 'readOnlyHint', value: true, word: 'read-only', tone: 'good', meaning: 'Does not change anything' },
+  { hint: 'destructiveHint', value: true, word: 'destructive', tone: 'bad', meaning: 'May delete or overwrite' },
+  {
+    hint: 'idempotentHint',
+    value: true,
+    word: 'idempotent',
+    tone: 'off',
+    meaning: 'A repeated call has no further effect',
+  },
+  {
+    hint: 'openWorldHint',
+    value: true,
+    word: 'open world',
+    tone: 'off',
+    meaning: 'Works with systems outside of the server',
+  },
+];
+
+/** What the server says about its tool; nobody has checked it. */
+export function ToolBadges({ tool: { annotations = {}, enabled, held_change: held } }: { tool: Tool }) {
+  const isReadOnly = annotations.readOnlyHint === true;
+  const shown = hints.filter(
+    ({ hint, value }) => annotations[hint] === value && !(isReadOnly && hint === 'destructiveHint'),
+  );
+  return (
+    <span className="badges">
+      {!enabled && <span className="badge off">disabled</span>}
+      {held !== undefined && <span className="badge bad">held for review</span>}
+      {shown.map(({ hint, word, tone, meaning }) => (
+        <span key={hint} className={`badge ${tone}`} title={`${meaning}, says the server`}>
+          {word}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+const shortChars = 300;
+const shortLines = 6;
+
+/** The beginning of a long description, so that the form stays in view. */
+function Description({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const short = useMemo(() => beginningOf(text), [text]);
+  if (text === '') return <p className="dim">No description.</p>;
+  return (
+    <div className="lead description">
+      <Markdown text={whole ? text : short} />
+      {short.length < text.length && (
+        <button type="button" className="small" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+          {whole ? 'Show less' : 'Show all'}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function beginningOf(text: string): string {
+  const lines = text.trim().split('\n').slice(0, shortLines).join('\n');
+  if (lines.length <= shortChars) return lines;
+  return `${lines.slice(0, lines.lastIndexOf(' ', shortChars) + 1 || shortChars)}…`;
+}
+
+function Held({ tool: { held_change: held, enabled }, server }: { tool: Tool; server: string }) {
+  if (held !== undefined) {
+    return (
+      <Notice tone="bad">
+        The server changed this tool ({held.risk}). Calls are held until an admin decides:{' '}
+        <a href={linkTo('servers', server, 'changes')}>Review the change</a>
+      </Notice>
+    );
+  }
+  if (enabled) return null;
+  return <Notice tone="warn">An admin disabled this tool. It is not listed and cannot be called.</Notice>;
+}
+
+/** `?replay=<id of a call>` starts with the arguments of a call in Traffic. */
+function CallTab({ tool, server }: { tool: Tool; server: string }) {
+  const [replay] = useParameter('replay');
+  const isAdmin = useIsAdmin();
+  const path = replay === '' || !isAdmin ? null : `/api/v1/aggregator/activity/calls/${encodeURIComponent(replay)}`;
+  const { data, error, loading } = useResource<Payload>(path);
+  const playable = useMemo(() => toPlayable(tool, server), [tool, server]);
+  if (loading) return <Loading />;
+  const initial = data === undefined ? undefined : readJson(data.arguments.json)?.value;
   return (
     <>
-      <p className="crumbs">
-        <a href={linkTo('tools')}>Tools</a> / <a href={linkTo('servers', server)}>{server}</a> /
-      </p>
-      <h1>{tool.title ?? tool.original_name}</h1>
-      <p className="lines">{tool.description || 'No description.'}</p>
-      <dl className="facts">
-        <div>
-          <dt>Name</dt>
-          <dd>
-            <code>{tool.name}</code>
-          </dd>
-        </div>
-        <div>
-          <dt>In MCP clients</dt>
-          <dd>
-            <code>{tool.wire_name}</code>
-          </dd>
-        </div>
-        {tool.skill_ids.length > 0 && (
-          <div>
-            <dt>Categories (skills)</dt>
-            <dd>{tool.skill_ids.join(', ')}</dd>
-          </div>
-        )}
-      </dl>
-      <div className="columns">
-        <section>
-          <h2>Call</h2>
-          <CallForm tool={tool} />
-        </section>
-        <section>
-          <h2>Arguments</h2>
-          <SchemaTable schema={tool.input_schema as Schema} />
-        </section>
-      </div>
+      {replay !== '' && initial === undefined && (
+        <Notice tone="info">
+          The arguments of that call are not available: {error?.message ?? 'they were too long to be kept.'}
+        </Notice>
+      )}
+      <Playground key={replay} playable={playable} initial={isObject(initial) ? initial : undefined} />
     </>
   );
 }
 
-function SchemaTable({ schema }: { schema: Schema }) {
-  const rows = toRows(schema);
+function toPlayable(tool: Tool, server: string): Playable {
+  return {
+    kind: 'tool',
+    server,
+    name: tool.name,
+    schema: tool.input_schema,
+    toRequest: (args) => toToolCall(tool.wire_name, args),
+  };
+}
+
+function SchemaTable({ label, schema, empty }: { label: string; schema: Schema | undefined; empty: string }) {
+  const rows = schema === undefined ? [] : toRows(schema);
   return (
     <>
       {rows.length === 0 ? (
-        <p className="dim">None.</p>
+        <p className="dim">{empty}</p>
       ) : (
-        <Scroll label="Arguments">
+        <Scroll label={label}>
           <table>
             <thead>
               <tr>
@@ -99,7 +202,7 @@ function SchemaTable({ schema }: { schema: Schema }) {
                   </th>
                   <td>{type}</td>
                   <td>
-                    {description} {limits !== '' && <span className="dim">{limits}</span>}
+                    <InlineMarkdown text={description} /> {limits !== '' && <span className="dim">{limits}</span>}
                   </td>
                 </tr>
               ))}
@@ -107,186 +210,53 @@ function SchemaTable({ schema }: { schema: Schema }) {
           </table>
         </Scroll>
       )}
-      <details>
-        <summary>Schema as JSON</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-        <pre tabIndex={0}>{JSON.stringify(schema, null, 2)}</pre>
-      </details>
+      {schema !== undefined && (
+        <details>
+          <summary>Schema as JSON</summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+          <pre tabIndex={0}>{JSON.stringify(schema, null, 2)}</pre>
+        </details>
+      )}
     </>
   );
 }
 
-interface Answer {
-  result: Json;
-  ms: number;
-}
-
-function CallForm({ tool }: { tool: Tool }) {
-  const schema = tool.input_schema as Schema;
-  const { role } = useSession();
-  const [value, setValue] = useState<Json>(() => startObject(schema));
-  const [raw, setRaw] = useState<string>();
-  const [problems, setProblems] = useState<Problems>({});
-  const [progress, setProgress] = useState<Progress>();
-  const [asked, setAsked] = useState<{ questions: Question[]; answer: (answers: Json) => void }>();
-  const [answer, setAnswer] = useState<Answer>();
-  const { running, error, run, cancel } = useAction();
-
-  const args = raw === undefined ? value : readJson(raw)?.value;
-  const call = (event: FormEvent) => {
-    event.preventDefault();
-    const found = isObject(args) ? validate(args, schema) : { '': 'is not a JSON object' };
-    setProblems(found);
-    if (Object.keys(found).length > 0 || !isObject(args)) return;
-    setAnswer(undefined);
-    setProgress(undefined);
-    void run(async (signal) => {
-      const started = performance.now();
-      const result = await callTool(tool.wire_name, args, {
-        signal,
-        onProgress: setProgress,
-        onQuestions: (questions) =>
-          new Promise((resolve, reject) => {
-            signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-            setAsked({
-              questions,
-              answer(answers) {
-                setAsked(undefined);
-                resolve(answers);
-              },
-            });
-          }),
-      });
-      setAnswer({ result, ms: performance.now() - started });
-    });
-  };
-
+function Details({ tool }: { tool: Tool }) {
+  const { name, wire_name: wireName, skill_ids: skills, discovered_at: discovered, override, warnings = [] } = tool;
   return (
     <>
-      <form onSubmit={call} noValidate>
-        {raw === undefined ? (
-          <SchemaForm schema={schema} value={value} problems={problems} onChange={setValue} />
-        ) : (
-          <div className="field">
-            <label htmlFor="raw">Arguments as JSON</label>
-            <textarea
-              id="raw"
-              className="code"
-              rows={10}
-              spellCheck={false}
-              value={raw}
-              onChange={(event) => setRaw(event.target.value)}
-            />
-          </div>
+      <dl className="rows">
+        <Row name="Canonical name">
+          <code>{name}</code> <CopyButton text={name} />
+        </Row>
+        <Row name="Name in MCP clients">
+          <code>{wireName}</code> <CopyButton text={wireName} />
+        </Row>
+        {skills.length > 0 && <Row name="Categories (skills)">{skills.join(', ')}</Row>}
+        <Row name="First seen">{new Date(discovered).toLocaleString()}</Row>
+        {override !== undefined && (
+          <Row name="Changed by an admin">
+            <JsonTree value={override} />
+          </Row>
         )}
-        <ProblemList problems={problems} all={raw !== undefined} />
-        {role === 'viewer' && (
-          <Notice tone="info">Your token cannot call tools. Sign in with a token of the role caller.</Notice>
-        )}
-        <div className="actions">
-          <button type="submit" className="primary" disabled={running || role === 'viewer'}>
-            {running ? 'Calling…' : 'Call'}
-          </button>
-          {running && (
-            <button
-              type="button"
-              onClick={() => {
-                setAsked(undefined);
-                cancel();
-              }}
-            >
-              Cancel
-            </button>
-          )}
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => {
-              if (raw === undefined) return setRaw(JSON.stringify(value, null, 2));
-              if (isObject(args)) setValue(args);
-              setRaw(undefined);
-            }}
-          >
-            {raw === undefined ? 'Write JSON' : 'Use the form'}
-          </button>
-        </div>
-      </form>
-      {running && <Running progress={progress} />}
-      {asked !== undefined && <Questions questions={asked.questions} onAnswer={asked.answer} />}
-      <Failure error={error} />
-      {answer !== undefined && (
-        <section aria-label="Answer" aria-live="polite">
-          <h2>
-            Answer <span className="dim">after {duration(answer.ms)}</span>
-          </h2>
-          <ResultView result={answer.result} />
-        </section>
-      )}
-      <div className="actions copies">
-        <span className="dim">Copy as</span>
-        <CopyButton text={() => toCurl(tool, args)}>curl</CopyButton>
-        <CopyButton text={() => JSON.stringify(toMcpRequest(tool.wire_name, asObject(args)), null, 2)}>
-          MCP request
-        </CopyButton>
-        <CopyButton text={() => `mcp-aggregator call ${tool.name} ${quoted(JSON.stringify(asObject(args)))}`}>
-          command
-        </CopyButton>
-      </div>
+      </dl>
+      {warnings.map(({ kind, at, excerpt }) => (
+        <Notice key={`${kind} ${at}`} tone="warn">
+          <p>
+            {kind} in {at}:
+          </p>
+          <p className="lines">{excerpt}</p>
+        </Notice>
+      ))}
     </>
   );
 }
 
-function ProblemList({ problems, all }: { problems: Problems; all: boolean }) {
-  const entries = Object.entries(problems);
-  if (entries.length === 0) return null;
+function Row({ name, children }: { name: string; children: ReactNode }) {
   return (
-    <Notice tone="bad">
-      {all ? (
-        <ul>
-          {entries.map(([path, problem]) => (
-            <li key={path}>
-              {path} {problem}
-            </li>
-          ))}
-        </ul>
-      ) : (
-        `Nothing was sent: ${entries.map(([path, problem]) => `${path} ${problem}`).join('; ')}`
-      )}
-    </Notice>
-  );
-}
-
-function Running({ progress }: { progress: Progress | undefined }) {
-  return (
-    <div className="running" role="status">
-      <progress
-        max={progress?.total}
-        value={progress?.total === undefined ? undefined : progress.progress}
-        aria-label="Progress"
-      />
-      <span className="dim">
-        {progress === undefined
-          ? 'Waiting for the answer'
-          : (progress.message ?? `${progress.progress}${progress.total === undefined ? '' : ` of ${progress.total}`}`)}
-      </span>
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
     </div>
   );
-}
-
-function startObject(schema: Schema): Json {
-  const start = startValue(schema, schema);
-  return isObject(start) ? start : {};
-}
-
-const asObject = (value: unknown): Json => (isObject(value) ? value : {});
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-
-function toCurl(tool: Tool, args: unknown): string {
-  const body = JSON.stringify({ name: tool.name, arguments: asObject(args) });
-  return [
-    `curl -X POST ${window.location.origin}/api/v1/tools/call`,
-    `-H "Authorization: Bearer $MCP_AGGREGATOR_TOKEN"`,
-    `-H 'Content-Type: application/json'`,
-    `-d ${quoted(body)}`,
-  ].join(' \\\n  ');
 }

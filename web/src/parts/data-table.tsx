@@ -42,6 +42,8 @@ interface Props<Row> {
   keyOf: (row: Row) => string;
   /** `name`, or `-name` for descending; empty keeps the order of the rows. */
   sort?: string;
+  /** What the rows answer, such as a filter: they are arranged anew when it changes, also under the pointer. */
+  question?: string;
   /** New rows come at the end while one works with the table, or wait until one asks for them. */
   newRows?: 'append' | 'wait';
   openKey?: string | null;
@@ -60,6 +62,7 @@ const overscan = 10;
  */
 export function DataTable<Row>(props: Props<Row>) {
   const { label, rows, columns, keyOf, sort: initialSort = '', newRows = 'append', openKey, selection, empty } = props;
+  const { question = '' } = props;
   const [sort, setSort] = useParameter('sort', initialSort);
   const frame = useRef<HTMLDivElement>(null);
   const [, setLeft] = useState(0);
@@ -67,6 +70,7 @@ export function DataTable<Row>(props: Props<Row>) {
   const { arranged, showAll } = useArranged(rows, columns, keyOf, sort, {
     held: top > 0 || isPointedAt(frame.current),
     newRows,
+    question,
   });
   const isLong = arranged.rows.length > maxDrawn;
   const toggle = useToggle(selection);
@@ -137,7 +141,7 @@ function useArranged<Row>(
   columns: readonly Column<Row>[],
   keyOf: (row: Row) => string,
   sort: string,
-  { held, newRows }: { held: boolean; newRows: 'append' | 'wait' },
+  { held, newRows, question }: { held: boolean; newRows: 'append' | 'wait'; question: string },
 ) {
   const order = useRef<Order>(undefined);
   const [asked, setAsked] = useState(0);
@@ -145,8 +149,8 @@ function useArranged<Row>(
   const arranged = useMemo(() => {
     const column = columns.find(({ id }) => id === sort.replace(/^-/, ''));
     const compare = column?.sortBy === undefined ? undefined : compareBy(column.sortBy, sort.startsWith('-'));
-    return arrange(rows, keyOf, compare, { by: `${sort} ${asked}`, before: order.current, held, newRows });
-  }, [rows, sort, held, asked, newRows]);
+    return arrange(rows, keyOf, compare, { by: `${sort} ${asked} ${question}`, before: order.current, held, newRows });
+  }, [rows, sort, held, asked, newRows, question]);
   useEffect(() => {
     order.current = arranged.order;
   }, [arranged]);

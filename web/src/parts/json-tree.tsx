@@ -1,4 +1,5 @@
-const openDepth = 2;
+const openDepth = 4;
+const maxOpen = 50;
 const maxShown = 500;
 
 /** A JSON value that can be folded. */
@@ -15,7 +16,7 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: st
   const isList = Array.isArray(value);
   const size = isList ? `[${entries.length}]` : `{${entries.length}}`;
   return (
-    <details className="json" open={depth < openDepth}>
+    <details className="json" open={depth < openDepth && (depth === 0 || entries.length <= maxOpen)}>
       <summary>
         {name !== undefined && <span className="key">{name}: </span>}
         <span className="dim">{size}</span>

@@ -1,10 +1,12 @@
-/** Input requests of a server during a call. */
+/** What a server asks for during a call: a form, a visit to a page, or the answer of a model. */
 import { type FormEvent, useState } from 'react';
 import type { Json } from '../api.ts';
 import type { Question } from '../mcp-call.ts';
-import { isObject, type Problems, type Schema, startValue, validate } from '../schema.ts';
+import { isObject, type Schema } from '../schema.ts';
+import { JsonTree } from './json-tree.tsx';
 import { SafeLink } from './markdown.tsx';
 import { SchemaForm } from './schema-form.tsx';
+import { useArguments } from './use-arguments.ts';
 
 /** One after the other; the answers go back together. */
 export function Questions({ questions, onAnswer }: { questions: Question[]; onAnswer: (answers: Json) => void }) {
@@ -16,34 +18,36 @@ export function Questions({ questions, onAnswer }: { questions: Question[]; onAn
     setAnswers(all);
     if (questions.every(({ key }) => key in all)) onAnswer(all);
   };
-  return <QuestionForm key={question.key} question={question} onAnswer={answer} />;
+  const Form = question.method === 'sampling/createMessage' ? SamplingForm : ElicitationForm;
+  return <Form key={question.key} question={question} onAnswer={answer} />;
 }
 
-function QuestionForm({ question, onAnswer }: { question: Question; onAnswer: (answer: Json) => void }) {
-  const { params } = question;
+interface FormProps {
+  question: Question;
+  onAnswer: (answer: Json) => void;
+}
+
+const title = 'The server requests input';
+
+function ElicitationForm({ question: { params }, onAnswer }: FormProps) {
   const schema: Schema = isObject(params.requestedSchema) ? params.requestedSchema : {};
-  const [value, setValue] = useState<Json>(() => {
-    const start = startValue(schema, schema);
-    return isObject(start) ? start : {};
-  });
-  const [problems, setProblems] = useState<Problems>({});
+  const form = useArguments(schema);
   const url = typeof params.url === 'string' ? params.url : undefined;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const found = validate(value, schema);
-    setProblems(found);
-    if (Object.keys(found).length > 0) return;
-    onAnswer(url === undefined ? { action: 'accept', content: value } : { action: 'accept' });
+    if (url !== undefined) return onAnswer({ action: 'accept' });
+    const content = form.check();
+    if (content !== undefined) onAnswer({ action: 'accept', content });
   };
   return (
-    <form className="card question" aria-label="The server requests input" onSubmit={submit} noValidate>
-      <h3>The server requests input</h3>
+    <form className="card question" aria-label={title} onSubmit={submit} noValidate>
+      <h3>{title}</h3>
       <p className="lines">{String(params.message ?? 'The server needs your answer to continue.')}</p>
       {url === undefined ? (
-        <SchemaForm schema={schema} value={value} problems={problems} onChange={setValue} />
+        <SchemaForm schema={schema} value={form.value} problems={form.problems} onChange={form.setValue} />
       ) : (
         <p>
-          Complete this on the following page, then return here: <SafeLink href={url} text={url} />
+          Complete this on the following page, then return here: <SafeLink href={url}>{url}</SafeLink>
         </p>
       )}
       <div className="actions">
@@ -52,6 +56,60 @@ function QuestionForm({ question, onAnswer }: { question: Question; onAnswer: (a
         </button>
         <button type="button" onClick={() => onAnswer({ action: 'decline' })}>
           Decline
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Where an MCP client would ask its model, the user answers. */
+function SamplingForm({ question: { params }, onAnswer }: FormProps) {
+  const [text, setText] = useState('');
+  const messages = Array.isArray(params.messages) ? params.messages.filter(isObject) : [];
+  const { messages: _shown, systemPrompt, ...rest } = params;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onAnswer({
+      role: 'assistant',
+      content: { type: 'text', text },
+      model: 'none (written by hand)',
+      stopReason: 'endTurn',
+    });
+  };
+  return (
+    <form className="card question" aria-label={title} onSubmit={submit}>
+      <h3>The server asks a model (sampling)</h3>
+      <p>An MCP client would send this to its model. Write the answer yourself, or cancel the call.</p>
+      {typeof systemPrompt === 'string' && (
+        <p className="lines">
+          <strong>System prompt:</strong> {systemPrompt}
+        </p>
+      )}
+      {messages.map(({ role, content }, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a question does not change
+        <div key={place}>
+          <strong>{String(role)}:</strong>{' '}
+          {isObject(content) && content.type === 'text' ? (
+            <span className="lines">{String(content.text)}</span>
+          ) : (
+            <JsonTree value={content} />
+          )}
+        </div>
+      ))}
+      <JsonTree name="settings" value={rest} depth={2} />
+      <div className="field">
+        <label htmlFor="sampling-answer">Answer of the model</label>
+        <textarea
+          id="sampling-answer"
+          rows={4}
+          required
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </div>
+      <div className="actions">
+        <button type="submit" className="primary">
+          Answer
         </button>
       </div>
     </form>

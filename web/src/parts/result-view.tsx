@@ -1,5 +1,8 @@
-/** The result of a tool; each part is rendered by its type. */
+/** The result of a tool, a resource or a prompt; each part is rendered by its type. */
+import { useState } from 'react';
 import type { Json } from '../api.ts';
+import { isObject, readJson } from '../schema.ts';
+import { bytes } from '../words.ts';
 import { CopyButton } from './copy-button.tsx';
 import { JsonTree } from './json-tree.tsx';
 import { Markdown, SafeLink } from './markdown.tsx';
@@ -7,37 +10,71 @@ import { looksLikeMarkdown } from './markdown-blocks.ts';
 import { Notice } from './notice.tsx';
 
 export function ResultView({ result }: { result: Json }) {
-  const content = Array.isArray(result.content) ? (result.content as Json[]) : [];
+  const content = objectsOf(result.content);
+  const resources = objectsOf(result.contents);
+  const messages = objectsOf(result.messages);
+  const isEmpty = content.length + resources.length + messages.length === 0 && result.structuredContent === undefined;
   return (
     <div className="result">
       {result.isError === true && <Notice tone="bad">The tool returned an error:</Notice>}
+      {typeof result.description === 'string' && <p className="dim">{result.description}</p>}
       {content.map((piece, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: an answer does not change
+        // biome-ignore lint/suspicious/noArrayIndexKey: a result does not change
         <Piece key={place} piece={piece} />
       ))}
-      {result.structuredContent !== undefined && (
+      {resources.map((resource, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a result does not change
+        <ResourcePiece key={place} resource={resource} />
+      ))}
+      {messages.map(({ role, content: piece }, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a result does not change
+        <section key={place}>
+          <h3>{String(role)}</h3>
+          {isObject(piece) ? <Piece piece={piece} /> : <JsonTree value={piece} />}
+        </section>
+      ))}
+      {result.structuredContent !== undefined && !repeats(content, result.structuredContent) && (
         <section>
           <h3>Structured content</h3>
           <JsonTree value={result.structuredContent} />
         </section>
       )}
-      {content.length === 0 && result.structuredContent === undefined && <p className="dim">The result is empty.</p>}
-      <details>
-        <summary>Raw answer</summary>
-        <CopyButton text={() => JSON.stringify(result, null, 2)} />
-        <pre>{JSON.stringify(result, null, 2)}</pre>
-      </details>
+      {isEmpty && <p className="dim">The result is empty.</p>}
+      <RawResult result={result} />
     </div>
   );
 }
 
+const objectsOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** Servers repeat their structured content as text, for older clients. */
+function repeats([only, ...others]: Json[], structured: unknown): boolean {
+  if (others.length > 0 || only?.type !== 'text' || typeof only.text !== 'string') return false;
+  const read = jsonIn(only.text);
+  return read !== undefined && JSON.stringify(read) === JSON.stringify(structured);
+}
+
+function RawResult({ result }: { result: Json }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Raw result</summary>
+      {open && (
+        <>
+          <CopyButton text={() => JSON.stringify(result, null, 2)} />
+          <PlainText text={JSON.stringify(result, null, 2)} />
+        </>
+      )}
+    </details>
+  );
+}
+
 function Piece({ piece }: { piece: Json }) {
-  const text = String(piece.text ?? '');
   switch (piece.type) {
     case 'text':
-      return <TextPiece text={text} />;
+      return <TextPiece text={String(piece.text ?? '')} />;
     case 'image':
-      return <img src={dataUrl(piece.mimeType, piece.data, 'image/')} alt="The tool's answer" />;
+      return <img src={dataUrl(piece.mimeType, piece.data, 'image/')} alt="From the server" />;
     case 'audio':
       return (
         // biome-ignore lint/a11y/useMediaCaption: the tool sends no captions
@@ -46,21 +83,49 @@ function Piece({ piece }: { piece: Json }) {
     case 'resource_link':
       return (
         <p>
-          <SafeLink href={String(piece.uri)} text={String(piece.title ?? piece.name ?? piece.uri)} />{' '}
+          <SafeLink href={String(piece.uri)}>{String(piece.title ?? piece.name ?? piece.uri)}</SafeLink>{' '}
           {typeof piece.description === 'string' && <span className="dim">{piece.description}</span>}
         </p>
       );
     case 'resource':
-      return <ResourcePiece resource={(piece.resource ?? {}) as Json} />;
+      return <ResourcePiece resource={isObject(piece.resource) ? piece.resource : {}} />;
     default:
       return <JsonTree value={piece} />;
   }
 }
 
+/** Longer texts are not formatted: thousands of elements would make the page slow. */
+const maxFormatted = 100_000;
+
 function TextPiece({ text }: { text: string }) {
-  const json = parsed(text);
+  const json = jsonIn(text);
   if (json !== undefined) return <JsonTree value={json} />;
-  return looksLikeMarkdown(text) ? <Markdown text={text} /> : <pre>{text}</pre>;
+  if (text.length > maxFormatted || !looksLikeMarkdown(text)) return <PlainText text={text} />;
+  return <Markdown text={text} />;
+}
+
+const maxShown = 100_000;
+
+function PlainText({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const isCut = text.length > maxShown && !whole;
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <pre tabIndex={0}>{isCut ? text.slice(0, maxShown) : text}</pre>
+      {isCut && (
+        <p className="actions">
+          <span className="dim">
+            The first {bytes(maxShown)} of {bytes(text.length)}.
+          </span>
+          <button type="button" className="small" onClick={() => setWhole(true)}>
+            Show all
+          </button>
+          <CopyButton text={text} />
+        </p>
+      )}
+    </>
+  );
 }
 
 function ResourcePiece({ resource }: { resource: Json }) {
@@ -87,11 +152,4 @@ function dataUrl(type: unknown, data: unknown, kind: 'image/' | 'audio/'): strin
   return `data:${given.startsWith(kind) && /^[\w/+.-]+$/.test(given) ? given : `${kind}*`};base64,${String(data)}`;
 }
 
-function parsed(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // text that only begins like JSON
-  }
-}
+const jsonIn = (text: string): unknown => (/^\s*[[{]/.test(text) ? readJson(text)?.value : undefined);

@@ -28,7 +28,12 @@ export function arrange<Row>(
   const known = before.keys.flatMap((key) => byKey.get(key) ?? []);
   const places = new Set(before.keys);
   const fresh = rows.filter((row) => !places.has(keyOf(row)));
-  if (newRows === 'wait') return { rows: known, order: before, waiting: fresh.length };
+  if (newRows === 'wait') {
+    // What follows the last known row, such as an earlier page, moves nothing.
+    const after = rows.slice(rows.findLastIndex((row) => places.has(keyOf(row))) + 1);
+    const keys = [...before.keys, ...after.map(keyOf)];
+    return { rows: [...known, ...after], order: { by, keys }, waiting: fresh.length - after.length };
+  }
   const kept = [...known, ...fresh];
   // A row that is gone for a moment returns to its place.
   return { rows: kept, order: { by, keys: [...before.keys, ...fresh.map(keyOf)] }, waiting: 0 };

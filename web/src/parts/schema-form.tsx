@@ -1,18 +1,24 @@
 /** A form made from a JSON Schema. The value is the JSON that will be sent; a field left empty is left out. */
-import { useId, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import type { Json } from '../api.ts';
 import {
+  isBlank,
   isObject,
   kindOf,
+  optionsOf,
   type Problems,
   plainVariants,
+  readJson,
   type Schema,
   simplify,
   startValue,
   typesOf,
+  validate,
 } from '../schema.ts';
 
 interface FieldProps {
+  /** An entry of a list: its fields are there from the start, and it is left out while they are empty. */
+  entry?: boolean;
   schema: Schema;
   root: Schema;
   path: string;
@@ -74,11 +80,13 @@ function ObjectFields({
 function Field(props: FieldProps) {
   const schema = simplify(props.schema, props.root);
   const own = { ...props, schema };
-  switch (kindOf(schema)) {
+  switch (kindOf(schema, props.root)) {
     case 'object':
       return <ObjectField {...own} />;
     case 'array':
       return <ArrayField {...own} />;
+    case 'multiple':
+      return <MultipleField {...own} />;
     case 'choice':
       return <ChoiceField {...own} />;
     case 'raw':
@@ -171,41 +179,84 @@ function TextInput({ schema, value, onChange, common }: InputProps) {
 }
 
 function EnumInput({ schema, required, value, onChange, common }: InputProps & { required: boolean }) {
-  const options = schema.enum ?? [schema.const];
-  const names = Array.isArray(schema.enumNames) ? schema.enumNames : [];
-  const chosen = options.findIndex((option) => JSON.stringify(option) === JSON.stringify(value));
+  const options = optionsOf(schema) ?? [];
+  const chosen = options.findIndex((option) => isSame(option.value, value));
   return (
-    <select
-      {...common}
-      value={chosen}
-      onChange={(event) => onChange(event.target.value === '-1' ? undefined : options[Number(event.target.value)])}
-    >
+    <select {...common} value={chosen} onChange={(event) => onChange(options[Number(event.target.value)]?.value)}>
       <option value={-1}>{required ? 'Choose…' : 'Not set'}</option>
       {options.map((option, place) => (
-        <option key={JSON.stringify(option)} value={place}>
-          {String(names[place] ?? option)}
+        <option key={JSON.stringify(option.value)} value={place}>
+          {option.title}
         </option>
       ))}
     </select>
   );
 }
 
-function Group({ schema, name, required, path, problems, children }: FieldProps & { children: React.ReactNode }) {
+const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+/** Several of a few values: checkboxes, in the order of the schema. */
+function MultipleField(props: FieldProps) {
+  const { schema, root, required, value, onChange } = props;
+  const options = (typeof schema.items === 'object' && optionsOf(simplify(schema.items, root))) || [];
+  const chosen = Array.isArray(value) ? (value as unknown[]) : [];
+  const isChosen = (option: unknown) => chosen.some((each) => isSame(each, option));
+  const toggle = (option: unknown, checked: boolean) => {
+    const next = options.map((each) => each.value).filter((each) => (isSame(each, option) ? checked : isChosen(each)));
+    onChange(next.length === 0 && !required ? undefined : next);
+  };
   return (
-    <fieldset>
+    <Group {...props}>
+      {options.map(({ value: option, title }) => (
+        <label key={JSON.stringify(option)} className="check">
+          <input
+            type="checkbox"
+            checked={isChosen(option)}
+            onChange={(event) => toggle(option, event.target.checked)}
+          />{' '}
+          {title}
+        </label>
+      ))}
+    </Group>
+  );
+}
+
+function Group({ schema, name, required, path, problems, children }: FieldProps & { children: ReactNode }) {
+  const id = useId();
+  const problem = problems[path];
+  return (
+    <fieldset aria-describedby={problem === undefined ? undefined : id}>
       <legend>
         {schema.title ?? name}
         {required && <span className="needed"> required</span>}
       </legend>
       {schema.description !== undefined && <p className="help">{schema.description}</p>}
-      {problems[path] !== undefined && <p className="problem">{problems[path]}</p>}
+      {problem !== undefined && (
+        <p id={id} className="problem">
+          {problem}
+        </p>
+      )}
       {children}
     </fieldset>
   );
 }
 
 function ObjectField(props: FieldProps) {
-  const { schema, root, path, name, required, value, problems, onChange } = props;
+  const { schema, root, path, name, required, value, problems, entry, onChange } = props;
+  if (entry) {
+    return (
+      <Group {...props}>
+        <ObjectFields
+          schema={schema}
+          root={root}
+          path={path}
+          value={isObject(value) ? value : {}}
+          problems={problems}
+          onChange={(next) => onChange(isBlank(next) ? undefined : next)}
+        />
+      </Group>
+    );
+  }
   if (!isObject(value)) {
     return (
       <Group {...props}>
@@ -243,9 +294,10 @@ function ArrayField(props: FieldProps) {
             path={`${path}.${place}`}
             name={`${name} ${place + 1}`}
             required={false}
+            entry
             value={part}
             problems={problems}
-            onChange={(next) => replace(place, next ?? emptyOf(simplify(items, root)))}
+            onChange={(next) => replace(place, next)}
           />
           <button
             type="button"
@@ -260,7 +312,10 @@ function ArrayField(props: FieldProps) {
       <button
         type="button"
         className="small"
-        onClick={() => onChange([...list, startValue(items, root) ?? emptyOf(simplify(items, root))])}
+        onClick={() => {
+          const start = startValue(items, root);
+          onChange([...list, isBlank(start) ? undefined : start]);
+        }}
       >
         Add to {name}
       </button>
@@ -268,19 +323,10 @@ function ArrayField(props: FieldProps) {
   );
 }
 
-/** An entry of a list can't be left out, so an empty one has an empty value. */
-function emptyOf(schema: Schema): unknown {
-  const kind = kindOf(schema);
-  if (kind === 'string') return '';
-  if (kind === 'number' || kind === 'integer') return 0;
-  if (kind === 'enum') return schema.enum?.[0];
-  return kind === 'object' ? {} : null;
-}
-
 function ChoiceField(props: FieldProps) {
   const { schema, root, name, required, value, onChange } = props;
   const variants = plainVariants(schema).map((variant) => simplify(variant, root));
-  const [chosen, setChosen] = useState(() => (value === undefined ? -1 : Math.max(0, guess(variants, value))));
+  const [chosen, setChosen] = useState(() => (value === undefined ? -1 : guess(variants, root, value)));
   const id = useId();
   const variant = variants[chosen];
   return (
@@ -310,9 +356,12 @@ function ChoiceField(props: FieldProps) {
   );
 }
 
-function guess(variants: Schema[], value: unknown): number {
+/** The variant that a value was entered in: the one that it fits, or that has its type. */
+function guess(variants: Schema[], root: Schema, value: unknown): number {
   const type = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
-  return variants.findIndex((variant) => typesOf(variant).includes(type));
+  const ofType = variants.findIndex((variant) => typesOf(variant).includes(type));
+  const fitting = variants.findIndex((variant) => Object.keys(validate(value, variant, root)).length === 0);
+  return Math.max(0, fitting === -1 ? ofType : fitting);
 }
 
 /** Values without a form field are entered as JSON. */
@@ -351,12 +400,4 @@ function RawField({ schema, path, name, required, value, problems, onChange }: F
       )}
     </div>
   );
-}
-
-export function readJson(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined; // half typed
-  }
 }
