@@ -64,7 +64,7 @@ suite('the sign-in page with an identity provider', { skip: skipReason }, () => 
       await page.getByRole('link', { name: nameOfButton() }).waitFor();
       assert.deepEqual(await accessibilityProblems(page), []);
       await logInAtProvider(page, 'ada');
-      await page.getByRole('heading', { name: 'Access' }).waitFor();
+      await page.getByRole('heading', { name: 'My tokens' }).waitFor();
       assert.equal(page.url(), `${aggregator.url}/#/access`);
 
       const cookies = (await page.context().cookies(aggregator.url)).map(({ name, httpOnly, sameSite }) => ({
@@ -75,7 +75,7 @@ suite('the sign-in page with an identity provider', { skip: skipReason }, () => 
       assert.deepEqual(cookies, [{ name: 'mcp_aggregator_', httpOnly: true, sameSite: 'Strict' }]);
 
       await page.reload();
-      await page.getByRole('heading', { name: 'Access' }).waitFor();
+      await page.getByRole('heading', { name: 'My tokens' }).waitFor();
       const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
       assert.ok(!kept.includes('mcpp_') && !kept.includes('code'), kept);
 

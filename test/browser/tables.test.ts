@@ -32,8 +32,8 @@ test('while the table is held, known rows keep their places, gone rows leave, an
   const changed = rows('a:9 b:2 c:5');
   const appended = arrange(changed, ({ key }) => key, byCalls, { ...held, newRows: 'append' });
   assert.equal(keysOf(appended.rows), 'bac');
-  const waiting = arrange(changed, ({ key }) => key, byCalls, { ...held, newRows: 'wait' });
-  assert.deepEqual([keysOf(waiting.rows), waiting.waiting], ['ba', 1]);
+  const waiting = arrange(rows('c:5 a:9 b:2 d:1'), ({ key }) => key, byCalls, { ...held, newRows: 'wait' });
+  assert.deepEqual([keysOf(waiting.rows), waiting.waiting], ['bad', 1], 'what follows the known rows moves nothing');
   assert.equal(keysOf(arrange(rows('a:9'), ({ key }) => key, byCalls, { ...held, newRows: 'wait' }).rows), 'a');
   const free = { by: 'calls', before: first.order, held: false, newRows: 'wait' } as const;
   assert.equal(keysOf(arrange(changed, ({ key }) => key, byCalls, free).rows), 'acb');
