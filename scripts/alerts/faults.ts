@@ -34,8 +34,8 @@ export const faults: readonly Fault[] = [
     where: 'doomed',
     make: async ({ at }) => void (await at('doomed').process.stop('SIGKILL')),
   },
-  serversDisconnected('warning', 2),
-  serversDisconnected('critical', 4),
+  serversDisconnected('warning', 10),
+  serversDisconnected('critical', 20),
   routingSlow('warning', 82),
   routingSlow('critical', 300),
   healthCheckFailing('warning', 2),
@@ -153,6 +153,7 @@ export const faults: readonly Fault[] = [
   },
 ];
 
+/** Of so many that the servers of the other faults do not matter. */
 function serversDisconnected(where: 'warning' | 'critical', lost: number): Fault {
   const upstreams: { close(): Promise<void> }[] = [];
   return {
@@ -160,7 +161,7 @@ function serversDisconnected(where: 'warning' | 'critical', lost: number): Fault
     severity: where,
     where,
     async prepare({ at, upstream }) {
-      for (let number = 1; number <= 4; number += 1) {
+      for (let number = 1; number <= 20; number += 1) {
         const server = await upstream(`server-${number}`);
         upstreams.push(server);
         await at(where).register(`server-${number}`, server.url);

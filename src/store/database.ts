@@ -40,7 +40,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     if (event.level === 'error' && event.error instanceof StorageFault) faults.set(event.error);
   };
   const database =
-    url !== undefined ? await openPostgres(url, log, faults) : openSqlite(file ?? ':memory:', log, faults);
+    url !== undefined ? await openPostgres(url, log, { faults, onQuery }) : openSqlite(file ?? ':memory:', log, faults);
   try {
     if (options.checkSealed !== undefined) options.checkSealed(await findSealed(database));
     await migrate(database);
@@ -55,7 +55,11 @@ function openSqlite(file: string, log: QueryLog, faults: FaultState): Database {
   return toDatabase(new Kysely<DatabaseSchema>({ dialect: createSqliteDialect(file), log }), 'sqlite', faults);
 }
 
-async function openPostgres(url: string, log: QueryLog, faults: FaultState): Promise<Database> {
+async function openPostgres(
+  url: string,
+  log: QueryLog,
+  { faults, onQuery }: { faults: FaultState; onQuery: DatabaseOptions['onQuery'] },
+): Promise<Database> {
   // The error of the driver would contain the URL with the password.
   if (!URL.canParse(url)) {
     throw new AppError(
@@ -65,8 +69,10 @@ async function openPostgres(url: string, log: QueryLog, faults: FaultState): Pro
   }
   // A failed start reports the error itself.
   let isOpen = false;
-  const onUnreachable = (error: unknown) => {
-    if (isOpen && error instanceof StorageFault) faults.set(error);
+  const onUnreachable = (error: unknown, ms: number) => {
+    if (!isOpen) return;
+    onQuery?.(ms, true);
+    if (error instanceof StorageFault) faults.set(error);
   };
   // The driver is loaded only where it is used.
   const { createPostgresDialect } = await import('./postgres.ts');

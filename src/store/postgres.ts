@@ -7,7 +7,10 @@ const { builtins } = pg.types;
 
 /** Kysely's PostgreSQL dialect on a bounded pool. */
 /** `onUnreachable` is called if no connection is available, because no query reports that failure. */
-export function createPostgresDialect(url: string, onUnreachable: (error: unknown) => void): PostgresDialect {
+export function createPostgresDialect(
+  url: string,
+  onUnreachable: (error: unknown, ms: number) => void,
+): PostgresDialect {
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
@@ -31,16 +34,17 @@ function postgresPlace(url: string): string {
 }
 
 /** Every failure of the pool and its connections, translated once. */
-function withFaults(pool: pg.Pool, place: string, onUnreachable: (error: unknown) => void): PostgresPool {
+function withFaults(pool: pg.Pool, place: string, onUnreachable: (error: unknown, ms: number) => void): PostgresPool {
   const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
+      const beganAt = performance.now();
       const client = await pool.connect().catch((error: unknown) => {
         const known = fromPostgresError(error, place);
         const fault = known === error ? unreachable(place, error) : known;
-        onUnreachable(fault);
+        onUnreachable(fault, performance.now() - beganAt);
         throw fault;
       });
       const known = wrapped.get(client) ?? wrap(client, place);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, statSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -120,4 +122,35 @@ test('kill -9 loses nothing that was acknowledged', async (t) => {
   const { length } = await db.kysely.selectFrom('settings').selectAll().execute();
   await db.close();
   assert.ok(length > acknowledged, `${length} rows for ${acknowledged + 1} acknowledged`);
+});
+
+test('a query that gets no connection to PostgreSQL counts as failed', async (t) => {
+  const { url, close } = await createTestDatabase();
+  t.after(close);
+  if (url === undefined) return t.skip('needs PostgreSQL: npm run test:postgres');
+  const there = new URL(url);
+  const { port, hostname } = there;
+  const sockets: Socket[] = [];
+  const way = createServer((socket) => {
+    const onward = connect(Number(port), hostname);
+    sockets.push(socket, onward);
+    for (const one of [socket, onward]) one.on('error', () => undefined);
+    socket.pipe(onward).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(way, 'listening');
+  there.host = `127.0.0.1:${(way.address() as AddressInfo).port}`;
+  let failures = 0;
+  const database = await openDatabase({
+    url: there.href,
+    onQuery(_ms, failed) {
+      if (failed) failures += 1;
+    },
+  });
+  t.after(() => database.close());
+  assert.equal(failures, 0);
+  way.close();
+  for (const socket of sockets) socket.destroy();
+  await assert.rejects(database.ping());
+  await assert.rejects(database.ping());
+  assert.ok(failures >= 1, `${failures} failures`);
 });
