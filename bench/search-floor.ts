@@ -6,7 +6,7 @@ import type { Request, SetTool } from './search-sets.ts';
 const saturations = [0.6, 1.2, 2];
 const lengthPenalties = [0.2, 0.5, 0.75];
 /** Enough to choose by; a large catalog is slow to search in plain lists. */
-const maxTried = 300;
+const maxTried = 150;
 
 export interface Floor {
   name: string;

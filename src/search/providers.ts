@@ -26,6 +26,7 @@ const verbs = new Set([
   ...['get', 'read', 'fetch', 'retrieve', 'show', 'by'].flatMap(toTerms),
 ]);
 
+const maxNeeds = 3;
 const pathParameterPattern = /(?:([\w-]{1,80})\/)?\{([\w-]{1,80})\}/g;
 const identifierPattern = /\b(?:id|ids|uuid|guid)\b|\d{5,}|\b(?=\w*\d)(?=\w*[a-z])\w{8,}\b/i;
 
@@ -38,13 +39,13 @@ export function findProviders(
   toolsOf: (server: string) => readonly SearchableTool[],
 ): Provider[] {
   return consumers.flatMap(({ tool, relevance }) => {
-    const things = thingsNeededBy(tool);
+    const things = factsOf(tool).needs;
     if (things.length === 0) return [];
     const siblings = toolsOf(tool.server).filter((sibling) => sibling.id !== tool.id);
     return things.flatMap((thing) => {
       let best: { tool: SearchableTool; fitness: number } | undefined;
       for (const sibling of siblings) {
-        const fitness = fitnessOf(sibling, thing);
+        const fitness = fitnessOf(factsOf(sibling), thing);
         if (fitness > (best?.fitness ?? 0)) best = { tool: sibling, fitness };
       }
       return best === undefined ? [] : [{ tool: best.tool, relevance }];
@@ -52,7 +53,30 @@ export function findProviders(
   });
 }
 
-/** By their stems: `movie_id` is a movie, `/artists/{id}` an artist, and the bare `id` of `get_page` a page. */
+/** Of a tool, by stems. */
+interface Facts {
+  /** 2 for a tool that searches, 1 for one that lists, else 0. */
+  finds: number;
+  name: readonly string[];
+  says: ReadonlySet<string>;
+  /** The things whose ids it takes: `movie_id` is a movie, `/artists/{id}` an artist, the `id` of `get_page` a page. */
+  needs: readonly string[][];
+}
+
+/** A tool's texts never change: another description makes another object. */
+const knownFacts = new WeakMap<SearchableTool, Facts>();
+
+function factsOf(tool: SearchableTool): Facts {
+  const known = knownFacts.get(tool);
+  if (known !== undefined) return known;
+  const name = toTerms(tool.originalName);
+  const finds = name.some((term) => searching.has(term)) ? 2 : name.some((term) => listing.has(term)) ? 1 : 0;
+  const says = new Set(finds === 0 ? [] : toTerms(tool.description.slice(0, 300)));
+  const facts = { name, finds, says, needs: thingsNeededBy(tool) };
+  knownFacts.set(tool, facts);
+  return facts;
+}
+
 function thingsNeededBy(tool: SearchableTool): string[][] {
   const fromPath = [...tool.originalName.matchAll(pathParameterPattern)].map(([, before = '', parameter = '']) =>
     thingOf(parameter, toTerms(before)),
@@ -60,7 +84,7 @@ function thingsNeededBy(tool: SearchableTool): string[][] {
   const nouns = toTerms(tool.originalName.replaceAll(pathParameterPattern, ' ')).filter((term) => !verbs.has(term));
   const fromSchema = toRequired(tool.inputSchema).map((parameter) => thingOf(parameter, nouns));
   const things = [...fromPath, ...fromSchema].filter((thing) => thing.length > 0);
-  return [...new Map(things.map((thing) => [thing.join(' '), thing])).values()].slice(0, 3);
+  return [...new Map(things.map((thing) => [thing.join(' '), thing])).values()].slice(0, maxNeeds);
 }
 
 function thingOf(parameter: string, otherwise: string[]): string[] {
@@ -71,11 +95,8 @@ function thingOf(parameter: string, otherwise: string[]): string[] {
 }
 
 /** 0 for a tool that does not lead to the thing, or that needs it too. */
-function fitnessOf(tool: SearchableTool, thing: readonly string[]): number {
-  const name = toTerms(tool.originalName);
-  const action = name.some((term) => searching.has(term)) ? 2 : name.some((term) => listing.has(term)) ? 1 : 0;
-  if (action === 0 || thingsNeededBy(tool).some((needed) => needed.join(' ') === thing.join(' '))) return 0;
-  if (thing.every((term) => name.includes(term))) return action + 2 + 1 / name.length;
-  const said = new Set(toTerms(tool.description.slice(0, 300)));
-  return thing.every((term) => said.has(term)) ? action : 0;
+function fitnessOf({ finds, name, says, needs }: Facts, thing: readonly string[]): number {
+  if (finds === 0 || needs.some((needed) => needed.join(' ') === thing.join(' '))) return 0;
+  if (thing.every((term) => name.includes(term))) return finds + 2 + 1 / name.length;
+  return thing.every((term) => says.has(term)) ? finds : 0;
 }

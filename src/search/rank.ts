@@ -33,7 +33,7 @@ import type { SearchableTool } from './tool.ts';
 import { topSlots } from './top-slots.ts';
 
 const widestPool = 60;
-const widestPartPool = 20;
+const widestPartPool = 10;
 const maxConsumers = 5;
 /** How much less relevant a tool is that another one depends on. */
 const providerDistance = 0.5;

@@ -234,6 +234,22 @@ suite('search follows the servers', () => {
     assert.deepEqual(after.matched_skills, skillsBefore, 'an empty skill is its description again');
   });
 
+  test('FIND-002: what a server says of itself is evidence for its tools, from the moment it is said', async (t) => {
+    const app = await start(t);
+    for (const name of ['north', 'south'])
+      await app.add(name, { base_url: (await serve(t, small(name, mailTools))).url });
+    const describe = async (server: string, description: string | null) =>
+      assert.equal((await app.api('PATCH', `/api/v1/aggregator/servers/${server}`, { description })).status, 200);
+    const about = 'Mailboxes of the greenhouse team: orders of seedlings, watering plans, deliveries of soil.';
+    const query = 'send an email about the seedlings and the watering plans';
+    const first = async () => names(await find(app, query, { strategy: 'direct' }))[0];
+    await describe('south', about);
+    assert.equal(await first(), 'south.send_email');
+    await describe('south', null);
+    await describe('north', about);
+    assert.equal(await first(), 'north.send_email');
+  });
+
   test('after a restart the index is filled from the store, with the same answers', async (t) => {
     const startAgain = await createStorage(t);
     const server = await serve(t, small('mail', mailTools));

@@ -56,7 +56,7 @@ test('lexical: the server is a score of its own, and removed tools score nothing
   assert.equal(scoresOf(index, toLexicalQuery('gitlab issue'))[3], 0);
 });
 
-test('lexical: reasons are whole words as the tool spells them, the rarest first, without words that say nothing', () => {
+test('FIND-003: reasons are whole words as the tool spells them, the rarest first, without words that say nothing', () => {
   const index = createLexicalIndex();
   for (const tool of sampleTools) index.add(tool.id, tool);
   const [createIssue] = sampleTools as [SearchableTool];
