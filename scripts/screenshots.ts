@@ -16,7 +16,7 @@ import { until } from '../test/support/until.ts';
 const folder = fileURLToPath(new URL(process.argv[2] ?? '../docs/images/', import.meta.url));
 /** Longer pages only repeat themselves. */
 const tallest = 1_400;
-const workSeconds = 80;
+const workSeconds = 50;
 const serverNames = [
   ...['filesystem', 'memory', 'everything', 'billing'],
   ...['handbook', 'manual', 'runbooks', 'decisions', 'interviews', 'releases'],
@@ -66,7 +66,7 @@ interface Shot {
 
 const title = (page: Page) => page.getByRole('heading', { level: 1 }).first().waitFor();
 const heading = (name: string | RegExp) => (page: Page) => page.getByRole('heading', { name }).first().waitFor();
-const sees = (text: string) => (page: Page) => page.getByText(text).first().waitFor();
+const sees = (text: string) => (page: Page) => page.getByText(text).filter({ visible: true }).first().waitFor();
 
 const pages: Shot[] = [
   {
@@ -390,7 +390,11 @@ async function photograph(
   device: 'desktop' | 'phone',
 ): Promise<void> {
   const viewport = device === 'phone' ? { width: 390, height: 844 } : { width: 1280, height: 860 };
-  const { page, close } = await createVisitor(running, url, { colorScheme, viewport });
+  const { page, close } = await createVisitor(running, url, {
+    colorScheme,
+    viewport,
+    reducedMotion: 'reduce',
+  });
   const shoot = async (name: string, fullPage = true) => {
     await page.waitForLoadState('load');
     const whole = fullPage ? Number(await page.evaluate('document.documentElement.scrollHeight')) : viewport.height;
