@@ -93,6 +93,10 @@ interface AxeResult {
 export async function accessibilityProblems(page: Page, rules?: string[]): Promise<string[]> {
   // Evaluated, not added as a script: the page's own policy would refuse that.
   await page.evaluate(axeSource);
+  // A panel that is still fading in has other colours.
+  await page.evaluate(`Promise.allSettled(document.getAnimations()
+    .filter(({ effect }) => effect.getTiming().iterations !== Infinity)
+    .map(({ finished }) => finished))`);
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) };
   const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResult;
   return violations.map(
