@@ -1,6 +1,7 @@
 import { toTerms } from '../src/search/lexical.ts';
 import { toParameters } from '../src/search/tool.ts';
 import { toWords } from '../src/search/words.ts';
+import { stopWords } from '../src/similarity/stop-words.ts';
 import type { SetTool } from './search-sets.ts';
 
 /** What goes into the one field, and how it is split. */
@@ -22,6 +23,12 @@ export interface PlainBm25 {
 export const textbook: Bm25Parameters = { saturation: 1.2, lengthPenalty: 0.75 };
 
 const asWritten = (text: string) => toWords(text).flatMap(({ whole, parts }) => (parts.length > 0 ? parts : [whole]));
+const withoutStopWords = (text: string) =>
+  toTerms(
+    asWritten(text)
+      .filter((word) => !stopWords.has(word))
+      .join(' '),
+  );
 const nameAndDescription = ({ originalName, description }: SetTool) => `${originalName} ${description}`;
 const withParameters = (tool: SetTool) =>
   [nameAndDescription(tool), tool.title, ...toParameters(tool.inputSchema).map(({ name }) => name)].join(' ');
@@ -35,6 +42,7 @@ export const fields: Field[] = [
   { name: 'plain, parameters', textOf: withParameters, toTerms: asWritten },
   { name: 'stemmed', textOf: nameAndDescription, toTerms },
   { name: 'stemmed, parameters', textOf: withParameters, toTerms },
+  { name: 'stemmed without stop words, parameters', textOf: withParameters, toTerms: withoutStopWords },
   {
     name: 'stemmed, parameters, server name',
     textOf: (tool) => `${withParameters(tool)} ${tool.server}`,

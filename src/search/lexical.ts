@@ -357,9 +357,13 @@ export function createLexicalIndex(): LexicalIndex {
   };
 }
 
+/** Without words that every request has, unless it has no others: «can», «you» and «the» would weigh as much as a verb. */
 export function toLexicalQuery(text: string): LexicalQuery {
+  const spoken = toWords(text);
+  const telling = spoken.filter(({ whole }) => !stopWords.has(whole));
   const terms = new Map<string, number>();
-  for (const term of toTerms(text)) terms.set(term, (terms.get(term) ?? 0) + 1);
+  for (const { whole, parts } of telling.length > 0 ? telling : spoken)
+    for (const term of [whole, ...parts].map(stem)) terms.set(term, (terms.get(term) ?? 0) + 1);
   return { terms };
 }
 
