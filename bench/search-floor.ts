@@ -6,7 +6,7 @@ import type { Request, SetTool } from './search-sets.ts';
 const saturations = [0.6, 1.2, 2];
 const lengthPenalties = [0.2, 0.5, 0.75];
 /** Enough to choose by; a large catalog is slow to search in plain lists. */
-const maxTried = 150;
+const maxTried = (tools: number) => (tools > 10_000 ? 150 : 400);
 
 export interface Floor {
   name: string;
@@ -14,7 +14,7 @@ export interface Floor {
 }
 
 export function tuneFloor(tools: readonly SetTool[], requests: readonly Request[]): Floor {
-  const every = Math.ceil(requests.length / maxTried);
+  const every = Math.ceil(requests.length / maxTried(tools.length));
   const tried = requests.filter((_, place) => place % every === 0);
   let best: (Floor & { gain: number }) | undefined;
   for (const field of fields) {

@@ -82,7 +82,7 @@ export function* readSets(folder: string): Generator<RequestSet> {
   }
 }
 
-/** What a model would ask for the steps of requests, by the id of the request: written without sight of the answers. */
+/** What a model would ask for the steps of requests, by the id of the request: written from the request alone. */
 export function readSteps(): Map<string, string[]> {
   const lines = readFileSync(new URL('search-steps.txt', import.meta.url), 'utf8')
     .trimEnd()
