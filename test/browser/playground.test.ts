@@ -163,6 +163,7 @@ suite('the playground', { skip: skipReason }, () => {
     await page.getByRole('link', { name: 'Traffic' }).click();
     await page.getByRole('link', { name: '1 running call' }).click();
     await result().getByText('dough is rising').waitFor();
+    await assertAccessible(page, 'a running call');
     await result().getByRole('button', { name: 'Cancel' }).click();
     await result().getByText('The call was cancelled').waitFor();
     await page.getByRole('link', { name: '1 running call' }).waitFor({ state: 'detached' });
