@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { type AggregatorProcess, startAggregator } from '../support/aggregator-process.ts';
 import { until } from '../support/until.ts';
 import { assertAccessible, createVisitor, launchBrowser, signIn, skipReason, type Visitor } from './browser.ts';
@@ -163,6 +163,7 @@ suite('the playground', { skip: skipReason }, () => {
     await page.getByRole('link', { name: 'Traffic' }).click();
     await page.getByRole('link', { name: '1 running call' }).click();
     await result().getByText('dough is rising').waitFor();
+    await assertAccessible(page, 'a running call');
     await result().getByRole('button', { name: 'Cancel' }).click();
     await result().getByText('The call was cancelled').waitFor();
     await page.getByRole('link', { name: '1 running call' }).waitFor({ state: 'detached' });
@@ -267,6 +268,30 @@ suite('the playground', { skip: skipReason }, () => {
     await form().getByLabel('guest').fill('Ada');
     await page.getByRole('button', { name: 'Get', exact: true }).click();
     await result().getByText('Invite Ada for').waitFor();
+  });
+
+  test('a tool is found, filled in and called with the keyboard alone', async () => {
+    await page.goto('/#/tools');
+    await page.getByRole('link', { name: 'bake', exact: true }).waitFor();
+    const tabTo = async (target: Locator) => {
+      for (let step = 0; step < 40; step += 1) {
+        await page.keyboard.press('Tab');
+        if (await target.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+      }
+      assert.fail('the focus never came to it');
+    };
+    await page.keyboard.press('/');
+    await page.keyboard.type('throw everything away');
+    const found = page.getByRole('link', { name: 'empty_fridge', exact: true });
+    await page.getByText(/found in \d+ ms/).waitFor();
+    await tabTo(found);
+    await page.keyboard.press('Enter');
+    await form().getByLabel('count').waitFor();
+    await tabTo(form().getByLabel('count'));
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('8');
+    await page.keyboard.press('Enter');
+    await result().getByText('8', { exact: true }).first().waitFor();
   });
 
   for (const [name, hash] of [

@@ -90,6 +90,7 @@ export function Shell({
         <button type="button" className={styles.menuButton} aria-expanded={menu} onClick={() => setMenu(!menu)}>
           Menu
         </button>
+        <RunningCalls />
         <div className={styles.menu} data-open={menu}>
           <nav aria-label="Sections" className={styles.groups}>
             {groups.map((group) => (
@@ -104,7 +105,6 @@ export function Shell({
             ))}
           </nav>
           <div className={styles.foot}>
-            <RunningCalls />
             <LiveState />
             <ThemeChoice />
             <button type="button" className="small quiet" onClick={() => void signOut()}>

@@ -174,7 +174,7 @@ export function TokenTable({
             id: 'owner',
             name: 'User',
             onlyWide: true,
-            cell: ({ owner }: Token) => owner?.name ?? owner?.id ?? 'its own',
+            cell: ({ owner }: Token) => owner?.name ?? owner?.id ?? 'the token itself',
           },
         ]
       : []),

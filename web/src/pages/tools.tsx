@@ -1,6 +1,7 @@
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { type AnswerOf, ApiError, api } from '../api.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
+import { InlineMarkdown } from '../parts/markdown.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { Choice, SearchBar } from '../parts/search-bar.tsx';
@@ -169,7 +170,11 @@ const description: Column<Row> = {
   name: 'Description',
   width: '36%',
   onlyWide: true,
-  cell: (row) => <span className="dim">{row.description}</span>,
+  cell: (row) => (
+    <span className="dim">
+      <InlineMarkdown text={row.description} />
+    </span>
+  ),
 };
 const score: Column<Row> = {
   id: 'score',

@@ -3,10 +3,13 @@ import { useEffect } from 'react';
 import { type CallTarget, isRunning, usePlaygroundCalls } from '../playground-calls.ts';
 import { linkTo } from '../route.ts';
 import { count } from '../words.ts';
+import styles from './running-calls.module.css';
 
 export function RunningCalls() {
-  const [newest, ...others] = usePlaygroundCalls().filter(isRunning);
-  const isAny = newest !== undefined;
+  const running = usePlaygroundCalls().filter(isRunning);
+  const asking = running.find(({ state }) => state === 'asking');
+  const shown = asking ?? running[0];
+  const isAny = shown !== undefined;
   useEffect(() => {
     // Closing the window closes their connections, which cancels them: the browser asks first.
     if (!isAny) return;
@@ -14,10 +17,10 @@ export function RunningCalls() {
     window.addEventListener('beforeunload', ask);
     return () => window.removeEventListener('beforeunload', ask);
   }, [isAny]);
-  if (newest === undefined) return null;
+  if (shown === undefined) return null;
   return (
-    <a className="badge busy" href={pageOf(newest)}>
-      {newest.state === 'asking' ? 'A call needs your input' : count(others.length + 1, 'running call')}
+    <a className={styles.running} data-asking={asking !== undefined} href={pageOf(shown)}>
+      {asking === undefined ? count(running.length, 'running call') : 'A call needs your input'}
     </a>
   );
 }
