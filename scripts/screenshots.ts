@@ -16,7 +16,7 @@ import { until } from '../test/support/until.ts';
 const folder = fileURLToPath(new URL(process.argv[2] ?? '../docs/images/', import.meta.url));
 /** Longer pages only repeat themselves. */
 const tallest = 1_400;
-const workSeconds = 50;
+const workSeconds = 30;
 const serverNames = [
   ...['filesystem', 'memory', 'everything', 'billing'],
   ...['handbook', 'manual', 'runbooks', 'decisions', 'interviews', 'releases'],
@@ -156,10 +156,10 @@ const pages: Shot[] = [
       await page.getByRole('heading', { name: /result/ }).waitFor();
     },
   },
-  { name: 'traffic', hash: '#/traffic?range=1h', ready: sees('list_directory') },
+  { name: 'traffic', hash: '#/traffic?range=1h', ready: (page) => page.getByRole('rowheader').nth(9).waitFor() },
   {
     name: 'call',
-    hash: '#/traffic?range=1h',
+    hash: '#/traffic?range=1h&q=list_directory',
     async ready(page) {
       await page.getByRole('link', { name: 'list_directory' }).first().click();
       await page.getByRole('region', { name: 'Result' }).waitFor();
