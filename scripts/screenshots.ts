@@ -17,6 +17,8 @@ const folder = fileURLToPath(new URL(process.argv[2] ?? '../docs/images/', impor
 /** Longer pages only repeat themselves. */
 const tallest = 1_400;
 const workSeconds = 30;
+const readyTimeoutMs = 15_000;
+const failures: string[] = [];
 const serverNames = [
   ...['filesystem', 'memory', 'everything', 'billing'],
   ...['handbook', 'manual', 'runbooks', 'decisions', 'interviews', 'releases'],
@@ -222,6 +224,7 @@ try {
   await billing.close();
   rmSync(home, { recursive: true, force: true });
 }
+if (failures.length > 0) throw new Error(`not photographed:\n${failures.join('\n')}`);
 
 async function send(method: string, path: string, body?: unknown): Promise<unknown> {
   const response = await fetch(`${aggregator.url}${path}`, {
@@ -401,6 +404,7 @@ async function photograph(
     const clip = { x: 0, y: 0, width: viewport.width, height: Math.min(tallest, whole) };
     await page.screenshot({ path: join(folder, `${name}-${device}-${colorScheme}.png`), fullPage, clip });
   };
+  page.setDefaultTimeout(readyTimeoutMs);
   await page.goto('/');
   await page.getByLabel('Token').waitFor();
   await shoot('sign-in', false);
@@ -408,9 +412,14 @@ async function photograph(
   for (const { name, hash, ready, onlyWindow = false } of pages) {
     await page.keyboard.press('Escape');
     await page.goto(`/${hash}`);
-    await ready(page);
-    await page.getByText('Loading…').first().waitFor({ state: 'detached' });
-    await shoot(name, !onlyWindow);
+    try {
+      await ready(page);
+      await page.getByText('Loading…').first().waitFor({ state: 'detached' });
+      await shoot(name, !onlyWindow);
+    } catch (error) {
+      // The other pictures are taken all the same.
+      failures.push(`${name} ${device} ${colorScheme}: ${error}`);
+    }
   }
   await close();
 }
