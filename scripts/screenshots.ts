@@ -117,7 +117,7 @@ const pages: Shot[] = [
     async ready(page) {
       await sees('echo')(page);
       await page.getByRole('searchbox').first().fill('read a file');
-      await page.getByText('read_text_file').first().waitFor();
+      await sees('read_text_file')(page);
     },
   },
   {
@@ -178,7 +178,7 @@ const pages: Shot[] = [
   { name: 'my-tokens', hash: '#/access/tokens', ready: heading('My tokens') },
   { name: 'people', hash: '#/access/people', ready: sees('Cursor of Ada') },
   { name: 'audit', hash: '#/access/audit', ready: sees('server.registered') },
-  { name: 'categories', hash: '#/settings/categories', ready: sees('Description') },
+  { name: 'categories', hash: '#/settings/categories', ready: heading('Categories') },
   { name: 'query-rules', hash: '#/settings/rules', ready: heading('Query rules') },
   { name: 'backup', hash: '#/settings/backup', ready: heading('Import') },
   { name: 'appearance', hash: '#/settings/appearance', ready: sees('As the system') },
