@@ -16,7 +16,9 @@ import { until } from '../test/support/until.ts';
 const folder = fileURLToPath(new URL(process.argv[2] ?? '../docs/images/', import.meta.url));
 /** Longer pages only repeat themselves. */
 const tallest = 1_400;
-const workSeconds = 50;
+const workSeconds = 30;
+const readyTimeoutMs = 15_000;
+const failures: string[] = [];
 const serverNames = [
   ...['filesystem', 'memory', 'everything', 'billing'],
   ...['handbook', 'manual', 'runbooks', 'decisions', 'interviews', 'releases'],
@@ -115,7 +117,7 @@ const pages: Shot[] = [
     async ready(page) {
       await sees('echo')(page);
       await page.getByRole('searchbox').first().fill('read a file');
-      await page.getByText('read_text_file').first().waitFor();
+      await sees('read_text_file')(page);
     },
   },
   {
@@ -156,10 +158,10 @@ const pages: Shot[] = [
       await page.getByRole('heading', { name: /result/ }).waitFor();
     },
   },
-  { name: 'traffic', hash: '#/traffic?range=1h', ready: sees('list_directory') },
+  { name: 'traffic', hash: '#/traffic?range=1h', ready: (page) => page.getByRole('rowheader').nth(9).waitFor() },
   {
     name: 'call',
-    hash: '#/traffic?range=1h',
+    hash: '#/traffic?range=1h&q=list_directory',
     async ready(page) {
       await page.getByRole('link', { name: 'list_directory' }).first().click();
       await page.getByRole('region', { name: 'Result' }).waitFor();
@@ -176,7 +178,7 @@ const pages: Shot[] = [
   { name: 'my-tokens', hash: '#/access/tokens', ready: heading('My tokens') },
   { name: 'people', hash: '#/access/people', ready: sees('Cursor of Ada') },
   { name: 'audit', hash: '#/access/audit', ready: sees('server.registered') },
-  { name: 'categories', hash: '#/settings/categories', ready: sees('Description') },
+  { name: 'categories', hash: '#/settings/categories', ready: heading('Categories') },
   { name: 'query-rules', hash: '#/settings/rules', ready: heading('Query rules') },
   { name: 'backup', hash: '#/settings/backup', ready: heading('Import') },
   { name: 'appearance', hash: '#/settings/appearance', ready: sees('As the system') },
@@ -222,6 +224,7 @@ try {
   await billing.close();
   rmSync(home, { recursive: true, force: true });
 }
+if (failures.length > 0) throw new Error(`not photographed:\n${failures.join('\n')}`);
 
 async function send(method: string, path: string, body?: unknown): Promise<unknown> {
   const response = await fetch(`${aggregator.url}${path}`, {
@@ -401,6 +404,7 @@ async function photograph(
     const clip = { x: 0, y: 0, width: viewport.width, height: Math.min(tallest, whole) };
     await page.screenshot({ path: join(folder, `${name}-${device}-${colorScheme}.png`), fullPage, clip });
   };
+  page.setDefaultTimeout(readyTimeoutMs);
   await page.goto('/');
   await page.getByLabel('Token').waitFor();
   await shoot('sign-in', false);
@@ -408,9 +412,14 @@ async function photograph(
   for (const { name, hash, ready, onlyWindow = false } of pages) {
     await page.keyboard.press('Escape');
     await page.goto(`/${hash}`);
-    await ready(page);
-    await page.getByText('Loading…').first().waitFor({ state: 'detached' });
-    await shoot(name, !onlyWindow);
+    try {
+      await ready(page);
+      await page.getByText('Loading…').first().waitFor({ state: 'detached' });
+      await shoot(name, !onlyWindow);
+    } catch (error) {
+      // The other pictures are taken all the same.
+      failures.push(`${name} ${device} ${colorScheme}: ${error}`);
+    }
   }
   await close();
 }

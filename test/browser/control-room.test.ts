@@ -345,6 +345,10 @@ suite('the control room', { skip: skipReason }, () => {
       assert.deepEqual(await accessibilityProblems(page, colourRules), [], `${name} on a phone in dark`);
       const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
       assert.ok(Number(overflow) <= 0, `${name} is ${overflow} pixels wider than a phone`);
+      const cut = await page.evaluate(
+        '[...document.querySelectorAll("table")].filter((one) => one.offsetWidth > one.parentElement.offsetWidth + 1).length',
+      );
+      assert.equal(cut, 0, `${name}: no table is wider than its place`);
       assert.deepEqual(await smallTargets(), [], `${name}: what is touched is at least 44 pixels high`);
       await page.setViewportSize({ width: 1280, height: 900 });
       assert.deepEqual(await accessibilityProblems(page, colourRules), [], `${name} in dark`);

@@ -158,6 +158,7 @@ const columns: Column<ServerRow>[] = [
     name: 'Calls (1 h)',
     width: '6.5rem',
     isNumber: true,
+    onlyWide: true,
     sortBy: ({ statistics }) => statistics?.calls ?? 0,
     cell: ({ statistics }) => (statistics?.calls ?? 0).toLocaleString('en-US'),
   },

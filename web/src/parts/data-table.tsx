@@ -186,6 +186,11 @@ function Gap({ height }: { height: number }) {
   );
 }
 
+/** Wide columns share a phone; `rem`. */
+const maxNarrowWidth = 8;
+const narrowWidth = (width: string | undefined) =>
+  width !== undefined && Number.parseFloat(width) <= maxNarrowWidth ? width : undefined;
+
 const arrows = { ascending: '↑', descending: '↓', none: '' };
 
 function Head<Row>({
@@ -201,6 +206,7 @@ function Head<Row>({
   selection: Selection | undefined;
   allKeys: readonly string[];
 }) {
+  const narrow = useNarrow();
   const isAll = selection !== undefined && allKeys.length > 0 && selection.keys.size === allKeys.length;
   const next = ({ id, isNumber }: Column<Row>) => {
     const [usual, reversed] = isNumber === true ? [`-${id}`, id] : [id, `-${id}`];
@@ -225,7 +231,7 @@ function Head<Row>({
             key={column.id}
             scope="col"
             aria-sort={direction(column)}
-            style={{ width: column.width }}
+            style={{ width: narrow ? narrowWidth(column.width) : column.width }}
             className={classOf(column)}
           >
             {column.sortBy === undefined ? (
