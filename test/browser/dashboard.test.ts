@@ -510,6 +510,18 @@ suite('the dashboard', { skip: skipReason }, () => {
     }
   });
 
+  test('a page whose code cannot be loaded says so, and is loaded when the aggregator responds again', async () => {
+    const visitor = await createVisitor(browser, aggregator.url);
+    const { page } = visitor;
+    await signIn(page, aggregator.token);
+    await page.route(/assets\/query-|livez/, (route) => route.abort());
+    await page.goto('/#/query');
+    await page.getByText('The page could not be loaded.').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('heading', { name: 'Query' }).waitFor();
+    await visitor.close();
+  });
+
   for (const [name, hash, ready] of [
     ['add servers', '#/servers/+', 'Cursor'],
     ['tools', '#/tools', 'Tools'],

@@ -3,6 +3,7 @@ import { ApiError, api, type Session, whenSignedOut } from './api.ts';
 import { OverviewPage } from './pages/overview.tsx';
 import { SignInPage } from './pages/sign-in.tsx';
 import { Empty, Failure, Loading } from './parts/notice.tsx';
+import { PageBoundary } from './parts/page-boundary.tsx';
 import { resources } from './resource.ts';
 import { linkTo, type Place, usePlace } from './route.ts';
 import { SessionContext } from './session.ts';
@@ -59,9 +60,11 @@ export function App() {
   return (
     <SessionContext value={session}>
       <Shell place={place} onSignedOut={signedOut}>
-        <Suspense fallback={<Loading />}>
-          <CurrentPage place={place} />
-        </Suspense>
+        <PageBoundary key={place.parts[0]}>
+          <Suspense fallback={<Loading />}>
+            <CurrentPage place={place} />
+          </Suspense>
+        </PageBoundary>
       </Shell>
     </SessionContext>
   );
