@@ -1,9 +1,11 @@
 /**
  * `npm run alerts`: Debian's Prometheus with the shipped files scrapes fresh installations for ten minutes, and no alert may
- * fire; then the fault of every alert is made, and each must fire. Half an hour; `-- --scale 20` divides all durations.
+ * fire; then the fault of every alert is made, and each must fire. Half an hour; `-- --scale 20` divides all durations,
+ * `-- --alert McpAggregatorDown` makes the fault of this alert only, with the others of its installation: some need them.
  */
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { faults } from './alerts/faults.ts';
 import { hasPrometheus } from './alerts/prometheus.ts';
 import { runAlerts } from './alerts/run.ts';
 
@@ -12,13 +14,17 @@ const { values } = parseArgs({
     scale: { type: 'string', default: '1' },
     quiet: { type: 'string', default: '10' },
     faults: { type: 'string', default: '25' },
+    alert: { type: 'string' },
   },
 });
+const chosen = faults.filter(({ alert }) => values.alert === undefined || alert === values.alert);
+if (chosen.length === 0) throw new Error(`--alert: there is no alert ${values.alert}`);
 if (!hasPrometheus) throw new Error('prometheus is not installed (Debian: apt-get install prometheus)');
 const { quiet, fired, missing, strays, directory } = await runAlerts({
   scale: Number(values.scale),
   quietMinutes: Number(values.quiet),
   faultMinutes: Number(values.faults),
+  isWanted: ({ where }) => chosen.some((fault) => fault.where === where),
   say: (line) => console.log(line),
 });
 console.log(`\nfired at a fresh installation   ${quiet.length + strays.length}`);

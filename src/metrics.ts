@@ -156,6 +156,8 @@ export function createMetrics({ toolLabels, engine }: { toolLabels: boolean; eng
     onHealthCheck(server, { ms, failed }) {
       if (ms !== undefined) healthDurations.set(server, ms / 1_000);
       healthFailures.add(failed ? 1 : 0, server);
+      // An alert sees the first increase only of a series that was there before.
+      for (const series of [rejections, loopBlocked]) series.add(0, server);
     },
     onReconnected: (server) => reconnections.add(1, server),
     onDatabaseQuery(ms, failed) {

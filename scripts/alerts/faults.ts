@@ -127,27 +127,29 @@ export const faults: readonly Fault[] = [
     where: 'starved',
     prepare: async ({ at, upstream }) => at('starved').register('documents', (await upstream('documents')).url),
     async make({ at, upstream }, { signal }) {
-      // What takes the CPU away takes it from the reading of answers as well, where these are most of the work.
+      // A tenth of a second of CPU for each answer, in one piece: several times as long on a host that is short of CPU.
       const { program, url } = await upstream('large');
-      const text = Array.from(
-        { length: 30_000 },
-        (_, line) => `line ${line}: the release notes of version ${line}`,
-      ).join('\n');
+      const fields = Array.from({ length: 38_000 }, (_, number) => [`k${number}`, number]);
+      const text = JSON.stringify(Object.fromEntries(fields));
+      const readers: [name: string, description: string, parameter?: string][] = [
+        ['search', 'Searches the release notes', 'query'],
+        ['list_files', 'Lists the files of release notes'],
+        ['read_file', 'Reads a file of release notes', 'path'],
+        ['get_release', 'Gets a release by id', 'release_id'],
+      ];
       program.tools.clear();
-      program.tools.set('search', {
-        definition: {
-          name: 'search',
-          description: 'Searches the release notes',
-          inputSchema: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
-          annotations: { readOnlyHint: true },
-        },
-        call: () => ({ content: [{ type: 'text', text }] }),
-      });
-      await at('starved').register('large', url, {
-        options: { query_tools: [{ tool: 'search', arguments: { query: '{{query}}' } }] },
-      });
+      for (const [name, description, parameter] of readers) {
+        const parameters = parameter === undefined ? [] : [parameter];
+        const properties = Object.fromEntries(parameters.map((one) => [one, { type: 'string' }]));
+        const inputSchema = { type: 'object' as const, properties, required: parameters };
+        program.tools.set(name, {
+          definition: { name, description, inputSchema, annotations: { readOnlyHint: true } },
+          call: () => ({ content: [{ type: 'text', text }] }),
+        });
+      }
+      await at('starved').register('large', url);
       while (!signal.aborted) {
-        await at('starved').api('POST', '/query', { query: 'release notes of the version', servers: ['large'] });
+        await at('starved').api('POST', '/query', { query: 'release notes of the version 12', servers: ['large'] });
       }
     },
   },

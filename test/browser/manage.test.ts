@@ -127,6 +127,30 @@ suite('managing the aggregator in the dashboard', { skip: skipReason }, () => {
     await page.getByRole('rowheader', { name: 'laptop' }).waitFor({ state: 'detached' });
   });
 
+  test('my keys: servers that ask for keys, which of them are missing, and the way to enter them', async () => {
+    await page.goto('/#/access/tokens');
+    await page.getByRole('form', { name: 'New token' }).waitFor();
+    assert.equal(await page.getByRole('region', { name: 'My keys' }).count(), 0, 'no server asks for keys');
+    await send('POST', '/api/v1/aggregator/servers', {
+      name: 'tickets',
+      transport_type: 'STDIO',
+      connection_config: { command: process.execPath, args: [travelServer, '0'], env: { API_KEY: '${user:API_KEY}' } },
+    });
+    await page.reload();
+    const section = page.getByRole('region', { name: 'My keys' });
+    await section.getByText('API_KEY (missing)').waitFor();
+    await assertAccessible(page, 'my keys');
+    await section.getByRole('link', { name: 'Enter keys for tickets' }).click();
+    await page.getByLabel('API_KEY').fill('a-key-of-mine');
+    await page.getByRole('button').click();
+    await page.getByText('Saved.').waitFor();
+    await page.goto('/#/access/tokens');
+    await section.getByText('API_KEY (entered').waitFor();
+    await section.getByRole('link', { name: 'Change keys for tickets' }).waitFor();
+    assert.ok(!(await page.content()).includes('a-key-of-mine'));
+    await send('DELETE', '/api/v1/aggregator/servers/tickets');
+  });
+
   async function listed(profile: string): Promise<string[]> {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',

@@ -45,7 +45,8 @@ test('MON-001: every name, label and bucket is there after a short load, and pro
   }
   assert.equal(values('execution_duration_seconds_bucket')['server="web",le="1"'], 2);
   assert.ok((values('health_check_duration_seconds')['server="web"'] ?? 0) > 0);
-  assert.equal(values('health_check_failures_total')['server="local"'], 0);
+  for (const counter of ['health_check_failures', 'queue_rejections', 'event_loop_blocked_seconds'])
+    assert.equal(values(`${counter}_total`)['server="local"'], 0, counter);
 
   assert.deepEqual(values('calls_total'), {
     'server="web",outcome="ok"': 1,

@@ -234,6 +234,7 @@ export const hostileTexts: readonly HostileText[] = [
   { name: 'many rows', make: (length) => `[${numbered((at) => `{"id":${at},"name":"n${at}"}`, length)}]` },
   { name: 'different words', make: (length) => numbered((at) => `w${at.toString(36)} `, length) },
   { name: 'different lines', make: (length) => numbered((at) => `Line ${at} says: something else\n`, length) },
+  { name: 'different keys', make: (length) => numbered((at) => `key ${at}: value ${at}\n`, length) },
   { name: 'different headings', make: (length) => numbered((at) => `## Heading ${at}\nText ${at}.\n\n`, length) },
   {
     name: 'errors in errors',

@@ -403,7 +403,7 @@ function blockEntries(lines: readonly string[]): Entry[] {
       close();
       first = key;
     }
-    fields[key] ??= unquoted(pair.value).slice(0, maxFieldChars);
+    if (Object.keys(fields).length < maxFields) fields[key] ??= unquoted(pair.value).slice(0, maxFieldChars);
     chars += line.length;
   }
   close();

@@ -125,6 +125,12 @@ test('blocks of keys and values are one thing each', () => {
   );
 });
 
+test('a block of many lines keeps as many fields as a record', () => {
+  const [block, ...others] = listed(Array.from({ length: 5_000 }, (_, at) => `key ${at}: value ${at}`).join('\n'));
+  assert.equal(others.length, 0);
+  assert.equal(Object.keys(block?.fields ?? {}).length, 40);
+});
+
 test('values as Python prints them', () => {
   const entries = listed("[{'name': 'orders', 'rows': 12, 'parent': None}, {'name': 'members', 'rows': 3}]");
   assert.deepEqual(

@@ -10,6 +10,7 @@ import { useResource } from '../resource.ts';
 import { linkTo } from '../route.ts';
 import { useIsAdmin, useSession } from '../session.ts';
 import { ago } from '../words.ts';
+import { MyKeys } from './keys.tsx';
 
 export type TokenList = AnswerOf<'getTokens'>;
 export type Token = TokenList['tokens'][number];
@@ -38,6 +39,7 @@ export function MyTokens() {
           <TokenTable tokens={data.tokens} onRevoked={reload} empty="You have no tokens yet." />
         </>
       )}
+      <MyKeys />
     </>
   );
 }
