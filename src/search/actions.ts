@@ -28,6 +28,11 @@ const actions = new Map<string, Action>(
   Object.entries(verbs).flatMap(([action, words]) => words.map((word) => [stem(word), action as Action])),
 );
 
+const spelled = new Set<string>(Object.values(verbs).flat());
+
+/** Is it a verb of these kinds as it is spelt, as in an instruction: «create», but not «created»? */
+export const isVerb = (word: string): boolean => spelled.has(word);
+
 /** The kind of the first verb among these stems. */
 export function firstAction(terms: readonly string[]): Action | undefined {
   for (const term of terms) {
