@@ -1,5 +1,6 @@
 import { stopWords } from '../similarity/stop-words.ts';
 import { isVerb } from './actions.ts';
+import { fileKind, nameFileKinds } from './file-names.ts';
 
 /**
  * What a request asks for: the whole text, and its parts when it needs several tools. Parts only ever add tools to the
@@ -76,9 +77,11 @@ export function planRequest(query: string, isAction: (word: string) => boolean):
 
 /** Literal values (quoted text, JSON, addresses) say what a tool works on, not which tool it is. */
 export function withoutValues(text: string): string {
-  return text
+  const saysFile = /\bfiles?\b/i.test(text);
+  const shown = text
     .replaceAll(addressPattern, ' ')
-    .replaceAll(quotedPattern, ' ')
+    .replaceAll(quotedPattern, (quoted) => (saysFile ? ' ' : (fileKind(quoted.slice(1, -1)) ?? ' ')));
+  return (saysFile ? shown : nameFileKinds(shown))
     .replaceAll(parenthesisPattern, ' ')
     .replaceAll(/[^\S\n]+/g, ' ')
     .trim();
