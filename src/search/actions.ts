@@ -8,10 +8,12 @@ const verbs = {
   create: [
     ...['add', 'compose', 'create', 'generate', 'insert', 'make', 'new', 'open', 'post', 'publish', 'register'],
     ...['save', 'schedule', 'send', 'start', 'upload', 'write'],
+    ...['link', 'memorize', 'remember', 'store'],
   ],
   remove: [
     ...['archive', 'cancel', 'clear', 'close', 'delete', 'destroy', 'drop', 'erase', 'remove', 'stop', 'terminate'],
     'unregister',
+    ...['discard', 'forget', 'purge', 'unlink', 'wipe'],
   ],
   read: [
     ...['check', 'describe', 'display', 'download', 'fetch', 'find', 'get', 'give', 'inspect', 'know', 'list', 'look'],

@@ -4,7 +4,10 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ...kindOf('audio file', 'mp3 wav ogg flac'),
   ...kindOf('video file', 'mp4 mov avi mkv webm'),
   ...kindOf('pdf file', 'pdf'),
-  ...kindOf('file', 'txt md log rst yaml yml toml ini conf env xml dat bak json csv xls xlsx doc docx ppt pptx odt ods'),
+  ...kindOf(
+    'file',
+    'txt md log rst yaml yml toml ini conf env xml dat bak json csv xls xlsx doc docx ppt pptx odt ods',
+  ),
   ...kindOf('file', 'html css js ts py java go rs c cpp h rb php sh sql ipynb zip tar gz tgz'),
 ]);
 

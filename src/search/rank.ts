@@ -74,7 +74,14 @@ export function rank(
   const slots = [...pool];
   const close = isRefined
     ? [plan.meaning, ...plan.parts].map((text, position) =>
-        refine(index, text, slots, scanned[position] ?? null, server.similarity),
+        refine(
+          index,
+          text,
+          slots,
+          scanned[position] ?? null,
+          server.similarity,
+          position === 0 && plan.parts.length > 0,
+        ),
       )
     : [whole, ...parts].map((values) => slots.map((slot) => values[slot] ?? 0));
   const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
@@ -138,13 +145,14 @@ function refine(
   slots: readonly number[],
   similarity: Float32Array | null,
   serverSimilarity: Float32Array | null,
+  hasSteps: boolean,
 ): number[] {
   const traits = slots.map((slot) => index.traitsAt(slot) as ToolTraits);
   const { serverOfSlot } = index;
   const { tokensOf, matcher } = index.tokens;
   const query = toLexicalQuery(text);
   const { tools, servers } = index.lexical.coverage(query, serverOfSlot, index.serverNames.length, index.scratch);
-  const refinement = createRefinement({ text, tokens: tokensOf(text) }, traits, matcher);
+  const refinement = createRefinement({ text, tokens: tokensOf(text), hasSteps }, traits, matcher);
   return slots.map((slot, place) => {
     const server = serverOfSlot[slot] as number;
     return refinement.relevance(traits[place] as ToolTraits, {

@@ -64,7 +64,7 @@ const joiningWords = new Set([
 /** `isAction` knows which words begin the names of tools: a comma or an «and» before one begins another step. */
 export function planRequest(query: string, isAction: (word: string) => boolean): RequestPlan {
   const whole = query.slice(0, maxQuery).trim();
-  const plain = withoutValues(whole);
+  const plain = nameCalculations(withoutValues(whole));
   const parts = plain
     .split(sentencePattern)
     .flatMap((sentence) => splitSteps(sentence, isAction))
@@ -105,4 +105,17 @@ function isInstruction(word: string, next: string, isAction: (word: string) => b
   return (
     isAction(word) || isVerb(word) || (objectPattern.test(next) && !joiningWords.has(word) && !stopWords.has(word))
   );
+}
+
+const calculations = [
+  [/\d\s{0,3}(?:\+|plus)\s{0,3}\d/i, 'add numbers, their sum'],
+  [/\d\s{1,3}(?:-|minus)\s{1,3}\d/i, 'subtract numbers, their difference'],
+  [/\d\s{0,3}(?:\*|×|times|multiplied by)\s{0,3}\d/i, 'multiply numbers, their product'],
+  [/\d\s{0,3}(?:÷|divided by)\s{0,3}\d/i, 'divide numbers, their quotient'],
+] as const;
+
+/** «what is 3 plus 4» → «what is 3 plus 4, add numbers». */
+function nameCalculations(text: string): string {
+  const named = calculations.filter(([pattern]) => pattern.test(text)).map(([, kind]) => kind);
+  return [text, ...named].join(', ');
 }
