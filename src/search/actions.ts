@@ -8,10 +8,12 @@ const verbs = {
   create: [
     ...['add', 'compose', 'create', 'generate', 'insert', 'make', 'new', 'open', 'post', 'publish', 'register'],
     ...['save', 'schedule', 'send', 'start', 'upload', 'write'],
+    ...['link', 'memorize', 'remember', 'store'],
   ],
   remove: [
     ...['archive', 'cancel', 'clear', 'close', 'delete', 'destroy', 'drop', 'erase', 'remove', 'stop', 'terminate'],
     'unregister',
+    ...['discard', 'forget', 'purge', 'unlink', 'wipe'],
   ],
   read: [
     ...['check', 'describe', 'display', 'download', 'fetch', 'find', 'get', 'give', 'inspect', 'know', 'list', 'look'],
@@ -27,6 +29,11 @@ type Action = keyof typeof verbs;
 const actions = new Map<string, Action>(
   Object.entries(verbs).flatMap(([action, words]) => words.map((word) => [stem(word), action as Action])),
 );
+
+const spelled = new Set<string>(Object.values(verbs).flat());
+
+/** Is it a verb of these kinds as it is spelt, as in an instruction: «create», but not «created»? */
+export const isVerb = (word: string): boolean => spelled.has(word);
 
 /** The kind of the first verb among these stems. */
 export function firstAction(terms: readonly string[]): Action | undefined {

@@ -33,7 +33,7 @@ import type { SearchableTool } from './tool.ts';
 import { topSlots } from './top-slots.ts';
 
 const widestPool = 60;
-const widestPartPool = 10;
+const widestPartPool = 20;
 const maxConsumers = 5;
 /** How much less relevant a tool is that another one depends on. */
 const providerDistance = 0.5;
@@ -71,15 +71,24 @@ export function rank(
   );
   const pool = new Set(topSlots(whole, scope.slots, Math.max(limit, widestPool)));
   for (const values of parts) for (const slot of topSlots(values, scope.slots, widestPartPool)) pool.add(slot);
-  const refined = isRefined ? refine(index, plan, [...pool], scanned[0] ?? null, server.similarity) : null;
+  const slots = [...pool];
+  const close = isRefined
+    ? [plan.meaning, ...plan.parts].map((text, position) =>
+        refine(
+          index,
+          text,
+          slots,
+          scanned[position] ?? null,
+          server.similarity,
+          position === 0 && plan.parts.length > 0,
+        ),
+      )
+    : [whole, ...parts].map((values) => slots.map((slot) => values[slot] ?? 0));
   const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
-  const candidates = [...pool].map((slot): PartCandidate => {
+  const candidates = slots.map((slot, place): PartCandidate => {
     const lift = skillLiftOf(index.toolAt(slot), strength);
-    return {
-      slot,
-      whole: (refined?.get(slot) ?? whole[slot] ?? 0) + lift,
-      parts: parts.map((values) => (values[slot] ?? 0) + lift),
-    };
+    const [ofWhole = 0, ...ofParts] = close.map((values) => (values[place] as number) + lift);
+    return { slot, whole: ofWhole, parts: ofParts };
   });
   if (isRefined && !saysIdentifier(plan.whole)) addProviders(index, candidates, scope.slots);
   candidates.sort((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
@@ -129,32 +138,30 @@ function weighServers({ similarity, named }: ReturnType<typeof serverEvidence>, 
   return weighted;
 }
 
-/** The relevance of these tools to the whole request, looked at more closely. */
+/** The relevance of these tools to a text, looked at more closely. */
 function refine(
   index: SearchIndex,
-  { meaning }: RequestPlan,
+  text: string,
   slots: readonly number[],
   similarity: Float32Array | null,
   serverSimilarity: Float32Array | null,
-): Map<number, number> {
+  hasSteps: boolean,
+): number[] {
   const traits = slots.map((slot) => index.traitsAt(slot) as ToolTraits);
   const { serverOfSlot } = index;
   const { tokensOf, matcher } = index.tokens;
-  const query = toLexicalQuery(meaning);
+  const query = toLexicalQuery(text);
   const { tools, servers } = index.lexical.coverage(query, serverOfSlot, index.serverNames.length, index.scratch);
-  const refinement = createRefinement({ text: meaning, tokens: tokensOf(meaning) }, traits, matcher);
-  return new Map(
-    slots.map((slot, place) => {
-      const server = serverOfSlot[slot] as number;
-      const evidence = {
-        similarity: similarity?.[slot] ?? 0,
-        covered: tools[slot] ?? 0,
-        serverSimilarity: serverSimilarity?.[server] ?? 0,
-        serverCovered: servers[server] ?? 0,
-      };
-      return [slot, refinement.relevance(traits[place] as ToolTraits, evidence)];
-    }),
-  );
+  const refinement = createRefinement({ text, tokens: tokensOf(text), hasSteps }, traits, matcher);
+  return slots.map((slot, place) => {
+    const server = serverOfSlot[slot] as number;
+    return refinement.relevance(traits[place] as ToolTraits, {
+      similarity: similarity?.[slot] ?? 0,
+      covered: tools[slot] ?? 0,
+      serverSimilarity: serverSimilarity?.[server] ?? 0,
+      serverCovered: servers[server] ?? 0,
+    });
+  });
 }
 
 /** Tools that the best candidates depend on come right after them. */

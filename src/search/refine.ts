@@ -56,7 +56,7 @@ const weights = {
 };
 
 export function createRefinement(
-  request: { text: string; tokens: readonly number[] },
+  request: { text: string; tokens: readonly number[]; hasSteps?: boolean },
   candidates: readonly ToolTraits[],
   matcher: TokenMatcher,
 ): Refinement {
@@ -64,7 +64,8 @@ export function createRefinement(
   const others = [...new Set(candidates.flatMap((traits) => [...traits.tokens]))];
   const places = new Map(others.map((token, place) => [token, place]));
   const { cosines, weights: tokenWeights, otherWeights } = matcher.compare(tokens, others);
-  const action = firstAction(toTerms(request.text));
+  // The verb of the first step says nothing of the others.
+  const action = request.hasSteps ? undefined : firstAction(toTerms(request.text));
   /** By place of the tool's token: the most similar token of the request. */
   const nearest = new Float32Array(others.length);
   for (let token = 0; token < tokens.length; token++) {

@@ -44,6 +44,17 @@ test('search: a request with several steps gets a tool for each', async () => {
   );
 });
 
+test('search: a tool found for a part scores as for that part, and passes a threshold', async () => {
+  const index = await sampleIndex();
+  const request = { query: 'read the contents of the file, play a song and send an email to Anna', toolThreshold: 0.4 };
+  const { tools } = await search(index, request);
+  const scores = new Map(tools.map(({ tool, score }) => [tool.name, score]));
+  for (const name of ['files.readFile', 'spotify.play_track', 'mail.send_email'])
+    assert.ok((scores.get(name) ?? 0) >= 0.4, name);
+  const alone = await search(index, { query: 'read the contents of the file' });
+  assert.ok((scores.get('files.readFile') ?? 0) <= (alone.tools[0]?.score ?? 0));
+});
+
 test('FIND-001: every query gets its tools, and a query that none fits has none', async () => {
   const index = await sampleIndex();
   const queries = ['get the weather forecast of a city', 'how long to boil an egg', 'post a message to a channel'];

@@ -49,6 +49,25 @@ test('request: steps become parts, by sentence, step word or action', () => {
   assert.deepEqual(planRequest('list all customers and send everyone an email', isAction).parts.length, 2);
 });
 
+test('request: a verb begins a step even where no tool begins with it, a noun does not', () => {
+  const parts = (query: string) => planRequest(query, () => false).parts;
+  assert.deepEqual(parts('read the invoice file, add the numbers and remember the sum'), [
+    'read the invoice file',
+    'add the numbers',
+    'remember the sum',
+  ]);
+  assert.deepEqual(parts('translate the letter and email it to my team'), [
+    'translate the letter',
+    'email it to my team',
+  ]);
+  assert.deepEqual(parts('show all customers and their orders, without the archived ones'), []);
+});
+
+test('request: a quoted address leaves its closing quote, so that the text behind it stays', () => {
+  const { meaning } = planRequest("Fetch 'https://example.com/a.' and mail it as 'Findings of today'", () => false);
+  assert.equal(meaning.includes('mail it as'), true);
+});
+
 test('request: values are left out of the parts, the whole keeps them', () => {
   assert.equal(withoutValues('open "a. then b" at https://example.com/x (id: 4)'), 'open at');
   assert.equal(planRequest('  find "x"  ', isAction).whole, 'find "x"');
