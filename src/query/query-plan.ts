@@ -214,14 +214,19 @@ async function plannerFor(
   };
 }
 
-/** By search over all tools, or by the question's own words in what the tool says of itself. */
+/**
+ * By search over all tools, or by the question's own words in what the tool says of itself. What fits little and is far
+ * behind the server's best fits by chance.
+ */
 async function toolFits(
   { name, strategy }: QueryServer,
   question: Question,
   meter: RelevanceMeter,
   found: readonly ToolFit[],
 ): Promise<Map<string, number>> {
-  const scores = new Map(found.filter((hit) => hit.server === name).map((hit) => [hit.tool, hit.score]));
+  const hits = found.filter((hit) => hit.server === name);
+  const best = Math.max(Number.EPSILON, ...hits.map(({ score }) => score));
+  const scores = new Map(hits.map(({ tool, score }) => [tool, score < fittingTool ? score * (score / best) : score]));
   const stems = new Set(question.terms.map((term) => term.stem));
   const fits = new Map<string, number>();
   const slice = createTimeSlice();

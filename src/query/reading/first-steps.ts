@@ -155,7 +155,7 @@ function reportSteps(planner: Planner, operation: Operation): Step[] {
   return callSteps(planner, operation, sourceWithoutHandle(planner), { priority });
 }
 
-const strayFit = 0.04;
+const strayFit = 0.1;
 const fewOperations = 8;
 
 function schemaSteps(planner: Planner, operation: Operation): Step[] {
