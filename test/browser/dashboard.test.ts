@@ -499,7 +499,7 @@ suite('the dashboard', { skip: skipReason }, () => {
       await page.getByText('Live', { exact: true }).waitFor();
       const { port } = new URL(other.url);
       await other.stop();
-      await page.getByText('The aggregator does not respond').waitFor();
+      await page.getByText('The aggregator does not respond').first().waitFor();
       other = await startAggregator({ dataDir, env: { MCP_AGGREGATOR_PORT: port } });
       await page.getByText('Live', { exact: true }).waitFor();
       await page.getByRole('heading', { name: 'Add a server' }).waitFor();
