@@ -67,7 +67,7 @@ function placeOf(
   probe: string,
   embedText: (text: string) => Float32Array,
 ): { position: number; winner: string | null } {
-  const plan = { whole: probe, meaning: probe, parts: [] };
+  const plan = { whole: probe, meanings: [probe], parts: [] };
   // The tool's own server may be away at the moment; the question is whether its text would be found.
   const { tools } = rank(index, { query: probe, limit: foundWithin, strategy: 'direct' }, plan, [embedText(probe)]);
   return { position: tools.findIndex((found) => found.tool.id === tool.id), winner: tools[0]?.tool.name ?? null };

@@ -61,19 +61,19 @@ export function rank(
   // The platform is named once and meant in every part.
   const server = serverEvidence(index, plan.whole, weights);
   const ofServer = weighServers(server, weights);
-  const scanned = [plan.meaning, ...plan.parts].map((_, position) => {
+  const scanned = plan.meanings.map((_, position) => {
     const vector = vectors?.[position];
     if (vector === undefined || weights.similarity === 0) return null;
     return similarities?.[position] ?? index.vectors.scan(vector, index.scratch.take(index.vectors.capacity));
   });
-  const [whole = new Float32Array(0), ...parts] = [plan.meaning, ...plan.parts].map((text, position) =>
+  const [whole = new Float32Array(0), ...parts] = plan.meanings.map((text, position) =>
     relevance(index, text, scanned[position] ?? null, ofServer, weights),
   );
   const pool = new Set(topSlots(whole, scope.slots, Math.max(limit, widestPool)));
   for (const values of parts) for (const slot of topSlots(values, scope.slots, widestPartPool)) pool.add(slot);
   const slots = [...pool];
   const close = isRefined
-    ? [plan.meaning, ...plan.parts].map((text, position) =>
+    ? plan.meanings.map((text, position) =>
         refine(
           index,
           text,

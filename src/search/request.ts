@@ -1,6 +1,7 @@
 import { stopWords } from '../similarity/stop-words.ts';
 import { isVerb } from './actions.ts';
 import { fileKind, nameFileKinds } from './file-names.ts';
+import { withIntents } from './intents.ts';
 
 /**
  * What a request asks for: the whole text, and its parts when it needs several tools. Parts only ever add tools to the
@@ -8,9 +9,9 @@ import { fileKind, nameFileKinds } from './file-names.ts';
  */
 export interface RequestPlan {
   whole: string;
-  /** The whole without literal values: what its meaning is taken from. */
-  meaning: string;
   parts: string[];
+  /** What is searched for: the whole and then each part, without literal values and with what everyday phrases ask for. */
+  meanings: string[];
 }
 
 const maxParts = 8;
@@ -64,7 +65,7 @@ const joiningWords = new Set([
 /** `isAction` knows which words begin the names of tools: a comma or an «and» before one begins another step. */
 export function planRequest(query: string, isAction: (word: string) => boolean): RequestPlan {
   const whole = query.slice(0, maxQuery).trim();
-  const plain = nameCalculations(withoutValues(whole));
+  const plain = withoutValues(whole);
   const parts = plain
     .split(sentencePattern)
     .flatMap((sentence) => splitSteps(sentence, isAction))
@@ -72,7 +73,8 @@ export function planRequest(query: string, isAction: (word: string) => boolean):
     .filter((part) => part.replaceAll(/\P{L}/gu, '').length >= minLetters);
   const distinct = [...new Set(parts)].slice(0, maxParts);
   const meaning = plain.replaceAll(/\P{L}/gu, '').length >= minLetters ? plain : whole;
-  return { whole, meaning, parts: distinct.length > 1 ? distinct : [] };
+  const steps = distinct.length > 1 ? distinct : [];
+  return { whole, parts: steps, meanings: [meaning, ...steps].map(withIntents) };
 }
 
 /** Literal values (quoted text, JSON, addresses) say what a tool works on, not which tool it is. */
@@ -105,17 +107,4 @@ function isInstruction(word: string, next: string, isAction: (word: string) => b
   return (
     isAction(word) || isVerb(word) || (objectPattern.test(next) && !joiningWords.has(word) && !stopWords.has(word))
   );
-}
-
-const calculations = [
-  [/\d\s{0,3}(?:\+|plus)\s{0,3}\d/i, 'add numbers, their sum'],
-  [/\d\s{1,3}(?:-|minus)\s{1,3}\d/i, 'subtract numbers, their difference'],
-  [/\d\s{0,3}(?:\*|×|times|multiplied by)\s{0,3}\d/i, 'multiply numbers, their product'],
-  [/\d\s{0,3}(?:÷|divided by)\s{0,3}\d/i, 'divide numbers, their quotient'],
-] as const;
-
-/** «what is 3 plus 4» → «what is 3 plus 4, add numbers». */
-function nameCalculations(text: string): string {
-  const named = calculations.filter(([pattern]) => pattern.test(text)).map(([, kind]) => kind);
-  return [text, ...named].join(', ');
 }

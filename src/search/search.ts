@@ -110,7 +110,7 @@ async function embedPlans(
   signal?: AbortSignal,
 ): Promise<{ vectors: Float32Array[][] | null; warnings: string[] }> {
   if (strategy === 'lexical') return { vectors: null, warnings: [] };
-  const texts = plans.map(({ meaning, parts }) => [meaning, ...parts]);
+  const texts = plans.map(({ meanings }) => meanings);
   try {
     const vectors = await index.embedder.embed(texts.flat(), signal);
     return { vectors: divide(vectors, texts), warnings: [] };

@@ -64,8 +64,8 @@ test('request: a verb begins a step even where no tool begins with it, a noun do
 });
 
 test('request: a quoted address leaves its closing quote, so that the text behind it stays', () => {
-  const { meaning } = planRequest("Fetch 'https://example.com/a.' and mail it as 'Findings of today'", () => false);
-  assert.equal(meaning.includes('mail it as'), true);
+  const { meanings } = planRequest("Fetch 'https://example.com/a.' and mail it as 'Findings of today'", () => false);
+  assert.equal(meanings[0]?.includes('mail it as'), true);
 });
 
 test('request: values are left out of the parts, the whole keeps them', () => {
