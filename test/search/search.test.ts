@@ -207,3 +207,57 @@ test('quality: says which tools cannot be told apart, lack a description or are 
   assert.equal(github?.tools, 2);
   assert.ok((github?.hitAt5 ?? 0) > 0.9);
 });
+
+/** Three servers of everyday use: files, memory and demonstrations. */
+const everydayTools: [server: string, name: string, description: string][] = [
+  ['fs', 'read_text_file', 'Read the complete contents of a file from the file system as text.'],
+  ['fs', 'write_file', 'Create a new file or completely overwrite an existing file with new content.'],
+  [
+    'fs',
+    'edit_file',
+    'Make line-based edits to a text file. Each edit replaces exact line sequences with new content.',
+  ],
+  ['fs', 'create_directory', 'Create a new directory or ensure a directory exists.'],
+  ['fs', 'list_directory', 'Get a detailed listing of all files and directories in a specified path.'],
+  ['fs', 'move_file', 'Move or rename files and directories.'],
+  ['fs', 'search_files', 'Recursively search for files and directories matching a pattern.'],
+  ['fs', 'get_file_info', 'Retrieve detailed metadata about a file: size, creation time, last modified time.'],
+  ['fs', 'list_allowed_directories', 'Returns the list of directories that this server is allowed to access.'],
+  ['memory', 'create_relations', 'Create multiple new relations between entities in the knowledge graph.'],
+  ['memory', 'add_observations', 'Add new observations to existing entities in the knowledge graph'],
+  ['memory', 'delete_entities', 'Delete multiple entities and their associated relations from the knowledge graph'],
+  ['memory', 'read_graph', 'Read the entire knowledge graph'],
+  ['memory', 'search_nodes', 'Search for nodes in the knowledge graph based on a query'],
+  ['everything', 'get-sum', 'Returns the sum of two numbers'],
+  ['everything', 'get-env', 'Returns all environment variables, helpful for debugging MCP server configuration'],
+  ['everything', 'get-tiny-image', 'Returns a tiny MCP logo image.'],
+];
+
+const everydayRequests: [query: string, tool: string][] = [
+  ['show me the contents of notes.txt', 'read_text_file'],
+  ['rename report.txt to final.txt', 'move_file'],
+  ['change a line in config.yaml', 'edit_file'],
+  ['what is in this directory', 'list_directory'],
+  ['which folders may I use', 'list_allowed_directories'],
+  ['find all pdf files', 'search_files'],
+  ['when was the file last modified', 'get_file_info'],
+  ['what is 3 plus 4', 'get-sum'],
+  ['remember that Anna likes tea', 'add_observations'],
+  ['forget what you know about Bob', 'delete_entities'],
+  ['what do you know about Anna', 'search_nodes'],
+  ['link Anna to the company Acme', 'create_relations'],
+  ['show the whole knowledge graph', 'read_graph'],
+];
+
+test('search: everyday requests find their tool in a small installation, and others find none', async () => {
+  const index = await sampleIndex(
+    everydayTools.map(([server, name, says], at) => sampleTool(at + 1, server, name, says)),
+  );
+  const find = async (query: string) =>
+    (await search(index, { query, toolThreshold: 0.3 })).tools.map(({ tool }) => tool.originalName);
+  for (const [query, tool] of everydayRequests) assert.equal((await find(query))[0], tool, query);
+  for (const query of ['book a flight to Rome', 'order a pizza', 'turn off the lights', 'post a message to slack'])
+    assert.deepEqual(await find(query), [], query);
+  const found = await find('read the invoice file, add the numbers and remember the sum');
+  for (const tool of ['read_text_file', 'get-sum', 'add_observations']) assert.ok(found.includes(tool), tool);
+});

@@ -72,3 +72,11 @@ test('request: values are left out of the parts, the whole keeps them', () => {
   assert.equal(withoutValues('open "a. then b" at https://example.com/x (id: 4)'), 'open at');
   assert.equal(planRequest('  find "x"  ', isAction).whole, 'find "x"');
 });
+
+test('request: a file name that stands alone says «file» and its kind, products and quoted values do not', () => {
+  const meaningOf = (query: string) => planRequest(query, () => false).meanings[0];
+  assert.equal(meaningOf('rotate photo.PNG to the left side'), 'rotate image file to the left side');
+  assert.equal(meaningOf("summarize 'minutes.md' for the board"), 'summarize file for the board');
+  assert.equal(meaningOf('explain how Node.js reads 600519.SH'), 'explain how Node.js reads 600519.SH');
+  assert.equal(meaningOf('print the file notes.txt twice'), 'print the file notes.txt twice');
+});
