@@ -34,6 +34,8 @@ import { topSlots } from './top-slots.ts';
 
 const widestPool = 60;
 const widestPartPool = 20;
+/** So many of the best for the whole are looked at for each part too. */
+const sharedPool = 20;
 const maxConsumers = 5;
 /** How much less relevant a tool is that another one depends on. */
 const providerDistance = 0.5;
@@ -69,26 +71,26 @@ export function rank(
   const [whole = new Float32Array(0), ...parts] = plan.meanings.map((text, position) =>
     relevance(index, text, scanned[position] ?? null, ofServer, weights),
   );
-  const pool = new Set(topSlots(whole, scope.slots, Math.max(limit, widestPool)));
-  for (const values of parts) for (const slot of topSlots(values, scope.slots, widestPartPool)) pool.add(slot);
-  const slots = [...pool];
-  const close = isRefined
-    ? plan.meanings.map((text, position) =>
-        refine(
-          index,
-          text,
-          slots,
-          scanned[position] ?? null,
-          server.similarity,
-          position === 0 && plan.parts.length > 0,
-        ),
-      )
-    : [whole, ...parts].map((values) => slots.map((slot) => values[slot] ?? 0));
+  const best = topSlots(whole, scope.slots, Math.max(limit, widestPool));
+  const ofParts = parts.map((values) => topSlots(values, scope.slots, widestPartPool));
+  const slots = [...new Set([...best, ...ofParts.flat()])];
+  const looked = plan.meanings.map((text, position) => {
+    const values = position === 0 ? whole : (parts[position - 1] as Float32Array);
+    if (!isRefined) return slots.map((slot) => values[slot] ?? 0);
+    const seen =
+      position === 0 ? slots : [...new Set([...(ofParts[position - 1] ?? []), ...best.slice(0, sharedPool)])];
+    const hasSteps = position === 0 && plan.parts.length > 0;
+    const close = refine(index, text, seen, scanned[position] ?? null, server.similarity, hasSteps);
+    const bySlot = new Map(seen.map((slot, place) => [slot, close[place] as number]));
+    // A tool that is not looked at is at most as near as the last one that is.
+    const least = Math.min(...close);
+    return slots.map((slot) => bySlot.get(slot) ?? least);
+  });
   const strength = new Map(matchedSkills.map(({ id, score }) => [id, score]));
   const candidates = slots.map((slot, place): PartCandidate => {
     const lift = skillLiftOf(index.toolAt(slot), strength);
-    const [ofWhole = 0, ...ofParts] = close.map((values) => (values[place] as number) + lift);
-    return { slot, whole: ofWhole, parts: ofParts };
+    const [ofWhole = 0, ...others] = looked.map((values) => (values[place] as number) + lift);
+    return { slot, whole: ofWhole, parts: others };
   });
   if (isRefined && !saysIdentifier(plan.whole)) addProviders(index, candidates, scope.slots);
   candidates.sort((a, b) => b.whole - a.whole || compareNames(index, a.slot, b.slot));
