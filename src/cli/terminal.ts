@@ -90,8 +90,9 @@ export function createTerminal({ json, environment }: { json: boolean; environme
     },
     async ask(question, { isSecret = false } = {}) {
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-      if (isSecret) stderr.write(`${question}: `);
+      // First of all, because it turns off the echo: an answer may be pasted as soon as the question is there.
       const asking = createInterface({ input: stdin, output: isSecret ? silent : stderr, terminal: true });
+      if (isSecret) stderr.write(`${question}: `);
       const answer = await asking.question(isSecret ? '' : `${question}: `);
       asking.close();
       if (isSecret) stderr.write('\n');
