@@ -96,7 +96,7 @@ test('doctor without an aggregator checks what it can, and the exit code says th
 
 test('start takes the settings as serve does, and shows what is wrong with them', async (t) => {
   const env = { MCP_AGGREGATOR_DATA_DIR: join(directory, 'background'), MCP_AGGREGATOR_PORT: '1' };
-  t.after(() => runCommand(['stop'], { env }));
+  t.after(() => runCommand(['stop'], { env: { ...env, MCP_AGGREGATOR_PORT: '0' } }));
   const wrong = await runCommand(['start', '--port', '0', '--exposure', 'everything'], { env });
   assert.notEqual(wrong.code, 0);
   assert.match(wrong.stderr, /MCP_AGGREGATOR_EXPOSURE: "everything" is not one of/);
