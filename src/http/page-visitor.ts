@@ -1,4 +1,4 @@
-/** Who looks at a page of ours: known by a cookie, by the session of the dashboard, or by a link made for one person. */
+/** The user of a login or key page: identified by a cookie, by the dashboard's session, or by a link made for one user. */
 import { AppError } from '../errors.ts';
 import type { BrowserSessions } from '../oauth/browser-session.ts';
 import { type PageGoal, pathOf, switchPage } from '../oauth/pages.ts';
@@ -25,7 +25,7 @@ export async function visitorOf(deps: VisitorDependencies, context: PageContext)
   return principal;
 }
 
-/** A link to a page signs its reader in, once, and asks before it makes somebody else of a reader who is signed in. */
+/** A link to a page signs its reader in, once, and asks before it replaces the user who is signed in. */
 export async function redeemLink(
   deps: VisitorDependencies,
   context: PageContext,

@@ -88,7 +88,7 @@ function withWarning(result: Result, warning: string): Result {
     : { ...result, _meta: warned };
 }
 
-/** The client comes back from a page of ours that we sent it to: the server never heard of it and gets the plain request. */
+/** The client returns from a login or key page. The server does not know of it, so it gets the request as it was first sent. */
 function withoutLoginState(call: ServerCall, states: RequestStates): ServerCall {
   const state = states.open(call.params.requestState);
   if (state?.id !== 'login') return call;

@@ -71,7 +71,7 @@ export function fillIn(
   return { connection, secrets: shared, userSecrets: all.filter((secret) => !shared.includes(secret)) };
 }
 
-/** What is secret whoever the user is. What a user chose is hidden in answers to this user only. */
+/** Secrets that are the same for all users. What a user entered is masked in answers to this user only. */
 function secretsWithoutUser(stored: Connection, find: Found): string[] {
   const withoutUser = (reference: Reference) => (reference.source === 'user' ? undefined : find(reference));
   const { value, used } = substituteVariables<JsonObject>(stored.connection_config, withoutUser);

@@ -22,8 +22,6 @@ interface ToolIndex {
   readonly pending: number;
   /** In the built-in model's space, whatever search uses: there skills and tools compare. */
   ownVectors(ids: readonly number[]): Promise<Map<number, Float32Array>>;
-  /** What was on its way when this was called has arrived. */
-  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -184,9 +182,6 @@ export function createToolIndex(deps: ToolIndexDependencies): ToolIndex {
       return expected.size;
     },
     ownVectors,
-    async settled() {
-      await working;
-    },
     async close() {
       for (const off of offs) off();
       // A failure is logged already.

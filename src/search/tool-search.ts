@@ -25,8 +25,6 @@ export interface ToolSearch {
   toolsOfSkill(id: string): number;
   /** Vectors of the built-in model, whatever search uses. */
   embed(texts: readonly string[]): Float32Array[];
-  /** The same of tools; waits for those that are on their way into the index. */
-  vectorsOf(ids: readonly number[]): Promise<Map<number, Float32Array>>;
   /** How rare words are, how near to one another, and which stand for others. */
   lexicon: Pick<StaticEmbedder, 'rarity' | 'embedText'> & Thesaurus;
   quality(): Promise<QualityReport>;
@@ -137,10 +135,6 @@ export function createToolSearch(deps: ToolSearchDependencies): ToolSearch {
       }),
     toolsOfSkill: skills.toolCount,
     embed: (texts) => texts.map((text) => builtIn.embedText(text)),
-    async vectorsOf(ids) {
-      await toolIndex.settled();
-      return await ownVectors(ids);
-    },
     lexicon: { rarity: builtIn.rarity, embedText: builtIn.embedText, ...createThesaurus() },
     async quality() {
       await filled;

@@ -15,7 +15,7 @@ export interface Classification {
 const minConfidence = 0.5;
 const maxSkills = 3;
 
-/** Keeps what BR-004 saves, whoever classified: the surest first, ties by id. */
+/** Keeps what BR-004 saves, from a model or the classifier: highest confidence first, ties by id. */
 export function toClassification(assignments: readonly SkillAssignment[]): Classification {
   const kept = assignments
     .filter(({ confidence }) => confidence >= minConfidence)

@@ -45,7 +45,7 @@ test('SKL-002: the summary of a hostile schema is bounded', () => {
   assert.ok(toToolToClassify(row({ input_schema: { properties } }), server()).parameters.length < 10_000);
 });
 
-test('SKL-002: a server is described by its admin, else by itself', () => {
+test('SKL-002: the description that the admin gave a server counts before that of the server', () => {
   const said = (more: Partial<DescribedServer>) => toToolToClassify(row(), server(more)).server.description;
   const server_info = { title: 'Mailer', description: 'Mail for teams' };
   assert.equal(said({}), '');

@@ -1,5 +1,6 @@
 import { toolOf } from '../calls.ts';
 import { OutcomeBadge } from '../parts/badge.tsx';
+import { serverColumn } from '../parts/call-columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { PanelLink } from '../parts/panel.tsx';
 import { clock } from '../words.ts';
@@ -17,14 +18,7 @@ const columns: Column<ErrorGroup>[] = [
       </PanelLink>
     ),
   },
-  {
-    id: 'server',
-    name: 'Server',
-    width: '11rem',
-    onlyWide: true,
-    sortBy: ({ server }) => server,
-    cell: ({ server }) => server,
-  },
+  serverColumn(),
   { id: 'outcome', name: 'Outcome', width: '9.5rem', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
   {
     id: 'code',

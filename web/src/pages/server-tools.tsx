@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react';
 import { api, type ServerDetail, serverPath, type Tool } from '../api.ts';
 import { useAction } from '../parts/action.ts';
 import { RiskBadge } from '../parts/badge.tsx';
+import { callsColumn } from '../parts/call-columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { say } from '../parts/messages.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
@@ -78,15 +79,7 @@ const columns: Column<ServerTool>[] = [
     onlyWide: true,
     cell: ({ tool }) => <span className="dim">{tool.description}</span>,
   },
-  {
-    id: 'calls',
-    name: 'Calls (1 h)',
-    width: '6.5rem',
-    isNumber: true,
-    onlyWide: true,
-    sortBy: ({ statistics }) => statistics?.calls ?? 0,
-    cell: ({ statistics }) => (statistics?.calls ?? 0).toLocaleString('en-US'),
-  },
+  callsColumn(),
   {
     id: 'p95',
     name: 'p95',

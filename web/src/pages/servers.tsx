@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react';
 import { type AnswerOf, api, type Server, type ServerList, type Status, serverPath, serversPath } from '../api.ts';
 import { useAction } from '../parts/action.ts';
 import { StatusBadge } from '../parts/badge.tsx';
+import { callsColumn } from '../parts/call-columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { say } from '../parts/messages.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
@@ -153,15 +154,7 @@ const columns: Column<ServerRow>[] = [
     sortBy: ({ server }) => server.tool_count,
     cell: ({ server }) => server.tool_count.toLocaleString('en-US'),
   },
-  {
-    id: 'calls',
-    name: 'Calls (1 h)',
-    width: '6.5rem',
-    isNumber: true,
-    onlyWide: true,
-    sortBy: ({ statistics }) => statistics?.calls ?? 0,
-    cell: ({ statistics }) => (statistics?.calls ?? 0).toLocaleString('en-US'),
-  },
+  callsColumn(),
   {
     id: 'trend',
     name: 'Trend',

@@ -88,7 +88,7 @@ export function TokenForm({
       onCreated();
     });
   };
-  // A role includes the ones before it, and nobody gives more than they have.
+  // A role includes the ones before it. Users give at most their own role.
   const possible = roles.slice(0, roles.findIndex(({ role }) => role === ownRole) + 1);
   return (
     <>

@@ -88,7 +88,7 @@ const hints: readonly { hint: string; value: boolean; word: string; tone: string
   },
 ];
 
-/** What the server says about its tool; nobody has checked it. */
+/** What the server states about its tool, unverified. */
 export function ToolBadges({ tool: { annotations = {}, enabled, held_change: held } }: { tool: Tool }) {
   const isReadOnly = annotations.readOnlyHint === true;
   const shown = hints.filter(

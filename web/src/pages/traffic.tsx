@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react';
 import { cancelCall, type EndedCall, type RunningCall, toolOf, useCalls } from '../calls.ts';
 import { useAction } from '../parts/action.ts';
 import { OutcomeBadge } from '../parts/badge.tsx';
+import { serverColumn } from '../parts/call-columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { say } from '../parts/messages.tsx';
 import { Empty, Failure, Loading } from '../parts/notice.tsx';
@@ -131,14 +132,7 @@ const columns: Column<EndedCall>[] = [
       </PanelLink>
     ),
   },
-  {
-    id: 'server',
-    name: 'Server',
-    width: '11rem',
-    onlyWide: true,
-    sortBy: ({ server }) => server,
-    cell: ({ server }) => server,
-  },
+  serverColumn(),
   {
     id: 'outcome',
     name: 'Outcome',

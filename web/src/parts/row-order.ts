@@ -1,4 +1,4 @@
-/** The order of rows. While somebody works with a table it does not move: known rows keep their places. Pure. */
+/** The order of rows. While the table is in use, known rows keep their places. Pure. */
 export interface Order {
   /** What the rows are sorted by. */
   by: string;
